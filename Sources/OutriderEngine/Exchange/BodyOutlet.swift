@@ -4,27 +4,27 @@
 package import NIOCore
 package import OutriderHTTP
 
-/// Takes the body of an answer as it comes, instead of keeping it.
+/// Takes the body of a response piece by piece, in place of keeping the whole.
 ///
-/// The exchange waits for each call: who takes slowly slows the server down, not our memory up. What is thrown ends the
-/// exchange as that failure, which is repeated only while nothing was taken.
+/// The exchange waits for each call, so a slow outlet slows the server down and takes no memory. A thrown failure ends
+/// the exchange; the request is retried only while no bytes were taken.
 package protocol BodyOutlet: AnyObject, Sendable {
-    /// Whether bytes were taken: they cannot be taken back, so nothing is repeated from then on.
+    /// Whether bytes were taken: taken bytes cannot be recalled, so no retry follows.
     var hasTaken: Bool { get }
 
-    /// The head is acceptable, and its body follows: of so many bytes, if that is known.
+    /// The head is acceptable, and its body follows, of this length if known.
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure)
 
     func take(_ chunk: BodyChunk) async throws(HTTPFailure)
 
-    /// The body has arrived whole.
+    /// The body has arrived completely.
     func finish() async throws(HTTPFailure)
 
-    /// The exchange is over, however it ended; told before anybody else hears of it.
+    /// The exchange has ended, successfully or not; called before any other notification of the end.
     func over(_ outcome: ExchangeOutcome) async
 }
 
-/// Some bytes of a body, where they came to lie.
+/// Bytes of a body, without a copy.
 package struct BodyChunk: Sendable {
     private let buffer: ByteBuffer
 
@@ -32,7 +32,7 @@ package struct BodyChunk: Sendable {
 
     package var count: Int { buffer.readableBytes }
 
-    /// For whoever knows what a buffer is.
+    /// The buffer, for code that can cast to its type.
     package var storage: any Sendable { buffer }
 
     package var bytes: [UInt8] { Array(buffer.readableBytesView) }

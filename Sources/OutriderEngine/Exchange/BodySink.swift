@@ -4,7 +4,7 @@
 import NIOCore
 import OutriderHTTP
 
-/// Where the body of an answer goes: memory up to a limit, a private file beyond it, or nowhere.
+/// Collects the body of a response: in memory up to a limit, in a private file beyond; or discards the body.
 struct BodySink: ~Copyable {
     private let destination: BodyDestination
     private let maxInline: Int
@@ -12,7 +12,7 @@ struct BodySink: ~Copyable {
     /// Bytes so far, decoded.
     private(set) var size = 0
     private var memory: [UInt8] = []
-    /// What of the memory the quota knows of.
+    /// Bytes of memory that are charged to the quota.
     private var charged = 0
     private var isKept: Bool
     private var file: SpillFile?
@@ -28,13 +28,13 @@ struct BodySink: ~Copyable {
         if charged > 0 { store.quota.giveMemory(charged) }
     }
 
-    /// The declared length, so that memory grows once.
+    /// Reserves memory for the declared length.
     mutating func expect(_ bytes: Int64?) {
         guard destination == .inline, let bytes, let bytes = Int(exactly: bytes), bytes > 0 else { return }
         memory.reserveCapacity(min(bytes, maxInline, 1 << 20))
     }
 
-    /// Takes a chunk. If the result is not nil, it is to be written before the next chunk is taken, and `wrote` called.
+    /// Takes a chunk. If the result is not nil, the caller writes the spill and calls `wrote` before the next `take`.
     mutating func take(_ chunk: ByteBuffer) -> Spill? {
         let count = chunk.readableBytes
         size += count
@@ -56,8 +56,8 @@ struct BodySink: ~Copyable {
     /// The spilled bytes are in the file.
     mutating func wrote(_ file: SpillFile) { self.file = file }
 
-    /// The body, whole or as far as it came; or what is to be written before `finish` is called again. With `keeping`, even a
-    /// short body is charged for, because it stays.
+    /// The body, complete or partial; or a spill to write before calling `finish` again. With `keeping`, even a short
+    /// body is charged, because its memory stays in use.
     mutating func finish(keeping: Bool, contentType: String?) -> Ending {
         if destination == .discard || (size == 0 && !isKept) { return .body(.none) }
         if !isKept {
@@ -87,7 +87,7 @@ struct BodySink: ~Copyable {
         return true
     }
 
-    /// Moves what is in memory to the file.
+    /// Moves the bytes in memory to the file.
     private mutating func spill() -> Spill {
         defer { memory = [] }
         if charged > 0 {
@@ -110,7 +110,7 @@ extension BodySink {
         fileprivate let file: SpillFile?
         fileprivate let store: BodyStore
 
-        /// Returns the file that has them. Throws `limitExceeded`, and what the file system says.
+        /// Returns the file that has the bytes. Throws `limitExceeded`, and failures of the file system.
         func write() async throws(HTTPFailure) -> SpillFile {
             try await offLoop(for: store.quota.client) { () throws(HTTPFailure) in
                 let open = if let file { file } else { try SpillFile(in: store) }
@@ -120,12 +120,12 @@ extension BodySink {
         }
     }
 
-    /// Takes a chunk, and writes what has to be written.
+    /// Takes a chunk, and writes the spill if any.
     mutating func keep(_ chunk: ByteBuffer) async throws(HTTPFailure) {
         if let spill = take(chunk) { wrote(try await spill.write()) }
     }
 
-    /// The body, after all that has to be written.
+    /// The body, after all spills are written.
     mutating func end(keeping: Bool, contentType: String?) async throws(HTTPFailure) -> ExchangeOutcome.Body {
         while true {
             switch finish(keeping: keeping, contentType: contentType) {

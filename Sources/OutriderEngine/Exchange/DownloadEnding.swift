@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// What becomes of the file of a download when its exchange ends.
+/// The end of a download: publishes its file, keeps it for a resume, or removes it.
 extension DownloadRun {
     struct Ending {
         var body = ExchangeOutcome.Body.none
@@ -16,7 +16,7 @@ extension DownloadRun {
         var suggestedName: String?
     }
 
-    /// The file as it is now, for those who look at it before it has its name.
+    /// The file in its temporary place, for reviews before the download is published.
     func whole(contentType: String?) -> ExchangeOutcome.Body {
         guard let file else { return .none }
         return .kept(
@@ -25,21 +25,21 @@ extension DownloadRun {
                 contentType: contentType))
     }
 
-    /// What the client's code is asked about.
+    /// The arrived file, for the callback that chooses a destination.
     var arrived: ArrivedFile? {
         let name = state.withLock { $0.suggestedName }
         return file.map { ArrivedFile(path: $0.path, size: $0.held.count, suggestedName: name ?? FileName.fallback) }
     }
 
-    /// It goes there.
+    /// Replaces the destination of the download.
     func send(to destination: ArrivedFile.Destination) { state.withLock { $0.destination = destination } }
 
-    /// Gives the file its name, or keeps what is worth being kept.
+    /// Publishes the file under its name, or keeps partial content that a resume can use.
     func end(_ failure: HTTPFailure?, contentType: String?) async -> Ending {
         var ending = Ending(failure: failure, suggestedName: state.withLock { $0.suggestedName })
         guard let file else { return ending }
         defer { file.letGo() }
-        // from here on nobody can cancel it: either the file gets its name, or it is said why not
+        // from here on a cancellation has no effect: the file is published, or the failure reported
         ending.failure = exchange.settle() ?? failure
         ending.size = Int(clamping: file.held.count)
         if ending.failure == nil {
@@ -90,7 +90,8 @@ extension DownloadRun {
         }
     }
 
-    /// Bodies up to so many bytes are handed over although their file gets no name: they say what went wrong.
+    /// Limit of a body that the outcome contains although its file was not published: the body often explains the
+    /// failure.
     private static let shownBytes = 1 << 20
 
     private func keep(_ file: PartialFile, _ ending: inout Ending, _ contentType: String?) async {
@@ -107,13 +108,13 @@ extension DownloadRun {
         await offLoop(owedTo: exchange.quota.client) { file.discard() }
     }
 
-    /// Whether there is something to go on with. That it could not be written down does not matter here.
+    /// Whether a partial file exists to resume from. A failure to write its journal does not matter here.
     private func isSaved(_ file: PartialFile) async -> Bool {
         await offLoop(owedTo: exchange.quota.client) { _ = file.save() }
         return !file.isLost
     }
 
-    /// What came instead of the file: an error page, say.
+    /// The body of an unpublished file: an error page, for example.
     private func unnamed(_ file: PartialFile, _ contentType: String?) async -> ExchangeOutcome.Body {
         let bytes = await offLoop(owedTo: exchange.quota.client) { (try? file.bytes()) ?? [] }
         guard !bytes.isEmpty, exchange.quota.takeMemory(bytes.count) else { return .none }
@@ -130,14 +131,14 @@ extension DownloadRun {
                 return false
             }
             return file.held.count > 0 || failure.kind == .insufficientSpace
-        // all there, and only the place was wrong
+        // complete: only the destination was wrong
         case .complete: return isResumable && (failure.kind.isAboutPlace || failure.kind.isEnd)
         }
     }
 }
 
 extension HTTPFailure.Kind {
-    /// The bytes are right, and could not be put where they belong.
+    /// Whether the bytes are right, and only the destination failed.
     fileprivate var isAboutPlace: Bool {
         switch self {
         case .downloadedFileMoveFailed, .destinationExists, .destinationUnsafe, .destinationBusy, .fileWriteFailed,
@@ -148,7 +149,7 @@ extension HTTPFailure.Kind {
     }
 }
 
-/// What the driver does for a download.
+/// The driver's part in a download.
 extension ExchangeDriver {
     func receive(_ body: any AttemptResponseBody, for download: DownloadRun) async -> ExchangeMachine.Step {
         guard let attempt else { return machine.failed(.unbuilt) }
@@ -175,7 +176,7 @@ extension ExchangeDriver {
             let place = try await advisor.destination(name, file, moment(attempt))
             if let place { download.send(to: place) }
         } catch {
-            // without a result it goes to its own destination
+            // without a result the file goes to its own destination
         }
     }
 }

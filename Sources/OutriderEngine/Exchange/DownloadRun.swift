@@ -6,28 +6,28 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// The file of one exchange that is a download, through all its attempts: what is asked for, where it is written, what
-/// becomes of it. What an answer means is for ResumeRule to say.
+/// The file of a download through all attempts of its exchange: which range to request, where to write, when to stop.
+/// `ResumeRule` judges the responses.
 final class DownloadRun: Sendable {
-    /// How far the body that is coming now belongs to the file.
+    /// The state of the file within the present attempt.
     enum Stage: Sendable {
-        /// Nothing of this attempt has touched the file.
+        /// No byte of this attempt was written.
         case untouched
-        /// Its bytes are being written.
+        /// The body is being written.
         case taking
-        /// Everything is there.
+        /// The file is complete.
         case complete
     }
 
-    /// What the content of an answer is to the file.
+    /// The relation of a response's content to the file.
     enum Covers: Sendable {
         case whole
-        /// A part, as one of several that the file is made of.
+        /// A part of several.
         case part
-        /// All of the file, which is a part of what the server has: the caller asked for that.
+        /// The whole file, which is a range of the resource: the caller requested that range.
         case ownPart
 
-        /// What fields of the answer say of the file as a whole (RFC 9530 section 2).
+        /// The digests in the fields of a response that apply to the whole file (RFC 9530 section 2).
         func declared(_ fields: HTTPFields) -> [Checksum] {
             self == .ownPart ? Checksum.ofContent(fields) : Checksum.declared(fields, isWhole: self == .whole)
         }
@@ -36,26 +36,26 @@ final class DownloadRun: Sendable {
     struct State {
         var opened: DownloadFiles.Opened?
         var stage = Stage.untouched
-        /// What is asked for, where that is not the whole.
+        /// The range to request; nil for the whole.
         var asked: Range<Int64>?
-        /// What the body brings.
+        /// The range of the present body.
         var coming: Range<Int64>?
-        /// The version of the whole that is coming; nil for a part.
+        /// The version of a whole that is arriving; nil for a part.
         var fresh: ResourceVersion?
-        /// What the digests of that answer are about.
+        /// The content to which the response's digests apply.
         var covers = Covers.whole
-        /// Digests of the part that is coming.
+        /// Digests of the present part.
         var partChecksums: [Checksum] = []
-        /// Whether what is there is of an answer that can be gone on with.
+        /// Whether the existing bytes belong to a response that can be resumed.
         var isResumable = false
         var checksums: [Checksum]
-        /// Segments were tried: what is missing after that is asked for piece by piece.
+        /// Whether segments were tried: later gaps are requested in sequence.
         var isDivided = false
         var hasRestarted = false
         var suggestedName: String?
         var total: Int64?
         var received: Int64 = 0
-        /// Where it goes, said when it was all there.
+        /// The destination that the callback chose after the file was complete.
         var destination: ArrivedFile.Destination?
         var pacer: RatePacer?
     }
@@ -65,7 +65,7 @@ final class DownloadRun: Sendable {
     private let observer: (any ExchangeObserver)?
     private let began = ContinuousClock.now
     private let isOwnRange: Bool
-    /// The caller undoes codings, so that lengths and digests of what is sent are not those of the file.
+    /// Whether the content coding is decoded: lengths and digests of the coded content do not apply to the file.
     private let isDecoded: Bool
     let state: Mutex<State>
 
@@ -86,16 +86,16 @@ final class DownloadRun: Sendable {
         self.state = Mutex(state)
     }
 
-    /// The length of the file, where it is known.
+    /// The length of the file, if known.
     var total: Int64? { state.withLock { $0.total } }
 
     var file: PartialFile? { state.withLock { $0.opened?.file } }
 
     private var isVerified: Bool { !wishes.checksums.isEmpty }
 
-    // MARK: asking
+    // MARK: requests
 
-    /// Opens the file, where its name is known, and asks for what is missing of it.
+    /// Opens the file if its name is known, and requests the missing range.
     func prepare(_ attempt: inout Attempt) async throws(HTTPFailure) {
         if file == nil, hasName { try await open(suggested: nil, attempt) }
         let asked = missing()
@@ -138,27 +138,27 @@ final class DownloadRun: Sendable {
         exchange.tell(.downloadOpened) { .partial(path: opened.file.path, opened.file.held.count, of: total) }
     }
 
-    /// What to ask for, where some is there and can be gone on with; nil for the whole.
+    /// The missing range if existing bytes can be resumed; nil for the whole.
     private func missing() -> Range<Int64>? {
         guard !isOwnRange, !isDecoded, let file, state.withLock({ $0.isResumable }) else { return nil }
         let held = file.held
         let version = file.journal.version
         guard held.count > 0, !file.isLost, ResumeRule.mayResume(version, isVerified: isVerified) else { return nil }
         guard let gap = held.gaps(of: version.total).first else { return held.end..<Int64.max }
-        // to the end of the file is asked for without an end
+        // a range to the end of the file is requested without an end
         return gap.upperBound == version.total ? gap.lowerBound..<Int64.max : gap
     }
 
-    // MARK: the answer
+    // MARK: responses
 
-    /// What the answer is to the file. False where it is of no use, and the same must be asked again, in another way. Throws
-    /// why it cannot go on.
+    /// Applies a response to the file. False if the response is of no use, and a different request must follow. Throws
+    /// if the download cannot continue.
     func accept(_ answer: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
         let name = FileName.suggested(answer.fields, url: attempt.url)
         state.withLock { $0.suggestedName = name }
         if file == nil {
             try await open(suggested: name, attempt)
-            // only now it is known which file that is: if some of it is there, the rest is asked for
+            // only now the name of the file is known: if a part exists, the rest is requested
             if answer.status == 200, missing() != nil { return false }
         }
         guard let file else { return true }
@@ -218,7 +218,7 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// Remembers what fields of an answer say of the file.
+    /// Collects the digests of the whole file from a response's fields.
     func note(_ fields: HTTPFields, _ covers: Covers) {
         guard wishes.checksDigests, !isDecoded else { return }
         let declared = covers.declared(fields)
@@ -227,14 +227,14 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// What fields of an answer say of the part that it brings.
+    /// The digests of the present part in a response's fields.
     func partChecksums(_ fields: HTTPFields) -> [Checksum] {
         wishes.checksDigests && !isDecoded ? Checksum.ofContent(fields) : []
     }
 
     // MARK: progress
 
-    /// So many bytes more have come. False while it is suspended.
+    /// Counts received bytes. False while the exchange is suspended.
     func advanced(by bytes: Int) -> Bool {
         let received = state.withLock { state in
             state.received &+= Int64(bytes)
@@ -245,16 +245,16 @@ final class DownloadRun: Sendable {
         return goesOn
     }
 
-    /// Seconds to wait for the sake of the rate limit.
+    /// Seconds to wait for the rate limit.
     func pause(after bytes: Int) -> Double {
         let now = (ContinuousClock.now - began).seconds
         return state.withLock { $0.pacer?.wait(after: bytes, now: now) ?? 0 }
     }
 
-    /// Another attempt begins.
+    /// Resets the state for another attempt.
     func forget() {
         state.withLock { state in
-            // an answer that was all there and was not liked is nothing to go on with
+            // a complete response that a retrier rejected cannot be resumed
             if state.stage == .complete { state.isResumable = false }
             state.stage = .untouched
             state.isDivided = false

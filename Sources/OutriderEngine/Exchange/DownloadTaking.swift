@@ -6,10 +6,10 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Bringing the bytes of a download into its file.
+/// Writes the bytes of a download to its file.
 extension DownloadRun {
-    /// Takes in the body. False where something is missing after it, and is to be asked for. What came before a failure is
-    /// written.
+    /// Writes the body to the file. False if a part is still missing and must be requested. Bytes received before a
+    /// failure are written.
     func receive(_ body: any AttemptResponseBody, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
         guard let file else { return true }
         let (coming, fresh) = state.withLock { ($0.coming, $0.fresh) }
@@ -29,7 +29,7 @@ extension DownloadRun {
         return try await isWhole(body, file, since: before)
     }
 
-    /// Clears the file for something new, or sees to it that there is room for the rest.
+    /// Clears the file for a new version, or makes sure that the disk has room for the rest.
     private func begin(_ file: PartialFile, _ fresh: ResourceVersion?, url: String) async throws(HTTPFailure) {
         let before = file.held.count
         if fresh != nil, before > 0 {
@@ -60,7 +60,7 @@ extension DownloadRun {
         }
     }
 
-    /// One range of the file from one body; the rest of a body that has more is not read.
+    /// Writes a range of the file from a body; the rest of a longer body is not read.
     private func take(
         _ body: any AttemptResponseBody, _ range: Range<Int64>, to file: PartialFile, stopsEarly: Bool = false
     ) async throws(HTTPFailure) {
@@ -85,7 +85,7 @@ extension DownloadRun {
                 if let cancellation = exchange.cancellation { throw cancellation }
             }
         } catch {
-            // what has come is worth having, though the failure is another one
+            // the received bytes are worth keeping, whatever the failure
             do throws(HTTPFailure) { try await writer.finish() } catch {}
             throw error
         }
@@ -93,9 +93,9 @@ extension DownloadRun {
         if stopsEarly { body.abandon() }
     }
 
-    // MARK: several at once
+    // MARK: segments
 
-    /// What several requests are to bring at the same time; one piece for one request.
+    /// The ranges to request at the same time; a single range for a single request.
     private func divided(_ coming: Range<Int64>, _ file: PartialFile) -> [Range<Int64>] {
         let isFirst = state.withLock { state in
             defer { state.isDivided = true }
@@ -104,7 +104,7 @@ extension DownloadRun {
         let version = file.journal.version
         guard wishes.segments > 1, isFirst, let total, version.isRecognizable else { return [coming] }
         var gaps = file.held.gaps(of: total)
-        // the body that is coming brings the first piece
+        // the present body brings the first piece
         guard let first = gaps.first, first.lowerBound == coming.lowerBound else { return [coming] }
         gaps[0] = first.lowerBound..<min(first.upperBound, coming.upperBound)
         return SegmentPlan.pieces(gaps, wishes.segments)
@@ -137,7 +137,7 @@ extension DownloadRun {
         if let failure { throw failure }
     }
 
-    /// One piece by a request of its own. What the server does not give is left for later.
+    /// Fetches a piece by a request of its own. A missing range is left for later requests.
     private func fetch(_ piece: Range<Int64>, like attempt: Attempt, _ file: PartialFile) async -> HTTPFailure? {
         var attempt = attempt
         if let signature = exchange.proxySignature(for: attempt) { _ = attempt.sign(forProxy: signature) }
@@ -161,9 +161,9 @@ extension DownloadRun {
         }
     }
 
-    // MARK: the end of it
+    // MARK: completion
 
-    /// Whether everything is there; if so it is looked at, and a digest that is wrong is thrown.
+    /// Whether the file is complete; verifies a complete file, and throws if a digest does not match.
     private func isWhole(
         _ body: any AttemptResponseBody, _ file: PartialFile, since before: Int64
     ) async throws(HTTPFailure) -> Bool {
@@ -193,7 +193,7 @@ extension DownloadRun {
 }
 
 extension DownloadRun {
-    /// Throws checksumMismatch for a part that came whole, and is not what its answer says.
+    /// Throws `checksumMismatch` for a complete part that does not match its response's digests.
     private func verify(
         _ file: PartialFile, _ part: Range<Int64>, _ declared: [Checksum], _ body: any AttemptResponseBody
     ) async throws(HTTPFailure) {
@@ -204,7 +204,8 @@ extension DownloadRun {
         }
     }
 
-    /// The same for what the exchange's own request brought, unless that was the whole file, or it brought more.
+    /// The same for the body of the exchange's own request, unless the body was the whole file, or longer than the
+    /// part.
     private func verify(
         _ file: PartialFile, _ part: Range<Int64>, _ body: any AttemptResponseBody
     ) async throws(HTTPFailure) {
@@ -224,7 +225,7 @@ extension DownloadRun {
     }
 }
 
-/// Nobody listens to the parts of a download one by one.
+/// Ignores the events of a segment's request.
 private struct Unheard: AttemptObserver {
     func sending(_ control: any AttemptControl) {}
 

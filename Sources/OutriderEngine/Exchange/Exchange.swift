@@ -6,21 +6,21 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// One request on its way, from the moment it is made until nobody asks for it any more.
+/// A request and its state, from creation until its result is no longer needed.
 ///
-/// Responsible for: its state as others see it, starting, cancelling and waiting.
-/// Not responsible for: what happens next, which `ExchangeDriver` finds out.
+/// Responsible for: its state as seen from outside, starting, cancelling and waiting.
+/// Not responsible for: the order of steps, which `ExchangeDriver` carries out.
 package final class Exchange: Sendable {
-    /// What others may wait for.
+    /// Points of progress to wait for.
     package enum Milestone: Sendable { case response, finish }
 
-    /// How it stands.
+    /// The state as seen from outside.
     package struct Snapshot: Sendable {
         package var phase = RequestPhase.created
         package var attempts = 0
         package var retries = 0
         package var redirects: [RedirectHop] = []
-        /// What was sent before the request that `request` shows: earlier attempts, and redirects within them.
+        /// The requests sent before the one in `request`: earlier attempts, and redirects within them.
         package var earlier: [SentRequest] = []
         package var timelines: [Timeline] = []
         package var head: ExchangeHead?
@@ -36,77 +36,77 @@ package final class Exchange: Sendable {
 
     struct State {
         var snapshot = Snapshot()
-        /// What was sent last, or will be.
+        /// The request sent last, or to be sent next.
         var request: Result<Attempt, HTTPFailure>
-        /// As it was asked for, where that is something else.
+        /// The request as the client made it, if adapters or redirects changed `request`.
         var built: Result<Attempt, HTTPFailure>?
         var owner: MonitorOwner?
         var observer: (any ExchangeObserver)?
         var advisor: (any ExchangeAdvisor)?
-        /// Nil where nobody may say who asks.
+        /// Nil if the request must not authenticate.
         var authenticator: Authenticator?
         /// Carries the exchange, from its start to its end.
         var driver: ExchangeDriver?
         var isStarted = false
-        /// Whether its observer has heard of it.
+        /// Whether the observer has received the first event.
         var isIntroduced = false
-        /// Why it is to end early.
+        /// The failure of a cancelled exchange.
         var cancellation: HTTPFailure?
-        /// What came of a download is kept, to go on with, though it is cancelled.
+        /// Whether a cancelled download keeps its partial file, for a resume.
         var keepsPartial = false
-        /// How it ends is settled; its observer may still be hearing of it.
+        /// The result is settled, though events for the observer may still follow.
         var isEnding = false
         var outcome: ExchangeOutcome?
         var waiters: [Waiter] = []
         var nextWaiter = 0
         var whenEnded: [@Sendable () -> Void] = []
         var watchdog: Postponed?
-        /// While it is suspended, or somebody is asked.
+        /// Time suspended, or waiting for a callback.
         var held = HeldTime()
-        /// For all its attempts together.
+        /// The time limit for all attempts together.
         var resource: ResourceTime?
         var lost: Timeline?
-        /// What carries the attempt now.
+        /// Controls the present attempt.
         var control: (any AttemptControl)?
         var turn = Turn.none
-        /// What became of it while it was suspended, to be told when it goes on.
+        /// Phases reached while suspended, to be reported on resume.
         var untold: [RequestPhase] = []
-        /// How many of these had been told before.
+        /// The number of these that had been reported before.
         var told = 0
-        /// Run at the end of a suspension: by the driver, and by the segments of a download.
+        /// Called at the end of a suspension: by the driver, and by the segments of a download.
         var gates: [@Sendable () -> Void] = []
-        /// Nil where nobody wants to hear of it.
+        /// Nil without progress reports.
         var upload: ProgressMachine?
         var download: ProgressMachine?
-        /// Who takes the body of the answer; nil where it is kept.
+        /// Takes the body of the response; nil if the body is kept.
         var outlet: (any BodyOutlet)?
-        /// What the client gives of the body: it hears when nobody wants it any more.
+        /// Bodies that the client provides; they are told when no more bytes are needed.
         var feeds: [any BodyFeed] = []
     }
 
     package let created = WallTime.now
-    /// Counted over the whole service, in the order in which they were made.
+    /// Counted over the whole service, in order of creation.
     package let number: Int
     package let destination: BodyDestination
     package let maxInline: Int
-    /// Whether its outcome stays, body and all, for those who ask later.
+    /// Whether the outcome stays available with its body.
     package let keepsBody: Bool
     package let url: String
     package let method: String
     let plan: SharedPlan?
-    /// Nil for what is no download.
+    /// Nil if the exchange is no download.
     let download: DownloadSpec?
-    /// Nil where it need not wait for others.
+    /// Nil if the exchange need not wait for others.
     let turns: (any TurnKeeper)?
-    /// The credentials of its session; nil without one.
+    /// The credentials of its session; nil without a session.
     let keeper: CredentialKeeper?
     /// Nil if the request neither sends nor takes cookies.
     let cookies: ExchangeCookies?
-    /// Nil where it goes through no proxy.
+    /// Nil without a proxy.
     let proxyAuthenticator: Authenticator?
     /// Nil for a request without a cache.
     let cache: CacheBinding?
-    /// Nil if nothing stands before the network.
+    /// The replay stage before the network; nil for none.
     let stage: ReplayStage?
     let surroundings: Surroundings
     package let quota: BodyQuota
@@ -156,7 +156,7 @@ package final class Exchange: Sendable {
 
     deinit { surroundings.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }
 
-    /// Sends it, unless it was suspended before. Once is enough; more does nothing.
+    /// Sends the request, unless suspended before. Repeated calls have no effect.
     package func start() {
         let begins = state.withLock { state in
             guard !state.isStarted, state.snapshot.phase != .suspended || state.cancellation != nil else {
@@ -181,9 +181,9 @@ package final class Exchange: Sendable {
         driver.start()
     }
 
-    /// Ends it with explicitlyCancelled, unless it has ended.
+    /// Ends the exchange with `explicitlyCancelled`, unless ended already.
     ///
-    /// - Parameter keepingPartial: what came of a download is kept, and its outcome says how to go on.
+    /// - Parameter keepingPartial: keep the partial file of a download, and put its resume data into the outcome.
     package func cancel(keepingPartial: Bool = false) {
         if keepingPartial { state.withLock { $0.keepsPartial = true } }
         end(with: HTTPFailure(.explicitlyCancelled, "the request was cancelled"))
@@ -191,7 +191,7 @@ package final class Exchange: Sendable {
         start()
     }
 
-    /// Ends it early, unless it has ended.
+    /// Ends the exchange early, unless ended already.
     package func end(with failure: HTTPFailure) {
         struct Carrier {
             var driver: ExchangeDriver?
@@ -213,7 +213,7 @@ package final class Exchange: Sendable {
         for gate in carrier.gates { gate() }
     }
 
-    /// Gives the body back that nobody will ask for.
+    /// Releases a body that no client will read.
     package func dropBody() {
         let body = state.withLock { state in
             defer { state.outcome?.body = .none }
@@ -225,18 +225,18 @@ package final class Exchange: Sendable {
     /// Whether redirects are followed; true by default.
     package var followsRedirects: Bool { plan?.plan.redirect.follows ?? true }
 
-    /// Whether its body becomes a file, that nobody else can write to before the exchange has ended.
+    /// Whether the body becomes a file, to which no client can write before the exchange has ended.
     package var isDownload: Bool { download != nil }
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    /// Nil until it has ended.
+    /// Nil until the end.
     package var outcome: ExchangeOutcome? { state.withLock { $0.outcome } }
 
-    /// A body up to this stays for `request.describe` and `har.export`.
+    /// Limit of a body that stays for `request.describe` and `har.export`.
     private static let shownBodyBytes = 4 << 10
 
-    /// The outcome, once: unless `keepsBody`, what stays behind is without its body, but for a short one.
+    /// The outcome, once: unless `keepsBody`, only a short body stays in memory afterwards.
     package func takeOutcome() -> ExchangeOutcome? {
         state.withLock { state in
             defer {
@@ -248,7 +248,7 @@ package final class Exchange: Sendable {
         }
     }
 
-    /// Runs the work once it has ended; at once if it has.
+    /// Runs the work at the end of the exchange; at once if ended already.
     package func whenEnded(_ work: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             if state.outcome == nil { state.whenEnded.append(work) }
@@ -257,12 +257,12 @@ package final class Exchange: Sendable {
         if isOver { work() }
     }
 
-    /// What goes on the wire, for showing. After the end a long body is replaced by standard input.
+    /// The request on the wire, for display. After the end a long body is replaced by standard input.
     package var request: Result<Attempt, HTTPFailure> { state.withLock { $0.request } }
 
     package var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
-    /// Waits until it has come that far, or ended. False if the caller's task was cancelled first.
+    /// Waits for the milestone or the end. False if the caller's task was cancelled first.
     package func reached(_ milestone: Milestone) async -> Bool {
         let id = state.withLock { state in
             state.nextWaiter += 1

@@ -16,7 +16,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// - Parameter isAsked: whether a callback has changed the attempt: only it can lead to another host.
+    /// - Parameter isAsked: whether a callback has changed the attempt: only a callback can choose another host.
     private func adapt(_ given: Attempt, of built: Attempt, from start: Int, isAsked: Bool) {
         let adaptations = exchange.plan?.plan.adaptations ?? []
         var attempt = given
@@ -94,7 +94,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// Why the head is not acceptable; nil if it is.
+    /// The failure if the head is not acceptable.
     private func judged(by advisor: any ExchangeAdvisor, _ moment: ExchangeMoment) async -> HTTPFailure? {
         do throws(HTTPFailure) {
             exchange.hold()

@@ -3,55 +3,56 @@
 
 package import OutriderHTTP
 
-/// Where an exchange is when somebody is asked about it.
+/// The state of an exchange at the time of a callback.
 package struct ExchangeMoment: Sendable {
     package let exchange: Exchange
-    /// The attempt, counted from 1; while one is being made, that one.
+    /// The attempt, counted from 1, including an attempt that is being made.
     package var attempt: Int
-    /// How many retries there have been.
+    /// The number of retries so far.
     package var retries: Int
     /// Redirects followed in this attempt.
     package var redirects: [RedirectHop]
-    /// What was sent, or is about to be.
+    /// The request sent last, or about to be sent.
     package var request: Attempt
-    /// Of the answer, if one arrived.
+    /// Of the response, if received.
     package var head: ExchangeHead?
-    /// When the last sending began.
+    /// The time when the last request was sent.
     package var sent = ContinuousClock.now
 }
 
-/// How the engine asks a client's code, one question at a time. An exchange without one asks nobody, at no cost.
+/// The engine's callbacks to a client, one at a time. An exchange without an advisor makes no callbacks.
 ///
-/// Each question waits for its answer, within a limit that is the advisor's business; when the exchange is cancelled, the
-/// asking task is. What is thrown ends the attempt as that failure.
+/// The exchange waits for each reply; the advisor limits the time. A cancelled exchange cancels the waiting task. A
+/// thrown failure ends the attempt.
 package protocol ExchangeAdvisor: AnyObject, Sendable {
-    /// For `Adaptation.callback`: the attempt as it shall be sent.
+    /// For `Adaptation.callback`: the attempt to send.
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt
 
-    /// For `RedirectPolicy.callback`: the attempt that shall go on, changed or not; nil leaves the redirect as the answer.
+    /// For `RedirectPolicy.callback`: the attempt to continue with, changed or not; nil makes the redirect the
+    /// response.
     func redirect(
         _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> Attempt?
 
-    /// For `ExchangePlan.challenge`: who asks; nil for nobody that it would name.
+    /// For `ExchangePlan.challenge`: the credential; nil for none.
     func challenge(_ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment) async
         -> GivenCredential?
 
-    /// For `asksAboutHead`: throws what is wrong with the head; the body is not read then.
+    /// For `asksAboutHead`: throws if the head is not acceptable; then the body is not read.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
 
-    /// For `asksAboutAnswer`: throws what is wrong with the answer, or with bringing it into its shape.
+    /// For `asksAboutAnswer`: throws if the response is not acceptable, or its conversion fails.
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure)
 
-    /// For `DownloadSpec.Wishes.destinationCode`: where the file goes that has arrived; nil for where it would go anyway.
+    /// For `DownloadSpec.Wishes.destinationCode`: the destination of the arrived file; nil for the default.
     func destination(
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> ArrivedFile.Destination?
 
-    /// For `CacheSpec.Cacher.modify`: what of a response is stored; nil for nothing.
+    /// For `CacheSpec.Cacher.modify`: the response to store; nil to store none.
     func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft?
 
-    /// For `Retrier.callback`: what is to become of an attempt that failed so.
+    /// For `Retrier.callback`: whether to retry after a failed attempt.
     func retry(_ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment) async throws(HTTPFailure)
         -> RetryVerdict
 }
@@ -70,9 +71,9 @@ extension ExchangeAdvisor {
     ) async throws(HTTPFailure) -> ArrivedFile.Destination? { nil }
 }
 
-/// A download that is all there, and has no name yet.
+/// A complete download before its file is published.
 package struct ArrivedFile: Sendable {
-    /// Where somebody wants it.
+    /// A destination that a callback chose.
     package struct Destination: Sendable {
         package var path: String
         package var replaces: Bool
@@ -85,9 +86,9 @@ package struct ArrivedFile: Sendable {
         }
     }
 
-    /// Where it is now.
+    /// The temporary path.
     package var path: String
     package var size: Int64
-    /// What the server calls it.
+    /// The file name that the server suggests.
     package var suggestedName: String
 }

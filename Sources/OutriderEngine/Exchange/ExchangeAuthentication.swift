@@ -5,31 +5,31 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// How one sending was signed.
+/// The signature of a request that was sent.
 struct SentSignature: Sendable {
     var signature: Signature
-    /// What Digest said; nil for Basic.
+    /// The Digest response to the challenge; nil for Basic.
     var answer: DigestAnswer?
 }
 
-/// How the requests of one exchange are signed.
+/// Authentication state of an exchange.
 struct AttemptSigning: Sendable {
     /// Nil if the request must not authenticate.
     var authenticator: Authenticator?
-    /// How the next request is to be signed, after a challenge.
+    /// The signature of the next request, after a challenge.
     var next: Signature?
-    /// How the last one was.
+    /// The signature of the last request.
     var sent: SentSignature?
-    /// When it was sent.
+    /// The time when the last request was sent.
     var sentAt = ContinuousClock.now
-    /// The attempt that its authenticator knows of.
+    /// The number of the attempt that the authenticator was told of.
     var attempt = 0
     var proxy = ProxySigning()
-    /// The server's proof about the body that is coming.
+    /// The server's proof about the body that is arriving.
     var bodyProof: BodyProof?
 }
 
-/// The server's proof of its own about a body that is still coming.
+/// The server's Digest proof (RFC 7616) of a body that is still arriving.
 struct BodyProof: Sendable {
     var info: AuthenticationInfo
     var answer: DigestAnswer
@@ -37,13 +37,13 @@ struct BodyProof: Sendable {
 
     mutating func take(_ chunk: ByteBuffer) { hash.update(Array(chunk.readableBytesView)) }
 
-    /// Nil if it is right.
+    /// Nil if the proof is right.
     var fault: HTTPFailure? { info.fault(of: answer, bodyHash: hash.finish()) }
 }
 
-/// Saying who asks: before anybody wants to know where that is known to be wanted, and when a server does.
+/// Authentication to servers: early where a challenge is expected, and after a challenge.
 extension ExchangeDriver {
-    /// The attempt as it goes out. What the caller wrote into Authorization is left alone.
+    /// The attempt with its Authorization. A field set by the caller is left alone.
     func signed(_ attempt: Attempt, by authenticator: Authenticator) async throws(HTTPFailure) -> Attempt {
         let number = machine.attempts
         signing.sent = nil
@@ -59,7 +59,7 @@ extension ExchangeDriver {
         signing.next = nil
         var outgoing = attempt
         guard let chosen else {
-            // a body that is dear, or can be had once, is not sent to be refused
+            // a long or single-use body is not sent before the server accepts the request
             if attempt.body.isDear, authenticator.mayBeAsked(at: attempt.url) { outgoing.expectsContinue = true }
             return outgoing
         }
@@ -81,7 +81,7 @@ extension ExchangeDriver {
         return hash
     }
 
-    /// Somebody wants to know who asks, whether or not there is anything to say.
+    /// Reports a challenge, whether or not a credential is available.
     func tellChallenge(_ fields: HTTPFields, by source: ChallengeSource) {
         guard let url = attempt?.url else { return }
         exchange.tell(.challengeReceived) {
@@ -91,7 +91,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// Whether the answer asks who is asking, and the request is to be sent once more to say so.
+    /// Whether the response is a challenge, and the request is to be sent again with a signature.
     func isChallenged(
         _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator
     ) async throws(HTTPFailure) -> Bool {
@@ -122,7 +122,7 @@ extension ExchangeDriver {
         }
         await drain(answer.body)
         note(answer.body.timeline)
-        // what was added for this sending alone is not part of it
+        // the next request starts without the fields added for this one
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         self.attempt = next
@@ -133,7 +133,7 @@ extension ExchangeDriver {
         return true
     }
 
-    /// What the client's code gives; nil for nothing. Timeouts stand still meanwhile.
+    /// The credential from the client's callback; nil for none. Timeouts pause meanwhile.
     func credential(
         for question: AuthenticationQuestion, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
@@ -147,9 +147,9 @@ extension ExchangeDriver {
         return await advisor.challenge(name, question, moment)
     }
 
-    /// Why the body cannot be sent once more; nil if it can.
+    /// The failure if the body cannot be sent again; nil if it can.
     ///
-    /// - Parameter asker: who wants to know: "server" or "proxy".
+    /// - Parameter asker: the source of the challenge: "server" or "proxy".
     func obstacle(to body: AttemptBody, _ signature: Signature, of asker: String) -> HTTPFailure? {
         guard body.isReplayable else {
             return HTTPFailure(
@@ -172,7 +172,7 @@ extension ExchangeDriver {
                 + " file, uncompressed", sent: .sent)
     }
 
-    /// Throws `serverAuthenticationFailed`; the answer is kept, without its body.
+    /// Throws `serverAuthenticationFailed`; the response is kept, without its body.
     private func accepted(
         _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
     ) throws(HTTPFailure) {
@@ -195,7 +195,7 @@ extension ExchangeDriver {
 }
 
 extension AttemptBody {
-    /// Longer than 1 MiB, of unknown length, or to be had only once.
+    /// Whether the body is longer than 1 MiB, of unknown length, or readable only once.
     var isDear: Bool {
         if case .composed(let body) = self, !body.feeds.isEmpty { return true }
         return size.map { $0 > 1 << 20 } ?? true

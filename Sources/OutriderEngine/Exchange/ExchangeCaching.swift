@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// What observers of a request learn of its cache.
+/// Reports the cache's work to the observers of a request.
 extension Exchange {
     func tell(_ report: CacheReport) {
         let topic: MonitorTopic

@@ -5,13 +5,13 @@ package import OutriderHTTP
 import OutriderTransport
 
 extension Exchange {
-    /// The request with the cookies that it would have now.
+    /// The request with its present cookies.
     package func withCookies(_ attempt: Attempt) -> Attempt { cookies?.shown(attempt) ?? attempt }
 }
 
 /// Cookies, at each attempt and at each redirect.
 extension ExchangeDriver {
-    /// The request with its Cookie field; a shared jar that another process has changed is read before.
+    /// The request with its Cookie field; reloads a shared jar first if another process has changed the file.
     func addCookies(
         of cookies: ExchangeCookies, to outgoing: Attempt,
         then completion: @escaping @Sendable (ExchangeCookies.Applied) -> Void
@@ -21,14 +21,14 @@ extension ExchangeDriver {
             return completion(found)
         }
         wait(for: { await cookies.load() }) {
-            // a jar that moves all the time: what was read a moment ago is better than no cookie
+            // the jar keeps changing: slightly old cookies are better than none
             let found = cookies.apply(to: outgoing, evenIfOld: true)
             self.tell(found?.leftOut ?? [])
             completion(found ?? ExchangeCookies.Applied(attempt: outgoing))
         }
     }
 
-    /// Takes the cookies of a final head before anything else is done with it. A jar on disk has them when this goes on: a
+    /// Takes the cookies of a final head before any other step. Waits until a jar on disk has stored them, so that a
     /// cookie whose response a client has seen is never lost.
     func takeCookies(
         of response: AttemptResponse, to attempt: Attempt, then completion: @escaping @Sendable () -> Void

@@ -5,16 +5,16 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// Carries one exchange to its end on the event loop: what has happened goes to the machine, and its next step is done.
+/// Carries an exchange to its end on the event loop: reports events to the machine, and performs its next step.
 ///
-/// The driver has no task. The network, timers and admission tell it by completions that they are done; for code that is
-/// `async` (callbacks, files, tokens) `wait` runs a short task, whose end is a completion, too.
+/// The driver has no task. The network, timers and admission call completions; for `async` code (callbacks, files,
+/// tokens) `wait` runs a short task, whose end is a completion, too.
 ///
-/// Responsible for: doing the steps, one at a time; passing a cancellation on to the present wait.
-/// Not responsible for: which step comes next (`ExchangeMachine`); what others see of the exchange (`Exchange`).
+/// Responsible for: performing the steps, one at a time; passing a cancellation on to the present wait.
+/// Not responsible for: the choice of steps (`ExchangeMachine`); the state as seen from outside (`Exchange`).
 // proof: everything runs on the loop of the transport; other threads only carry the reference there.
 final class ExchangeDriver: @unchecked Sendable {
-    /// What the driver waits for, other than an attempt on the wire.
+    /// The present wait, other than an attempt on the wire.
     private enum Wait {
         case none, admission
         case task(Task<Void, Never>)
@@ -40,35 +40,36 @@ final class ExchangeDriver: @unchecked Sendable {
     private var waiting = Wait.none
     /// Counted up when a task begins, and when it has ended.
     private var waits = 0
-    /// Why the exchange is to end early, once the driver knows it.
+    /// The failure of a cancelled exchange, once the driver knows of the cancellation.
     private(set) var cancellation: HTTPFailure?
 
-    /// What is sent; nil if it could not be built.
+    /// The request to send; nil if building failed.
     var attempt: Attempt?
-    /// When the attempt began, and what had been held up until then; nil if that was when the exchange did.
+    /// The beginning of the attempt, and the time held until then; nil for the first attempt, which begins with the
+    /// exchange.
     var attemptBegan: (instant: ContinuousClock.Instant, held: Duration)?
     /// The attempt on the wire.
     var sending: (any LoopAttempt)?
-    /// The attempt has been given to the transport, and is not over.
+    /// The transport has the attempt, which is not over.
     private var isCarried = false
     var signing = AttemptSigning()
-    /// The tokens of credentials that the attempt was given, by name.
+    /// The tokens of credentials in the attempt, by credential name.
     var given: [String: GivenToken] = [:]
     /// When the host was found to be offline; nil if the last attempt came further.
     var offlineSince: ContinuousClock.Instant?
-    /// The next retry has a new token, and does not burden the server more.
+    /// The next retry has a new token, and does not count against the retry budget.
     var isForToken = false
 
     var answer: AttemptResponse?
     var hops: [RedirectHop] = []
     var timelines: [Timeline] = []
     var sink: BodySink
-    /// The body, once it was reviewed before the end.
+    /// The body, once reviewed before the end.
     var body: ExchangeOutcome.Body?
-    /// The body was begun, and did not arrive whole.
+    /// The body began, and did not arrive completely.
     var isTruncated = false
 
-    /// On the loop.
+    /// To be called on the loop.
     init(_ exchange: Exchange, on loop: any EventLoop) {
         self.exchange = exchange
         self.loop = loop
@@ -105,7 +106,7 @@ final class ExchangeDriver: @unchecked Sendable {
         if isNew { tell(.state(.created, at: exchange.created), then: resumed) } else { resumed() }
     }
 
-    /// What was cancelled before it began is not sent at all.
+    /// A request that was cancelled before is not sent.
     private func begin() {
         if let failure = exchange.cancellation {
             cancellation = failure
@@ -117,7 +118,7 @@ final class ExchangeDriver: @unchecked Sendable {
 
     // MARK: steps
 
-    /// The machine has decided what comes next. Steps follow one another here, however deep the call is that this came from.
+    /// Performs the machine's step. Steps run in this loop, not recursively, however deep the call.
     func proceed(_ step: ExchangeMachine.Step) {
         if case .ignore(let event) = step { return Self.report(event) }
         next = step
@@ -131,7 +132,7 @@ final class ExchangeDriver: @unchecked Sendable {
     }
 
     private func perform(_ decided: ExchangeMachine.Step) {
-        // it may have been cancelled in this turn of the loop, before `cancel` takes effect
+        // a cancellation may precede its `cancel` in this turn of the loop
         if cancellation == nil { cancellation = exchange.cancellation }
         let step = cancellation.map { ended(decided, with: $0) } ?? decided
         if exchange.turns != nil, !step.isOnWire { exchange.giveTurn() }
@@ -155,24 +156,24 @@ final class ExchangeDriver: @unchecked Sendable {
         if case .finish = step { return step }
         if case .send = step {} else if step.isOnWire { giveUp() }
         let ending = machine.failed(failure)
-        // no retrier is asked about that
+        // no retrier decides about a cancellation
         guard case .ask = ending else { return ending }
         return machine.failed(failure)
     }
 
-    /// The attempt is over as soon as nothing of it is on the wire.
+    /// Reports the end of the attempt with the first step that is not on the wire.
     private func entered(_ step: ExchangeMachine.Step) {
         guard isCarried, !step.isOnWire else { return }
         isCarried = false
         exchange.tell(.attemptCompleted) { .outcome(step.failure, attempt: machine.attempts) }
     }
 
-    /// An event out of turn is a mistake in the engine. Release builds go on: the event changed nothing.
+    /// An unexpected event is a bug in the engine. Release builds continue: the event had no effect.
     private static func report(_ event: String) { assertionFailure("exchange: \(event)") }
 
     // MARK: waiting
 
-    /// Runs async work, and goes on with its result on the loop. Cancelling the exchange cancels the work.
+    /// Runs async work, and completes with its result on the loop. Cancelling the exchange cancels the work.
     ///
     /// - Parameter isOfEnd: the work belongs to the end of a cancelled exchange, and is not cancelled.
     func wait<Value: Sendable>(
@@ -187,13 +188,13 @@ final class ExchangeDriver: @unchecked Sendable {
             self.waiting = .none
             completion(value)
         }
-        // it may have ended already
+        // the task may have ended already
         guard waits == number else { return }
         waiting = .task(task)
         if cancellation != nil, !isOfEnd { task.cancel() }
     }
 
-    /// Waits until the exchange is not suspended, or cancelled.
+    /// Waits until the exchange is resumed or cancelled.
     func whenResumed(_ completion: @escaping @Sendable () -> Void) {
         exchange.whenResumed { [loop] in
             loop.execute(completion)
@@ -202,10 +203,10 @@ final class ExchangeDriver: @unchecked Sendable {
         }
     }
 
-    /// Tells the observer, and goes on once it has taken the event.
+    /// Tells the observer, and completes once the event is delivered.
     func tell(_ event: ExchangeEvent, then completion: @escaping @Sendable () -> Void) {
         guard let delivery = observer?.heard(event) else { return completion() }
-        // a cancelled request still tells its end
+        // a cancelled request still reports its end
         wait(for: delivery, isOfEnd: cancellation != nil, then: completion)
     }
 
@@ -220,7 +221,7 @@ final class ExchangeDriver: @unchecked Sendable {
         if isLasting, seconds > 0.1 { awaitNetwork() }
     }
 
-    /// What goes on for as long as it can need not wait where the network has just come, or is another one.
+    /// Ends the delay of a lasting exchange early if the network came back or changed.
     private func awaitNetwork() {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return }
         let before = NetworkPath.sample(to: url)
@@ -266,11 +267,11 @@ final class ExchangeDriver: @unchecked Sendable {
         if loop.inEventLoop { work() } else { loop.execute(work) }
     }
 
-    /// The exchange is to end early. From anywhere; takes effect on the loop.
+    /// Ends the exchange early. May be called on any thread; takes effect on the loop.
     func cancel(_ failure: HTTPFailure) { loop.execute { self.cancelled(failure) } }
 
     private func cancelled(_ failure: HTTPFailure) {
-        // if a step has noticed it already, only the end follows
+        // if a step has noticed the cancellation already, only the end follows
         guard cancellation == nil else { return }
         cancellation = failure
         switch waiting {
@@ -279,15 +280,15 @@ final class ExchangeDriver: @unchecked Sendable {
             alarm.cancel()
             delayEnded()
         case .admission:
-            // where admission came first, its completion is on its way
+            // if the exchange was admitted before, the completion is on its way
             if exchange.turns?.withdraw(exchange) == true { admitted(failure) }
         case .none: sending?.cancel()
         }
     }
 
-    // MARK: what is told of an attempt
+    // MARK: reports of an attempt
 
-    /// The attempt ended without a response that is of use.
+    /// The attempt ended without a usable response.
     func failed(_ failure: HTTPFailure) -> ExchangeMachine.Step {
         if let lost = exchange.takeLost() { add(lost) }
         if download != nil, answer != nil, !isTruncated { giveUp() }
@@ -295,7 +296,7 @@ final class ExchangeDriver: @unchecked Sendable {
         return machine.failed(failure)
     }
 
-    /// The transport is about to get it.
+    /// Reports that the transport is about to get the attempt.
     func tellSending(_ attempt: Attempt) {
         let (isFirst, number) = (!isCarried, machine.attempts)
         isCarried = true
@@ -309,13 +310,13 @@ final class ExchangeDriver: @unchecked Sendable {
         }
     }
 
-    /// The driver is done: nothing of it is needed any more.
+    /// Releases the driver's references at the end.
     func close() {
         sending = nil
         waiting = .none
     }
 
-    /// Async work that may fail, as a value.
+    /// The result of async work that may fail.
     static func result<Value: Sendable>(
         _ work: () async throws(HTTPFailure) -> Value
     ) async -> Result<Value, HTTPFailure> {

@@ -44,7 +44,7 @@ extension ExchangeDriver {
             trailers: answer?.body.trailers ?? [])
     }
 
-    /// Tells the last events, the outlet, and everything that waits for the end.
+    /// Notifies the observer, the outlet, and all waiters of the end.
     private func close(_ outcome: ExchangeOutcome) {
         guard observer != nil || outlet != nil else {
             var outcome = outcome
@@ -82,7 +82,7 @@ extension ExchangeDriver {
 
     // MARK: before the end
 
-    /// Everything that has come, for a review before the end.
+    /// The whole body so far, for a review before the end.
     func wholeBody() async throws(HTTPFailure) -> ExchangeOutcome.Body {
         if let body { return body }
         let contentType = answer?.fields.first("Content-Type")
@@ -97,7 +97,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// The next attempt begins with nothing of what this one brought.
+    /// Resets the state of the response before the next attempt.
     func forgetAnswer() {
         if case .kept(let kept) = body { kept.release() }
         body = nil
@@ -111,7 +111,7 @@ extension ExchangeDriver {
         exchange.note(timelines)
     }
 
-    /// Whether the exchange lasts for as long as its retriers want.
+    /// Whether the exchange may retry without a limit on attempts.
     var isLasting: Bool { exchange.plan?.plan.isLasting == true }
 
     private func forgetOldTimelines() {

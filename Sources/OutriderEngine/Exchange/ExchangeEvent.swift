@@ -3,42 +3,42 @@
 
 package import OutriderHTTP
 
-/// What an observer of an exchange hears.
+/// An event of an exchange for its observer.
 package enum ExchangeEvent: Sendable {
     case state(RequestPhase, at: WallTime)
-    /// The head of an answer; the attempt is counted from 1.
+    /// The head of a response; the attempt is counted from 1.
     case response(ExchangeHead, url: String, attempt: Int)
     /// A redirect is followed.
     case redirect(RedirectHop, attempt: Int)
-    /// That attempt is given up, and the request sent again after so many seconds; nil for an answer that is not liked.
+    /// The attempt failed or its response was rejected (failure nil); the request is sent again after `delay` seconds.
     case retry(attempt: Int, delay: Double, HTTPFailure?)
     case progress(ProgressReport)
-    /// The last one.
+    /// The last event.
     case finish(ExchangeOutcome)
 }
 
-/// What is left to be delivered of an event, once the listener has room.
+/// The rest of an event's delivery, to be awaited until the listener has room.
 package typealias EventDelivery = @Sendable () async -> Void
 
-/// Hears how an exchange goes on.
+/// Receives the events of an exchange.
 package protocol ExchangeObserver: AnyObject, Sendable {
-    /// Seconds between two reports of progress in one direction; nil if none are wanted.
+    /// Seconds between two progress reports per direction; nil for no reports.
     var progressInterval: Double? { get }
 
-    /// Hears the events in their order. Returns nil if the event was delivered, else what is left to do. The exchange waits for
-    /// that, so a slow listener slows the server down and takes no memory.
+    /// Receives the events in order. Returns nil if the event was delivered, else the rest of the delivery. The
+    /// exchange waits for that, so a slow listener slows the server down and takes no memory.
     func heard(_ event: ExchangeEvent) -> EventDelivery?
 
-    /// The same for an event at a place where the exchange cannot wait; such an event may be dropped.
+    /// Receives an event at a point where the exchange cannot wait; such events may be dropped.
     func glimpsed(_ event: ExchangeEvent)
 }
 
-/// The head of an answer.
+/// The head of a response.
 package struct ExchangeHead: Sendable {
     package var status: Int
     /// "1.0" or "1.1".
     package var version: String
     package var fields: HTTPFields
-    /// What a cache did for the response; nil if the request has none.
+    /// The cache's report on the response; nil if the request has no cache.
     package var cache: CacheReport?
 }

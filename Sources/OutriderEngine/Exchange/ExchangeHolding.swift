@@ -7,12 +7,12 @@ import Synchronization
 
 /// Suspending and resuming an exchange.
 extension Exchange {
-    /// Sends it, unless its plan leaves that to `resume`.
+    /// Starts the exchange, unless its plan requires `resume` to start.
     package func launch() {
         if plan?.plan.startsImmediately != false { start() }
     }
 
-    /// Stops reading and writing until `resume`; its timeouts stand still. Nothing happens to what has ended.
+    /// Stops reading and writing until `resume`; timeouts pause. No effect on an ended exchange.
     package func suspend() {
         waitNoMore()
         let (control, observer, isNew) = state.withLock { state in
@@ -38,20 +38,20 @@ extension Exchange {
         observer.glimpsed(.state(.suspended, at: .now))
     }
 
-    /// Goes on after `suspend`, or starts what was not started. Where its group has no room it stays suspended until there
-    /// is some.
+    /// Continues after `suspend`, or starts a new exchange. If the group has no room, the exchange stays suspended
+    /// until there is some.
     package func resume() {
         let turn = reclaimTurn()
         if turn != .waits { goOn(turn) }
     }
 
-    /// It goes on, having its turn if it needs one.
+    /// Continues the exchange, with its turn if needed.
     func goOn(_ turn: Return) {
         enum Way { case nothing, start, leave, goOn([RequestPhase]) }
         typealias Parts = (Way, (any AttemptControl)?, [@Sendable () -> Void], (any ExchangeObserver)?)
         let (way, control, gates, observer) = state.withLock { state -> Parts in
             if turn == .given {
-                // it may have been suspended again, or have ended
+                // the exchange may have been suspended again, or have ended
                 guard state.turn == .awaited else { return (.leave, nil, [], nil) }
                 state.turn = .taken
             } else if turn == .unneeded {
@@ -69,7 +69,7 @@ extension Exchange {
                 state.isStarted = true
                 return (.start, nil, [], nil)
             }
-            // what it had become before comes first, and is not told again
+            // earlier phases come first, and are not reported again
             for phase in state.untold { _ = become(phase, &state) }
             let news = Array(state.untold.dropFirst(state.told))
             state.untold = []
@@ -94,7 +94,7 @@ extension Exchange {
         }
     }
 
-    /// Runs `later` once the exchange is not suspended any more, or cancelled; `now` instead if it is so already.
+    /// Calls `later` when the exchange is resumed or cancelled; calls `now` instead if the exchange is not suspended.
     func whenResumed(_ later: @escaping @Sendable () -> Void, orNow now: () -> Void) {
         let waits = state.withLock { state in
             guard state.snapshot.phase == .suspended, state.cancellation == nil else { return false }

@@ -5,7 +5,7 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// What an exchange is called by those who watch; the engine itself does not need it.
+/// The names of an exchange for monitors; the engine does not use them.
 package struct ExchangeIdentity: Sendable {
     package var name: String
     package var session: String?
@@ -21,7 +21,7 @@ package struct ExchangeIdentity: Sendable {
 }
 
 extension Exchange {
-    /// Says what happens, if anybody wants to know. Not under the lock of the state.
+    /// Reports a topic if monitored. Not under the lock of the state.
     @inline(__always)
     package func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail) {
         if surroundings.monitor.wants(topic) { surroundings.monitor.report(topic, subject, detail) }
@@ -32,9 +32,7 @@ extension Exchange {
             request: identity.name, session: identity.session, tag: identity.tag, owner: state.withLock { $0.owner })
     }
 
-    /// Somebody else's from now on.
-
-    /// Which attempt it is at, from 1; 0 before the first.
+    /// The number of the present attempt, from 1; 0 before the first.
     var attemptNumber: Int { state.withLock { $0.snapshot.attempts } }
 
     func piece(_ bytes: Int64, of total: KeyPath<Progress, Int64?>) -> MonitorDetail {
@@ -57,7 +55,7 @@ extension Exchange {
     }
 }
 
-// MARK: what the transport says
+// MARK: reports of the transport
 
 extension Exchange {
     package func queued() { tell(.attemptQueued) { .attempt(attemptNumber) } }
@@ -92,7 +90,7 @@ extension AttemptBody {
 }
 
 extension HTTPFailure.Kind {
-    /// Whether a body could not be made.
+    /// Whether making the body failed.
     fileprivate var isOfUpload: Bool {
         switch self {
         case .createUploadableFailed, .bodyPartURLInvalid, .bodyPartFilenameInvalid, .bodyPartFileNotReachable,

@@ -3,38 +3,38 @@
 
 package import OutriderHTTP
 
-/// How an exchange ended: all that was learned, whether it went well or not.
+/// The result of an exchange: successful or not, with all facts.
 package struct ExchangeOutcome: Sendable {
     package enum Body: Sendable {
         /// Empty, discarded, or never begun.
         case none
-        /// Charged where it stays for others to ask for.
+        /// With a charge if the body stays for later reads.
         case memory([UInt8], MemoryCharge?)
         case kept(KeptBody)
     }
 
     package var url: String
     package var method: String
-    /// Once a head arrived.
+    /// Nil if no head arrived.
     package var head: ExchangeHead?
     package var body: Body
-    /// Bytes of the body that arrived, decoded, wherever they went.
+    /// Bytes of the body that arrived, decoded, kept or not.
     package var bodyBytes: Int
     /// Whether the body was cut short.
     package var isTruncated: Bool
     package var failure: HTTPFailure?
     package var attempts: Int
-    /// Those of the last attempt, in order.
+    /// Of the last attempt, in order.
     package var redirects: [RedirectHop] = []
-    /// One per sending that got far enough to have one: attempts, and redirects within them.
+    /// Of each request that was sent: attempts, and redirects within them.
     package var timelines: [Timeline]
     /// From start to end, in seconds.
     package var total: Double
-    /// What `download.resume` goes on with, where a download did not come to its end and can.
+    /// The argument for `download.resume`, if an unfinished download can be resumed.
     package var resumeData: String?
-    /// What the server calls the file of a download.
+    /// The file name that the server suggests for a download.
     package var suggestedName: String?
-    /// Fields that came behind the body (RFC 9110 section 6.5); empty unless all of the body came.
+    /// Trailer fields (RFC 9110 section 6.5); empty unless the body arrived completely.
     package var trailers: HTTPFields = []
 }
 
@@ -48,7 +48,7 @@ extension MonitorDetail.Finish {
 }
 
 extension ExchangeOutcome {
-    /// What is known when only the head has come.
+    /// The outcome so far when only the head has arrived.
     package init(head: ExchangeHead, of exchange: Exchange, attempts: Int) {
         self.init(
             url: exchange.url, method: exchange.method, head: head, body: .none, bodyBytes: 0, isTruncated: false,

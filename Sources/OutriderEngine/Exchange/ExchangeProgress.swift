@@ -4,13 +4,13 @@
 import OutriderHTTP
 import Synchronization
 
-/// How far both bodies of an exchange are, for those who ask and for those who are told.
+/// Progress of both bodies of an exchange, for snapshots and observers.
 extension Exchange {
     private static let epoch = ContinuousClock.now
 
     private static var now: Duration { ContinuousClock.now - epoch }
 
-    /// A sending begins; told as the transport says so.
+    /// A request is being sent; reported when the transport says so.
     func uploadBegins(_ state: inout State) {
         guard case .success(let attempt) = state.request, attempt.body != .none else { return }
         let snapshot = state.snapshot
@@ -21,7 +21,7 @@ extension Exchange {
             now: Self.now)
     }
 
-    /// A head has come, and a body of so many bytes on the wire may follow.
+    /// A head has arrived, and a body of `onWire` bytes on the wire may follow.
     func downloadBegins(_ state: inout State, expecting bytes: Int64?, onWire: Int64?) {
         state.snapshot.progress.receivedTotal = bytes
         guard state.download != nil else { return }
@@ -50,8 +50,8 @@ extension Exchange {
         if let (observer, report) = told { observer.glimpsed(.progress(report)) }
     }
 
-    /// So many bytes of the body have come, and so many on the wire if that is not the same. Returns what is to be told,
-    /// and whether more may be read.
+    /// Counts the received bytes of the body, and on the wire if coded. Returns the report, and whether more may be
+    /// read.
     func received(_ bytes: Int64, onWire: Int64?) -> (ProgressReport?, goesOn: Bool) {
         tell(.attemptReceived) { piece(bytes, of: \.receivedTotal) }
         return state.withLock { state in
@@ -61,7 +61,7 @@ extension Exchange {
         }
     }
 
-    /// So many bytes were there before: what comes is counted from there on.
+    /// Sets the number of bytes that existed before; received bytes are added to that.
     func continues(at bytes: Int64) {
         state.withLock { state in
             state.snapshot.progress.received = bytes
@@ -69,7 +69,7 @@ extension Exchange {
         }
     }
 
-    /// What of the progress has not been told yet, once it is over.
+    /// The remaining reports at the end of the exchange.
     func lastProgress(isWhole: Bool) -> [ProgressReport] {
         state.withLock { state in
             guard state.upload != nil || state.download != nil else { return [] }

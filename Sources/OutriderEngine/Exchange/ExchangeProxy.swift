@@ -4,18 +4,18 @@
 import OutriderHTTP
 import OutriderTransport
 
-/// How sendings of one exchange were signed for their proxies.
+/// Proxy authentication state of an exchange.
 struct ProxySigning: Sendable {
-    /// How the next one is to be, where a proxy asked.
+    /// The signature of the next request, after a challenge.
     var next: Signature?
-    /// How the last one was.
+    /// The signature of the last request.
     var sent: SentSignature?
-    /// The attempt that has told its authenticator so.
+    /// The number of the attempt that the authenticator was told of.
     var attempt = 0
 }
 
 extension Exchange {
-    /// What its proxy is known to want to hear; nil for nothing.
+    /// The early signature for a proxy that is known to require authentication; nil for none.
     func proxySignature(for attempt: Attempt) -> Signature? {
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = proxyAuthenticator else { return nil }
         if let credential = proxy.credential { authenticator.know(credential, at: proxy.url) }
@@ -24,9 +24,9 @@ extension Exchange {
 }
 
 extension Attempt {
-    /// Tells its proxy who asks.
+    /// Adds the proxy's authorization.
     mutating func sign(forProxy signature: Signature, bodyHash: String = "") -> SentSignature {
-        // the request line has the whole URL where the proxy carries the request on (RFC 9112 section 3.2.2)
+        // the request line has the whole URL if the proxy forwards the request (RFC 9112 section 3.2.2)
         let answer =
             isTunneled
             ? signature.answer(
@@ -38,9 +38,9 @@ extension Attempt {
     }
 }
 
-/// Saying to a proxy who asks.
+/// Authentication to proxies.
 extension ExchangeDriver {
-    /// The attempt as it goes to its proxy.
+    /// The attempt with its proxy authorization.
     func signedForProxy(_ attempt: Attempt) async throws(HTTPFailure) -> Attempt {
         let number = machine.attempts
         signing.proxy.sent = nil
@@ -59,13 +59,14 @@ extension ExchangeDriver {
             signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
             exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         } else if !attempt.isTunneled, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
-            // what is dear, or can be had once, is not sent to be refused; a tunnel is asked for before anything is sent
+            // a long or single-use body is not sent before the proxy accepts; a tunnel is opened before any byte of a
+            // body
             outgoing.expectsContinue = true
         }
         return outgoing
     }
 
-    /// Whether the proxy that carries requests on asks who is asking, and the request is to be sent once more to say so.
+    /// Whether a forwarding proxy sent a challenge, and the request is to be sent again with a signature.
     func isChallengedByProxy(
         _ answer: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> Bool {
@@ -73,7 +74,7 @@ extension ExchangeDriver {
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
             return false
         }
-        // what comes through a tunnel is the origin's
+        // a response through a tunnel comes from the origin
         guard answer.status == 407, !attempt.isTunneled else {
             try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.isTunneled)
             if let sent = signing.proxy.sent?.signature {
@@ -98,7 +99,7 @@ extension ExchangeDriver {
         return true
     }
 
-    /// The same of a proxy that was asked for a tunnel, and wants to know who asks. Nothing of the request was sent.
+    /// The same for a proxy that refused a tunnel with a challenge. No byte of the request was sent.
     func refusedByProxy(_ failure: HTTPFailure, _ attempt: Attempt) async -> ExchangeMachine.Step {
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
             return failed(failure)
@@ -120,14 +121,14 @@ extension ExchangeDriver {
     }
 
     private func again(_ attempt: Attempt, _ signature: Signature) throws(HTTPFailure) {
-        // what was added for this sending alone is not part of it
+        // the next request starts without the fields added for this one
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         self.attempt = next
         signing.proxy.next = signature
     }
 
-    /// Nil if nobody known can sign.
+    /// The signature for a challenge; nil if no credential is available.
     private func signature(
         for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator
     ) async -> Signature? {
@@ -144,13 +145,12 @@ extension ExchangeDriver {
         return signature
     }
 
-    /// Throws `serverAuthenticationFailed` where a proxy that carries requests on cannot prove that it knows the password,
-    /// and says that it does.
+    /// Throws `serverAuthenticationFailed` if a forwarding proxy claims to know the password, and its proof is wrong.
     private func acceptedByProxy(
         _ answer: AttemptResponse, _ proxy: ProxyServer, _ authenticator: Authenticator, isTunnel: Bool
     ) throws(HTTPFailure) {
         guard let sent = signing.proxy.sent else { return }
-        // what an origin says of its own proxies in a tunnel is not about ours
+        // fields that an origin sends through a tunnel do not concern our proxy
         let info = AuthenticationInfo(isTunnel ? [] : answer.fields.all(ChallengeSource.proxy.infoField))
         if let said = sent.answer, let fault = info.fault(of: said, bodyHash: nil) {
             self.answer = answer

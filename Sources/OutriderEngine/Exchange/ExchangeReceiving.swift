@@ -5,7 +5,7 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// Taking in the body of a response.
+/// Receives the body of a response.
 extension ExchangeDriver {
     func receive() {
         guard let body = answer?.body else { return proceed(machine.received()) }
@@ -56,7 +56,7 @@ extension ExchangeDriver {
         return false
     }
 
-    /// Tells how far the body is. Whether to pull more now.
+    /// Reports progress. Returns whether to pull more now.
     private func counted(_ body: any AttemptResponseBody) -> Bool {
         let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
         let delivery = report.flatMap { tell($0) }
@@ -65,7 +65,7 @@ extension ExchangeDriver {
         return false
     }
 
-    /// What is left to be delivered of the last report.
+    /// The rest of the delivery of the last report.
     private func tell(_ report: ProgressReport) -> EventDelivery? {
         if report.isLast { return observer?.heard(.progress(report)) }
         observer?.glimpsed(.progress(report))
@@ -78,9 +78,9 @@ extension ExchangeDriver {
         proceed(machine.failed(failure))
     }
 
-    /// The rest of the body is not wanted.
+    /// Abandons the rest of the body.
     ///
-    /// - Parameter isWhole: there is no rest.
+    /// - Parameter isWhole: the body is complete.
     func giveUp(isWhole: Bool = false) {
         guard let body = answer?.body else { return }
         isTruncated = !isWhole
@@ -98,7 +98,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// What goes to an outlet cannot be taken back, so the retriers are asked about the response before its body is read.
+    /// Bytes given to an outlet cannot be recalled, so the retriers judge the response before its body is read.
     private func askBeforeBody(_ body: any AttemptResponseBody, _ outlet: any BodyOutlet) {
         guard machine.asksAboutAnswers else { return fill(outlet, body) }
         verdict(on: nil) { verdict in
@@ -149,7 +149,7 @@ extension ExchangeDriver {
 
     // MARK: the rest of a body
 
-    /// A short body is read, so that its connection can be used again; a long one, or a slow one, is given up.
+    /// Reads a short body to the end, so that its connection can be reused; abandons a long or slow body.
     func drain(_ body: any AttemptResponseBody) async {
         let most = 16 << 10
         guard (body.expectedBytes ?? 0) <= Int64(most) else { return body.abandon() }
@@ -158,16 +158,17 @@ extension ExchangeDriver {
         do throws(HTTPFailure) {
             while taken <= most, let chunk = try await body.next() { taken &+= chunk.readableBytes }
         } catch {
-            // it was worth no more than its connection
+            // the body was only read to reuse the connection
         }
         patience.cancel()
         if taken > most { body.abandon() }
     }
 
-    /// The beginning of a body that no outlet takes goes into the response, if it comes soon. Whether that is all of it.
+    /// Keeps the beginning of a body that no outlet takes, if the bytes arrive within a second. Returns whether the
+    /// body is complete.
     func keepRefused() async -> Bool {
         guard let body = answer?.body else { return true }
-        // what follows a 101 is no body
+        // bytes after a 101 are no body
         if answer?.status == 101 { return false }
         sink = Self.sink(for: exchange, .inline)
         let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
@@ -181,7 +182,7 @@ extension ExchangeDriver {
                 try await keep(chunk)
             }
         } catch {
-            // what came is there
+            // the bytes so far are kept
         }
         return false
     }

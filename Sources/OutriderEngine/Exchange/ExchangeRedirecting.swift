@@ -7,14 +7,14 @@ import OutriderTransport
 
 /// Redirects.
 extension ExchangeDriver {
-    /// Follows the redirect, if the response is one that may be followed.
+    /// Follows the redirect if the policy allows.
     func follow(_ answer: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
         let number = machine.attempts
         let found: (attempt: Attempt, hop: RedirectHop)?
         do throws(HTTPFailure) {
             found = try await wayOn(from: answer, attempt)
         } catch {
-            // the answer is kept, without its body
+            // the response is kept, without its body
             self.answer = answer
             giveUp()
             throw error
@@ -57,7 +57,7 @@ extension ExchangeDriver {
         return found
     }
 
-    /// Redirects share the time of their attempt.
+    /// The time left of an attempt, which its redirects share.
     func remaining(of total: Double) throws(HTTPFailure) -> Double {
         let left = (exchange.totalTimeout ?? total) - elapsed(inAttempt: true)
         guard left > 0 else {

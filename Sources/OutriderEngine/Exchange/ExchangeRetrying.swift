@@ -40,7 +40,7 @@ extension ExchangeDriver {
         if case .wait = step { proceed(step) } else { restart(step) }
     }
 
-    /// Each attempt begins with the request as it was asked for.
+    /// Starts each attempt from the client's original request.
     func restart(_ step: ExchangeMachine.Step) {
         whenResumed {
             if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
@@ -56,7 +56,7 @@ extension ExchangeDriver {
 
     // MARK: verdicts
 
-    /// Asks the retriers in their order, until a verdict is final.
+    /// Queries the retriers in order, until a verdict is final.
     func verdict(on failure: HTTPFailure?, then completion: @escaping @Sendable (RetryVerdict) -> Void) {
         let question = RetryQuestion(
             method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
@@ -85,7 +85,7 @@ extension ExchangeDriver {
         completion(.doNotRetry)
     }
 
-    /// What a retrier has to wait for; nil if it decides at once, or has nothing to say.
+    /// Work that a retrier has to wait for; nil if the retrier decides at once, or does not apply.
     private func asking(
         _ retrier: Retrier, about failure: HTTPFailure?
     ) -> (@Sendable () async -> RetryVerdict)? {
@@ -116,8 +116,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// Waits for a way to where the request goes. Where the system knows one that leads nowhere, it is tried again and
-    /// again.
+    /// Waits for a route to the host. If a route exists but fails, the request is retried after a pause.
     private func untilOnline(_ wait: Double, _ rule: InterfaceRule) async -> RetryVerdict {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return .doNotRetry }
         if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
@@ -131,16 +130,16 @@ extension ExchangeDriver {
         return leads ? .retry(after: 0) : .doNotRetry
     }
 
-    /// A body that cannot be sent twice, or an origin that had too many retries, leaves things as they are.
+    /// Refuses a retry if the body cannot be sent twice, or the origin had too many retries.
     func permitted(_ verdict: RetryVerdict) -> RetryVerdict {
         guard let attempt, machine.attempts > 0 else { return verdict }
-        // what a client was given cannot be taken back
+        // bytes given to a client cannot be recalled
         if outlet?.hasTaken == true { return .doNotRetry }
         guard attempt.body.isReplayable else {
             return .fail(
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
         }
-        // that has a policy of its own for servers in trouble
+        // lasting exchanges have a policy of their own for servers in trouble
         if isLasting || isForToken { return verdict }
         return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
@@ -153,7 +152,7 @@ extension ExchangeDriver {
 }
 
 extension RetryVerdict {
-    /// What the exchange does; nil if the next retrier is asked.
+    /// The final verdict; nil if the next retrier decides.
     fileprivate func isFinal(on failure: HTTPFailure?) -> RetryVerdict? {
         switch self {
         case .doNotRetry: nil

@@ -5,7 +5,7 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// One attempt, from its request to the head of its response.
+/// An attempt, from its request to the head of its response.
 extension ExchangeDriver {
     func send() {
         guard let attempt else { return proceed(machine.failed(.unbuilt)) }
@@ -39,7 +39,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// The attempt as it goes out, and as it was before it was signed.
+    /// The attempt as sent, and as it was before signing.
     private func prepared(_ given: Attempt) async throws(HTTPFailure) -> (Attempt, Attempt) {
         var attempt = given
         if let download { try await download.prepare(&attempt) }
@@ -75,9 +75,9 @@ extension ExchangeDriver {
             exchange.transport, observer: exchange)
     }
 
-    /// What stands for credentials whose field changes with each request; nil for the field itself.
+    /// An identifier of the credentials if their field changes with each request; nil for the field itself.
     private func login(of outgoing: Attempt) -> String? {
-        // a proof of Digest is another one for each request
+        // a Digest proof differs for each request
         let isDigest = outgoing.login?.scheme == .digest && signing.sent != nil
         let login = isDigest ? outgoing.login?.credential : nil
         return login.map { "digest \($0.username) \($0.password)" }
@@ -97,8 +97,8 @@ extension ExchangeDriver {
         }
     }
 
-    /// Only the first of several fields counts, and only from a server that was verified without help
-    /// (RFC 6797 section 8.1).
+    /// Only the first of several fields counts, and only if the certificates were verified, and not by a callback (RFC
+    /// 6797 section 8.1).
     private func learnStrictTransport(_ response: AttemptResponse, _ attempt: Attempt) {
         guard let memory = exchange.plan?.plan.strictTransport,
             let field = response.fields.first("Strict-Transport-Security"),
@@ -116,8 +116,8 @@ extension ExchangeDriver {
         }
     }
 
-    /// What comes before the response is accepted: a credential for the proxy or the server, a redirect, or another request
-    /// for the same download. Nil if the response is accepted.
+    /// The steps before the response is accepted: a credential for the proxy or the server, a redirect, or another
+    /// request for the same download. Nil if the response is accepted.
     private func detour(after response: AttemptResponse, to attempt: Attempt) async -> ExchangeMachine.Step? {
         do throws(HTTPFailure) {
             if exchange.proxyAuthenticator != nil, try await isChallengedByProxy(response, attempt) {
@@ -143,7 +143,7 @@ extension ExchangeDriver {
         }
     }
 
-    /// The response is the one that was asked for.
+    /// Accepts the response as final.
     private func accept(_ response: AttemptResponse) {
         answer = response
         if let cancellation { return proceed(failed(cancellation)) }
@@ -168,7 +168,7 @@ extension ExchangeDriver {
         if let source = ChallengeSource(status: answer.status) { tellChallenge(answer.fields, by: source) }
     }
 
-    /// The URL of the present request: the caller's, unless a redirect or an adapter led to another one.
+    /// The URL of the present request: the caller's, unless a redirect or an adapter changed the URL.
     var url: String {
         guard let attempt, exchange.plan != nil || !hops.isEmpty else { return exchange.url }
         return attempt.url.described
@@ -176,14 +176,14 @@ extension ExchangeDriver {
 
     // MARK: times
 
-    /// Seconds since the exchange, or its attempt, began; without those in which it was held up.
+    /// Seconds since the start of the exchange or its attempt, without the time held.
     func elapsed(inAttempt: Bool) -> Double {
         let start = inAttempt ? attemptBegan ?? (began, heldBefore) : (began, heldBefore)
         let now = ContinuousClock.now
         return (now - start.0 - (exchange.held(at: now) - start.1)).seconds
     }
 
-    /// The times of a response that is not the last.
+    /// Notes the timeline of a response that is not the last.
     func note(_ timeline: Timeline) {
         add(timeline)
         exchange.note(timelines)
@@ -204,7 +204,7 @@ extension ExchangeHead {
 }
 
 extension Exchange {
-    /// What carries its attempts: the network, or the stage before it.
+    /// The transport of its attempts: the network, or the replay stage before it.
     var transport: any Transport {
         stage.map { StagedTransport(stage: $0, inner: surroundings.transport) } ?? surroundings.transport
     }

@@ -5,10 +5,10 @@ package import OutriderHTTP
 package import OutriderTransport
 import Synchronization
 
-/// What the driver and the transport tell an exchange.
+/// Reports from the driver and the transport to an exchange.
 extension Exchange {
-    /// A listener that does not take its events may hold up the exchange, but not for ever, and with it a connection
-    /// that others wait for. Nil while nothing of it is due.
+    /// Starts a watchdog: a listener that does not take its events may hold up the exchange, and a connection that
+    /// others wait for, only for a limited time. Nil stops the watchdog.
     func watch(_ seconds: Double?) {
         // an upgraded connection may stay open for as long as its protocol likes
         let seconds = snapshot.head?.status == 101 ? nil : seconds
@@ -27,10 +27,10 @@ extension Exchange {
         old?.cancel()
     }
 
-    /// Why it is to end early; nil if it is not.
+    /// The failure of a cancelled exchange; nil if not cancelled.
     var cancellation: HTTPFailure? { state.withLock { $0.cancellation } }
 
-    /// The observer, and whether it has not heard of the exchange yet.
+    /// The observer, and whether this is its first event.
     func introduce() -> ((any ExchangeObserver)?, isNew: Bool) {
         state.withLock { state in
             defer { state.isIntroduced = true }
@@ -42,14 +42,14 @@ extension Exchange {
 
     var authenticator: Authenticator? { state.withLock { $0.authenticator } }
 
-    /// Whether there is a proxy that could ask; which one depends on the URL.
+    /// Whether a proxy may send challenges; the URL decides which proxy.
     package var usesProxies: Bool { proxyAuthenticator != nil }
 
-    /// Gives it a credential for when a server asks, in place of what it had.
+    /// Sets the credential for challenges, replacing an earlier one.
     ///
-    /// - Parameter isKept: keep it for its session, once it proves right.
-    /// - Parameter source: who is to be told; for its proxy, `usesProxies` must hold.
-    /// - Returns: false if it has ended.
+    /// - Parameter isKept: keep the credential for the session, once accepted.
+    /// - Parameter source: origin or proxy; for a proxy, `usesProxies` must hold.
+    /// - Returns: false if the exchange has ended.
     package func authenticate(
         _ credential: UserCredential, isKept: Bool, for source: ChallengeSource = .origin
     ) -> Bool {
@@ -74,7 +74,7 @@ extension Exchange {
 
     var keepsPartial: Bool { state.withLock { $0.keepsPartial } }
 
-    /// How it ends is settled now: why it is to end early, or nil if nobody wanted that in time.
+    /// Settles the result now: the failure of a cancellation, or nil if not cancelled in time.
     func settle() -> HTTPFailure? {
         state.withLock { state in
             state.isEnding = true
@@ -82,7 +82,7 @@ extension Exchange {
         }
     }
 
-    /// The next sending begins: throws if it must not, false if it must wait for the end of a suspension.
+    /// Begins a request: throws if cancelled; false if suspended: the caller waits for `resume`.
     func begin(attempt: Int) throws(HTTPFailure) -> Bool {
         let (cancellation, isHeld) = state.withLock { state in
             state.snapshot.attempts = attempt
@@ -92,7 +92,7 @@ extension Exchange {
         return !isHeld
     }
 
-    /// A head arrived. False if nobody may hear of it before the end of a suspension.
+    /// A head arrived. False while suspended: no observer may receive the head before `resume`.
     func answered(_ head: ExchangeHead, expecting bytes: Int64?, onWire: Int64?) -> Bool {
         let waiters = state.withLock { state -> [Waiter]? in
             if state.snapshot.phase == .suspended, state.cancellation == nil { return nil }
@@ -106,10 +106,10 @@ extension Exchange {
         return true
     }
 
-    /// Whether the phase may be told now.
+    /// Whether the phase may be reported now.
     func become(_ phase: RequestPhase) -> Bool { state.withLock { become(phase, &$0) } }
 
-    /// Changes the phase if it may be changed. False if there is nothing to tell now.
+    /// Changes the phase if allowed. False if there is no event to report now.
     func become(_ phase: RequestPhase, _ state: inout State) -> Bool {
         if state.snapshot.phase == .suspended, phase != .resumed, phase != .suspended, !phase.isFinal {
             state.untold.append(phase)
@@ -120,13 +120,13 @@ extension Exchange {
         return true
     }
 
-    /// Every change of the phase is counted here.
+    /// Counts every change of the phase.
     func enter(_ phase: RequestPhase, _ state: inout State) {
         surroundings.counters.moved(from: state.snapshot.phase, to: phase)
         state.snapshot.phase = phase
     }
 
-    /// Its timeouts stand still while somebody is asked.
+    /// Pauses the timeouts during a callback.
     func hold() {
         let (control, watchdog) = state.withLock { state in
             state.held.hold(at: .now)
@@ -148,17 +148,17 @@ extension Exchange {
         if isHeard { watch(totalTimeout) }
     }
 
-    /// How long it was held up until then.
+    /// The time held until `now`.
     func held(at now: ContinuousClock.Instant) -> Duration { state.withLock { $0.held.total(at: now) } }
 
-    /// The request as it was asked for.
+    /// The request as the client made it.
     var built: Result<Attempt, HTTPFailure> { state.withLock { $0.built ?? $0.request } }
 
     var totalTimeout: Double? {
         if case .success(let attempt) = built { attempt.timeouts.total } else { nil }
     }
 
-    /// What is sent now is something else than was asked for.
+    /// Replaces the request to send.
     func sends(_ attempt: Attempt) {
         state.withLock { state in
             if state.built == nil { state.built = state.request }
@@ -166,7 +166,7 @@ extension Exchange {
         }
     }
 
-    /// The sending is over, and another one follows.
+    /// Notes a request that was sent and that another one follows.
     func note(_ sent: SentRequest, hop: RedirectHop?) {
         let isLasting = plan?.plan.isLasting == true
         state.withLock { state in
@@ -176,17 +176,17 @@ extension Exchange {
         }
     }
 
-    /// The URL was changed before anything was sent.
+    /// The URL was changed before the first byte was sent.
     func note(_ hop: RedirectHop) { state.withLock { $0.snapshot.redirects = [hop] } }
 
-    /// Of an exchange that goes on without end, so many sendings stay in memory.
+    /// Limit of the remembered requests of a lasting exchange.
     static let rememberedAttempts = 16
 
     func note(_ timelines: [Timeline]) {
         state.withLock { $0.snapshot.timelines = timelines }
     }
 
-    /// Begins anew, with nothing of what an earlier attempt brought.
+    /// Resets the snapshot for a retry.
     func retries(_ count: Int) {
         state.withLock { state in
             state.snapshot.retries = count
@@ -199,7 +199,8 @@ extension Exchange {
         }
     }
 
-    /// Completes the outcome before it is told; a cancelled exchange always ends as one. Returns the last phase.
+    /// Completes the outcome before it is reported; a cancelled exchange always ends as cancelled. Returns the last
+    /// phase.
     func conclude(_ outcome: inout ExchangeOutcome) -> RequestPhase {
         let cancellation = state.withLock { state in
             state.isEnding = true
@@ -216,7 +217,7 @@ extension Exchange {
         return outcome.failure?.kind == .explicitlyCancelled ? .cancelled : .finished
     }
 
-    /// From now on the exchange has ended, for all that wait for the end.
+    /// Ends the exchange, and resumes all waiters.
     func over(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
         let (waiters, work, watchdog, feeds) = state.withLock { state in
             enter(phase, &state)
@@ -262,7 +263,7 @@ extension Exchange: AttemptObserver {
 
     package func gaveUp(_ timeline: Timeline) { state.withLock { $0.lost = timeline } }
 
-    /// The times of an attempt that ended without an answer.
+    /// The timeline of an attempt that ended without a response.
     func takeLost() -> Timeline? {
         state.withLock { state in
             defer { state.lost = nil }
@@ -281,7 +282,7 @@ extension Exchange.State {
 }
 
 extension Attempt {
-    /// Bodies up to this stay for `request.curl`; a longer one is shown as standard input.
+    /// Bodies up to this stay for `request.curl`; a longer body is shown as standard input.
     fileprivate static let keptBodyBytes: Int64 = 16 << 10
 
     fileprivate var withoutLongBody: Attempt {

@@ -4,25 +4,25 @@
 package import OutriderHTTP
 import Synchronization
 
-/// What all requests that are over came to, since the start of the service.
+/// Totals of all ended requests since the start of the service.
 package struct EngineStatistics: Sendable {
-    /// The parts of a sending that are timed, in their order.
+    /// The timed parts of a request, in order.
     package enum Part: Int, Sendable, CaseIterable {
         case queue, dns, connect, proxy, tls, request, firstByte, response
     }
 
-    /// Where sendings went: on a connection of their own, on one that was there, or nowhere.
+    /// The connection of a request: opened, reused, or none.
     package enum Carrier: Int, Sendable, CaseIterable { case opened, reused, none }
 
-    /// Seconds, one for each part; only sendings that had it count.
+    /// Seconds, for each part; requests without the part do not count.
     package fileprivate(set) var parts = Part.allCases.map { _ in Histogram.seconds }
     /// Seconds from start to end.
     package fileprivate(set) var total = Histogram.seconds
     package fileprivate(set) var attempts = 0
     package fileprivate(set) var redirects = 0
-    /// Sendings, one for each carrier.
+    /// Requests by carrier.
     package fileprivate(set) var carriers = Carrier.allCases.map { _ in 0 }
-    /// Requests that ended with an answer, by its hundreds: 1 to 5.
+    /// Requests that ended with a response, by the first digit of the status: 1 to 5.
     package fileprivate(set) var answers: [Int: Int] = [:]
     package fileprivate(set) var failures: [HTTPFailure.Kind: Int] = [:]
     /// Of bodies, decoded.

@@ -4,19 +4,19 @@
 import OutriderHTTP
 import OutriderTransport
 
-/// A token that an attempt was given.
+/// A token that was applied to an attempt.
 struct GivenToken: Sendable {
     let shared: SharedCredential
     let token: AccessToken
     let credential: Credential
-    /// Statuses that say that it is no longer good.
+    /// Statuses that mean that the token is no longer valid.
     let statuses: [Int]
 }
 
-/// Tokens of credentials: applied before each attempt, and refreshed when they are refused.
+/// Tokens of credentials: applied before each attempt, and refreshed after a refusal.
 extension ExchangeDriver {
-    /// Throws `missingCredential`, `excessiveRefresh`, `refreshFailed`, `timedOut`, and `requestAdaptationFailed` for an
-    /// origin that must not know it, if it is required there.
+    /// Throws `missingCredential`, `excessiveRefresh`, `refreshFailed`, `timedOut`, and `requestAdaptationFailed` if a
+    /// required token must not be sent to the origin.
     func applyToken(
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
@@ -28,7 +28,7 @@ extension ExchangeDriver {
         exchange.hold()
         defer { exchange.release() }
         let (token, _) = try await shared.token(for: .request, within: patience(of: attempt))
-        // as they are now: they may have been changed while this waited for the token
+        // the spec may have changed during the wait for the token
         let spec = shared.snapshot.spec
         guard try mayKnow(spec, attempt, home, isRequired) else { return }
         let credential = try Credential.token(token, origins: spec.origins)
@@ -37,7 +37,7 @@ extension ExchangeDriver {
             shared: shared, token: token, credential: credential, statuses: spec.refreshStatuses)
     }
 
-    /// Whether the attempt goes where that token may be known; where it must have it, that it may not is thrown.
+    /// Whether the token may be sent to the attempt's origin; throws if the token is required but not allowed there.
     private func mayKnow(
         _ spec: CredentialSpec, _ attempt: Attempt, _ home: HTTPURL, _ isRequired: Bool
     ) throws(HTTPFailure) -> Bool {
@@ -58,19 +58,19 @@ extension ExchangeDriver {
                 + (origins.isEmpty ? "none (allow this one: \(command))" : origins), pointer: "/auth/oauth")
     }
 
-    /// Takes tokens out of an attempt that goes where they must not be known.
+    /// Removes tokens from an attempt to an origin that must not receive them.
     func withholdTokens(from attempt: inout Attempt) {
         for token in given.values { token.credential.withhold(from: &attempt, home: attempt.url) }
     }
 
-    /// Whether the token that the attempt was given may be the reason of the failure, or of a response that is none.
+    /// Whether the attempt's token may be the reason of the failure, or of a rejected response.
     func concernsToken(_ name: String, _ failure: HTTPFailure?) -> Bool {
         if isRefusedInCassette { return true }
         guard let given = given[name], let attempt, given.credential.isIn(attempt) else { return false }
         return failure != nil || answer.map { given.isRefused(by: $0.status, $0.fields) } == true
     }
 
-    /// What a refused token leads to.
+    /// The verdict after a refused token.
     func tokenVerdict(_ name: String) async -> RetryVerdict {
         if isRefusedInCassette { return .retry(after: 0) }
         guard let given = given[name], let attempt else { return .doNotRetry }
@@ -85,14 +85,14 @@ extension ExchangeDriver {
         }
     }
 
-    /// While a cassette plays, no token is refreshed: a request that was refused is repeated if that was recorded.
+    /// While a cassette plays, no token is refreshed: a refused request is repeated if the repetition was recorded.
     private var isRefusedInCassette: Bool {
         guard let stage = exchange.stage, answer?.status == 401, let attempt, stage.playsOnly(attempt.url.description)
         else { return false }
         return stage.has(attempt)
     }
 
-    /// The refusal of a token is not what a stream is for: why it is a failure, and nil where it is none.
+    /// The failure if the server refused the token, so that the body is not delivered as a stream; nil otherwise.
     func refusedToken() async -> HTTPFailure? {
         guard let attempt, let answer else { return nil }
         let isRefused = given.values.contains {
@@ -104,13 +104,13 @@ extension ExchangeDriver {
         return ValidationRule.unacceptable(answer.status, facts)
     }
 
-    /// A refresh may take as long as the request may, and its time stands still meanwhile.
+    /// A refresh may take as long as the request; timeouts of the request pause meanwhile.
     private func patience(of attempt: Attempt) -> Double { min(attempt.timeouts.total, 600) }
 }
 
 extension GivenToken {
-    /// A status of those that the credential names; of a Bearer challenge that says why, only `invalid_token` (RFC 6750
-    /// section 3.1).
+    /// Whether the status is in the credential's list; a Bearer challenge with an error counts only for `invalid_token`
+    /// (RFC 6750 section 3.1).
     fileprivate func isRefused(by status: Int, _ fields: HTTPFields) -> Bool {
         guard statuses.contains(status) else { return false }
         let challenges = ChallengeScanner.challenges(in: fields.all(ChallengeSource.origin.challengeField))
@@ -120,7 +120,7 @@ extension GivenToken {
 }
 
 extension Surroundings {
-    /// Throws `missingCredential` where there is none of that name, and `refreshFailed` where the store cannot say.
+    /// Throws `missingCredential` for an unknown name, and `refreshFailed` if the store cannot be read.
     fileprivate func shared(_ name: String) async throws(HTTPFailure) -> SharedCredential {
         do throws(OAuthFailure) {
             if let shared = try await credentials.find(name) { return shared }

@@ -4,21 +4,21 @@
 import OutriderHTTP
 import Synchronization
 
-/// Taking turns with other exchanges.
+/// Admission by the limits of a group.
 extension Exchange {
-    /// How it stands with the limits of its group.
+    /// The turn of an exchange in its group.
     enum Turn: Sendable {
         case none, taken
-        /// Given back for as long as it is suspended.
+        /// Returned while suspended.
         case lent
-        /// The same, but it is to go on as soon as it has its turn again.
+        /// Returned; the exchange resumes as soon as it gets a turn again.
         case awaited
     }
 
-    /// Whether it has to wait for admission before it goes on the wire.
+    /// Whether the exchange must be admitted before going on the wire.
     var needsTurn: Bool { state.withLock { $0.turn == .none } }
 
-    /// The session admits it. A suspended exchange gives its turn back until it is resumed.
+    /// The session admits the exchange. A suspended exchange returns its turn until resumed.
     func turnTaken() {
         let isHeld = state.withLock { state in
             let isHeld = state.snapshot.phase == .suspended
@@ -28,7 +28,8 @@ extension Exchange {
         if isHeld { turns?.leave() }
     }
 
-    /// It is not on the wire any more. If it was to go on as soon as it had its turn again, it needs none for that now.
+    /// Returns the turn when the exchange leaves the wire. An exchange that waits for a turn to resume needs none any
+    /// more.
     func giveTurn() {
         guard let turns else { return }
         let before = state.withLock { state in
@@ -40,13 +41,13 @@ extension Exchange {
         case .awaited:
             _ = turns.withdraw(self)
             goOn(.unneeded)
-            // it may have been given its turn just before
+            // the turn may have been granted just before
             giveTurn()
         case .none, .lent: break
         }
     }
 
-    /// Suspended requests take nobody's place.
+    /// Returns the turn of a suspended exchange to the group.
     func lendTurn() {
         guard let turns else { return }
         let had = state.withLock { state in
@@ -58,16 +59,16 @@ extension Exchange {
     }
 
     enum Return: Sendable {
-        /// It needs no turn, or has it.
+        /// The exchange needs no turn, or has one.
         case free
-        /// It has been given its turn, which it is to take or to leave.
+        /// A turn was granted, to be taken or left.
         case given
-        /// It waited for its turn, and can go on without.
+        /// The exchange waited for its turn, and can continue without.
         case unneeded
         case waits
     }
 
-    /// Asks for its turn again. If it must wait for that, it resumes by itself.
+    /// Requests the turn again. If it is not granted at once, the exchange resumes by itself later.
     func reclaimTurn() -> Return {
         guard let turns else { return .free }
         let before = state.withLock { state in
@@ -87,7 +88,7 @@ extension Exchange {
         return .waits
     }
 
-    /// It is suspended again before it had its turn.
+    /// Withdraws the wait for a turn, since the exchange is suspended again.
     func waitNoMore() {
         guard let turns else { return }
         let waited = state.withLock { state in

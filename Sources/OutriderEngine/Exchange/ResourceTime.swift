@@ -4,19 +4,19 @@
 import OutriderHTTP
 import Synchronization
 
-/// The time that all attempts of one exchange may take together.
+/// The time limit for all attempts of an exchange together.
 struct ResourceTime: Sendable {
     /// Seconds.
     var most: Double
     var began: ContinuousClock.Instant
-    /// What had been held up when it began.
+    /// The time held before the beginning.
     var heldBefore: Duration
-    /// None while it is held up.
+    /// Nil while held.
     var alarm: Postponed?
 }
 
 extension Exchange {
-    /// Limits the exchange from now on.
+    /// Starts the limit now.
     func limitResource(_ seconds: Double) {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -25,7 +25,7 @@ extension Exchange {
         watchResource()
     }
 
-    /// Sets the alarm anew, unless time stands still: then whoever lets it go on does.
+    /// Restarts the alarm, unless the exchange is held: then its release restarts the alarm.
     func watchResource() {
         let left = state.withLock { state -> Double? in
             guard let resource = state.resource, !state.held.isHeld, !state.isEnding else { return nil }
@@ -60,7 +60,7 @@ extension Exchange {
 }
 
 extension Exchange.State {
-    /// Seconds in which it was not held up.
+    /// Seconds since the beginning, without the time held.
     fileprivate func spent(of resource: ResourceTime) -> Double {
         let now = ContinuousClock.now
         return (now - resource.began - (held.total(at: now) - resource.heldBefore)).seconds

@@ -4,24 +4,24 @@
 import OutriderHTTP
 import Synchronization
 
-/// One retry budget for each origin, over the whole service.
+/// A retry budget per origin, over the whole service.
 final class RetryBudgets: Sendable {
-    /// So many origins are told apart; beyond that, all begin anew.
+    /// Limit of the origins with a budget; beyond, all budgets start anew.
     private static let most = 4096
 
     private let budgets = Mutex<[String: RetryBudget]>([:])
 
-    /// A request that may be repeated is sent for the first time.
+    /// The first attempt of a repeatable request.
     func attempted(_ origin: String) {
         budgets.withLock { budgets in
-            // a full one says nothing
+            // a full budget is not stored
             guard budgets[origin] != nil else { return }
             budgets[origin]?.attempted()
             if budgets[origin] == RetryBudget() { budgets[origin] = nil }
         }
     }
 
-    /// Takes a retry; false if the origin has had too many.
+    /// Takes a retry from the budget; false if the origin has had too many.
     func retry(_ origin: String) -> Bool {
         budgets.withLock { budgets in
             if budgets.count >= Self.most, budgets[origin] == nil { budgets = [:] }

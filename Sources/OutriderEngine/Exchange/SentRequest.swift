@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// One sending that another one followed.
+/// A request that was sent and that another one followed.
 package struct SentRequest: Sendable {
-    /// The attempt it belongs to, from 1.
+    /// The number of its attempt, from 1.
     package var attempt: Int
     package var method: String
     package var url: String
-    /// Of its answer, if one came.
+    /// Of its response, if received.
     package var status: Int?
 
     package init(attempt: Int, method: String, url: String, status: Int?) {

@@ -3,7 +3,7 @@
 
 import OutriderTransport
 
-/// What an exchange finds around it, and shares with all others.
+/// The services that all exchanges share.
 struct Surroundings: Sendable {
     let transport: any Transport
     let workspace: Workspace
@@ -14,6 +14,6 @@ struct Surroundings: Sendable {
     let credentials: CredentialBroker
     let monitor = Monitor()
     let tally = ExchangeTally()
-    /// Attempts of one exchange, whatever its retriers say.
+    /// Limit of attempts per exchange, whatever its retriers decide.
     let mostAttempts: Int
 }

@@ -3,26 +3,26 @@
 
 package import OutriderHTTP
 
-/// Whoever sees to it that not all exchanges of a group are on the wire at once.
+/// Limits the exchanges of a group that are on the wire at once.
 package protocol TurnKeeper: AnyObject, Sendable {
-    /// A new exchange. Why it may not be part of the group; nil if it may.
+    /// Adds a new exchange. Returns the failure if the group does not accept the exchange.
     func join(_ exchange: Exchange) -> HTTPFailure?
 
-    /// It is over.
+    /// The exchange has ended.
     func left(_ exchange: Exchange)
 
-    /// Asks for a turn. `completion` is called once, perhaps before this returns: with nil for the turn, or with the failure
-    /// if there is none. `queued` is called first if the exchange has to wait. After a `withdraw` that returns true neither is
-    /// called.
+    /// Requests a turn. `completion` is called once, perhaps before this returns: with nil for the turn, or with the
+    /// failure if there is none. `queued` is called first if the exchange has to wait. After a `withdraw` that returns
+    /// true neither is called.
     func enter(
         _ exchange: Exchange, _ priority: RequestPriority, queued: () -> Void,
         completion: @escaping @Sendable (HTTPFailure?) -> Void)
 
-    /// It had made room, and wants to go on: true for at once, otherwise it is told when it has its turn, unless it
-    /// withdraws before. Nobody tells it when the group ends: its end does.
+    /// Requests the turn again for a resumed exchange: true if granted at once, else `goOn` is called with the turn,
+    /// unless withdrawn before. `goOn` is not called at the end of the group: the end of the exchange suffices.
     func reenter(_ exchange: Exchange, goOn: @escaping @Sendable () -> Void) -> Bool
 
-    /// It waits no longer for its turn. False if it does not wait: a turn that it was told of stands, and is left.
+    /// Withdraws from the queue. False if the exchange is not queued: a granted turn stays, and must be left.
     func withdraw(_ exchange: Exchange) -> Bool
 
     /// The attempt is over, or suspended.
