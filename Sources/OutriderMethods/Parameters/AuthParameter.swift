@@ -4,12 +4,13 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Who asks: exactly one of `basic`, `bearer`, `digest`, `oauth`, `raw` and `username`, which `password` and `schemes` go
-/// with.
+/// The credentials of a request: exactly one of `basic`, `bearer`, `digest`, `oauth`, `raw` and `username`; the last
+/// goes
+/// with `password` and `schemes`.
 struct AuthParameter: JSONDecodable {
-    /// Nil where a credential has its own token.
+    /// Nil if an OAuth credential provides the token.
     var authorization: Authorization?
-    /// The name of that.
+    /// The name of that credential.
     var credential: CredentialName?
 
     private static let kinds: [StaticString] = ["basic", "bearer", "digest", "oauth", "raw", "username"]

@@ -61,7 +61,7 @@ struct BodyParameter: JSONDecodable {
     }
 }
 
-/// How a body is compressed: a coding, or an object that says more.
+/// The compression of a body: a coding, or an object with options.
 struct CompressParameter: JSONDecodable {
     var compression: RequestCompression
 

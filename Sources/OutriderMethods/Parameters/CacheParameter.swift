@@ -82,17 +82,17 @@ struct CacheParameter: JSONDecodable {
     }
 }
 
-/// Which cache is used, and how.
+/// The chosen cache, and its options.
 struct CacheChoice: Sendable {
     /// Nil for the session's own cache.
     var name: String?
     var spec = CacheSpec()
     /// The new limit of the cache in bytes; nil keeps the limit.
     var maxBytes: Int?
-    /// The client's code that is asked about responses before they are stored.
+    /// The client's callback for responses before they are stored.
     var code: CallbackSpec?
 
-    /// Why a text is no name of a cache; nil if it is one.
+    /// Why a text cannot name a cache; nil for a valid name.
     static func fault(inName name: String) -> String? { CookieJars.fault(ofName: name) }
 
     static func fault(inTags tags: [String]) -> String? {
@@ -158,5 +158,5 @@ private struct CacherParameter: JSONDecodable {
     }
 }
 
-/// Where entries of a named cache go.
+/// The storage of a named cache's entries.
 enum StorageWord: String, Sendable, CaseIterable { case disk, memory }

@@ -19,7 +19,7 @@ extension JSONFields {
     }
 }
 
-/// `{callback, decide, timeout}`, where nothing stands beside them.
+/// `{callback, decide, timeout}`, without other members.
 struct CallbackParameter: JSONDecodable {
     var spec: CallbackSpec
 

@@ -3,11 +3,11 @@
 
 import OutriderJSON
 
-/// How a client names a credential: by its name, or by the handle that one without a name was given.
+/// A client's reference to a credential: its name, or the handle of an unnamed credential.
 struct CredentialName: JSONDecodable, Sendable {
     let text: String
 
-    /// Of a name, in bytes of UTF-8.
+    /// The longest name, in bytes of UTF-8.
     static let longest = 128
 
     init(json: JSONValue) throws(JSONComplaint) {

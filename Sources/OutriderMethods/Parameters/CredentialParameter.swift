@@ -19,7 +19,7 @@ extension JSONFields {
     }
 }
 
-/// `{username, password, schemes}`, where nothing stands beside them.
+/// `{username, password, schemes}`, without other members.
 struct CredentialParameter: JSONDecodable {
     var credential: UserCredential
 
@@ -31,7 +31,7 @@ struct CredentialParameter: JSONDecodable {
     }
 }
 
-/// The same without `schemes`: the member that holds it says which.
+/// The same without `schemes`: the name of the enclosing member tells the scheme.
 struct DigestParameter: JSONDecodable {
     var credential: UserCredential
 
@@ -46,7 +46,7 @@ struct DigestParameter: JSONDecodable {
     }
 }
 
-/// A list of `basic` and `digest`, of one at least.
+/// A list of `basic` and `digest`, with at least one element.
 private struct SchemesParameter: JSONDecodable {
     var schemes: [UserCredential.Scheme] = []
 
@@ -61,7 +61,7 @@ private struct SchemesParameter: JSONDecodable {
     }
 }
 
-/// How long a credential is kept: for its request, or for the other requests of its session, too.
+/// The lifetime of a credential: its request, or the other requests of its session, too.
 enum Persistence: String, Sendable, CaseIterable {
     case none, forSession
 }

@@ -14,7 +14,7 @@ struct EncodingParameter: JSONDecodable {
     private var json = JSONOptions()
     private var format = PropertyList.Format.xml
     private var callback: CallbackSpec?
-    /// Options that were given, but belong to one encoding only.
+    /// Options that were given, but belong to a single encoding.
     private var particular: [(names: [StaticString], kind: ParameterEncoding.Kind)] = []
     private var common: [StaticString] = []
 
@@ -72,7 +72,7 @@ struct EncodingParameter: JSONDecodable {
         json.values = form.values
     }
 
-    /// The encoding, where that kind is meant unless another is named. Complains about options of other kinds.
+    /// The encoding, of that kind unless another is named. Complains about options of other kinds.
     ///
     /// - Parameter only: refuse any other kind.
     func encoding(
@@ -108,7 +108,7 @@ struct EncodingParameter: JSONDecodable {
     }
 }
 
-/// A choice that is a word, or an object with one member where words do not suffice.
+/// A choice that is a word, or an object with a single member if words do not suffice.
 private protocol WordedChoice: Sendable {
     static var words: [(String, Self)] { get }
     /// The member of the object.

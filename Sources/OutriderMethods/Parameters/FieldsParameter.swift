@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Fields on the way in: an object of names and values (or lists of values), or a list of `{name, value}`.
+/// Fields from a client: an object of names and values (or lists of values), or a list of `{name, value}`.
 struct FieldsParameter: JSONDecodable {
     var fields: HTTPFields
 

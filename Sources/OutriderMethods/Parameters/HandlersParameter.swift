@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Who wants the response beside its caller.
+/// Further consumers of the response beside its caller.
 struct HandlersParameter: JSONDecodable {
     var handlers: [ResponseRecipient]
 
@@ -43,7 +43,7 @@ struct HandlersParameter: JSONDecodable {
 }
 
 extension ResponseWishes {
-    /// `validate`, `handlers` and `maxBody` among other members; nil when none of them says anything.
+    /// `validate`, `handlers` and `maxBody` among other members; nil if all are absent.
     static func read(_ fields: inout JSONFields, isStream: Bool) throws(JSONComplaint) -> ResponseWishes? {
         let validate: ValidateParameter? = try fields.optional("validate")
         let handlers: HandlersParameter? = isStream ? nil : try fields.optional("handlers")

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// An interceptor as a client gives it: the handle of one that was created, or what it shall do.
+/// An interceptor from a client: the handle of an interceptor, or the members that define a new interceptor.
 enum InterceptorParameter: JSONDecodable, Sendable {
     case handle(String)
     case spec(InterceptorSpec)
@@ -21,7 +21,7 @@ enum InterceptorParameter: JSONDecodable, Sendable {
     }
 }
 
-/// What an interceptor shall do: exactly one of the members that say so, and what goes with it.
+/// The definition of an interceptor: exactly one defining member, and its options.
 struct InterceptorSpec: JSONDecodable, Sendable {
     enum Action: Sendable {
         /// Adapts and retries.
@@ -32,7 +32,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
         case callback(CallbackSpec, CallbackRoles, isAskedOnce: Bool)
     }
 
-    /// The members that say what it does, in the order in which the contract lists them.
+    /// The defining members, in the order of the contract.
     enum Kind: String, Sendable, CaseIterable {
         case headers, query, basic, bearer, oauth, retry, connectionLost, offline, compress, chain, callback
     }
@@ -77,7 +77,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
             }
     }
 
-    /// What most interceptors are: one member, and nothing wrong with it.
+    /// The fast path for most interceptors: a single valid member.
     private static func plain(_ json: JSONValue) -> (Kind, Action)? {
         guard let members = json.object?.members, members.count == 1, let kind = Kind(rawValue: members[0].name),
             kind != .callback, members[0].value != .null
@@ -128,7 +128,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
         }
     }
 
-    /// Says at once what would otherwise fail with every request.
+    /// Reports an error early that would otherwise fail every request.
     private static func checked<Value>(
         _ kind: Kind, _ make: () throws(HTTPFailure) -> Value
     ) throws(JSONComplaint) -> Value {
@@ -192,7 +192,7 @@ private struct BasicParameter: JSONDecodable {
     }
 }
 
-/// What a client's code is asked as an interceptor.
+/// The callbacks of a client's interceptor.
 struct CallbackRoles: OptionSet, Sendable {
     var rawValue: UInt8
 

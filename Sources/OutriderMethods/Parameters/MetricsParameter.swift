@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// Which measurements a response holds: a boolean, or `{certificates}`.
+/// The measurements in a response: a boolean, or `{certificates}`.
 struct MetricsParameter: JSONDecodable {
     var isOn = true
     var certificates = false

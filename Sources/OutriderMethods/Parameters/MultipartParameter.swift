@@ -4,9 +4,9 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// A form of several parts: a list of parts, or an object that holds one and says more.
+/// A form of several parts: a list of parts, or an object with a list and options.
 struct MultipartParameter: JSONDecodable {
-    /// Its places are those inside this value.
+    /// The form, with pointers relative to this value.
     var form: MultipartForm
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -35,7 +35,7 @@ struct MultipartParameter: JSONDecodable {
 
     private static var freshBoundary: String { MultipartForm.boundary(random: RandomPool.pair().0) }
 
-    /// The same, seen from further up.
+    /// The form, with pointers relative to an outer value.
     func under(_ place: String) -> MultipartForm {
         var form = form
         form.place = place + form.place
@@ -44,7 +44,7 @@ struct MultipartParameter: JSONDecodable {
     }
 }
 
-/// One part: exactly one of `text`, `base64`, `json`, `file` and `stream`, under a name.
+/// A part: exactly one of `text`, `base64`, `json`, `file` and `stream`, with a name.
 struct PartParameter: JSONDecodable {
     var part: MultipartForm.Part
 

@@ -3,12 +3,12 @@
 
 import OutriderJSON
 
-/// What a request says of progress, beside the events that it asks for.
+/// A request's progress tokens, beside the events that the request chose.
 struct ProgressWishes: Sendable {
     var expectedSize: Int64?
-    /// The Language Server Protocol's token: `$/progress` is told under it.
+    /// The Language Server Protocol's token for `$/progress`.
     var workDoneToken: ProgressToken?
-    /// The Model Context Protocol's token, in `_meta`: `notifications/progress` is told under it.
+    /// The Model Context Protocol's token, in `_meta`, for `notifications/progress`.
     var progressToken: ProgressToken?
 
     init() {}
@@ -16,14 +16,14 @@ struct ProgressWishes: Sendable {
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         expectedSize = try fields.integer("expectedSize", in: 0...9_007_199_254_740_992).map { Int64($0) }
         workDoneToken = try fields.optional("workDoneToken")
-        // what stands in _meta is a library's doing, and never a reason to refuse a call
+        // libraries set _meta on their own: an invalid token is never a reason to refuse a call
         if let token = fields.all["_meta"]?.object?["progressToken"] { progressToken = try? ProgressToken(json: token) }
     }
 
     var isEmpty: Bool { workDoneToken == nil && progressToken == nil }
 }
 
-/// A name that a client gave to some work: a string, or an integer.
+/// A client's name for a task: a string, or an integer.
 enum ProgressToken: Sendable, Equatable, JSONDecodable, JSONEncodable {
     case text(String)
     case number(Int64)
@@ -34,7 +34,7 @@ enum ProgressToken: Sendable, Equatable, JSONDecodable, JSONEncodable {
         case .string: throw JSONComplaint("must have at most 256 characters")
         default:
             guard let number = json.integer else { throw JSONComplaint("must be a string or an integer") }
-            // beyond that, clients that know no integers would not know their token again
+            // clients without integers would not recognize larger numbers
             guard number.magnitude <= 9_007_199_254_740_992 else {
                 throw JSONComplaint("must be an integer of at most 2^53")
             }

@@ -6,17 +6,18 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Which proxies are used: `false` or "none", `true` or "environment", a URL, or `{url, http, https, credential, bypass}`.
+/// The choice of proxies: `false` or "none", `true` or "environment", a URL, or
+/// `{url, http, https, credential, bypass}`.
 struct ProxyParameter: JSONDecodable, Sendable {
     enum Choice: Sendable {
         case rules(ProxyRules)
-        /// What the environment of the service says.
+        /// The proxies in the environment of the service.
         case environment
     }
 
     var choice: Choice
 
-    /// More are refused.
+    /// The most entries; longer lists are refused.
     private static let mostBypasses = 1_000
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -78,7 +79,7 @@ struct ProxyParameter: JSONDecodable, Sendable {
 }
 
 extension ProxyParameter {
-    /// Throws `invalidParams` where the environment of the service cannot be understood.
+    /// Throws `invalidParams` if the environment of the service is invalid.
     func rules(with settings: EngineSettings) throws(RPCError) -> ProxyRules {
         switch choice {
         case .rules(let rules): return rules
@@ -93,7 +94,7 @@ extension ProxyParameter {
 }
 
 extension ProxyServer {
-    /// The same with a credential, unless its URL names one.
+    /// The server with the credential, unless its URL has credentials.
     fileprivate func asked(by credential: UserCredential?) throws(JSONComplaint) -> ProxyServer {
         guard let credential, self.credential == nil else { return self }
         if let fault = credential.fault(for: kind) {
@@ -106,7 +107,7 @@ extension ProxyServer {
     }
 }
 
-/// The same as it stands, without passwords.
+/// The same for replies, without passwords.
 struct ProxyShape: JSONEncodable {
     private var choice: ProxyParameter.Choice
 

@@ -4,10 +4,10 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Whether redirects are followed: "follow", "none", or how.
+/// Whether redirects are followed: "follow", "none", or an object with options.
 struct RedirectParameter: JSONDecodable {
     var policy: RedirectPolicy
-    /// Who is asked about each; the policy names it, too.
+    /// The callback for each redirect; the policy names the same callback.
     var callback: CallbackSpec?
 
     init(json: JSONValue) throws(JSONComplaint) {

@@ -18,7 +18,7 @@ package struct ReplayParameter: JSONDecodable, Sendable {
         try fields.finish()
     }
 
-    /// Reads its members where others stand beside them; `finish` is the caller's.
+    /// Reads the members among others; the caller calls `finish`.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         let path: String? = try fields.optional("path") { (path: String) in
             path.hasPrefix("/") ? nil : "must be absolute"

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// `cookies` of a request: `false` for none, `true` as the session has it, or an object.
+/// `cookies` of a request: `false` for none, `true` for the session's options, or an object.
 struct RequestCookiesParameter: JSONDecodable, Sendable {
     private var isOff = false
     private var sends: Bool?
@@ -35,9 +35,9 @@ struct RequestCookiesParameter: JSONDecodable, Sendable {
         try fields.finish()
     }
 
-    /// How the request uses cookies; nil for not at all.
+    /// The request's use of cookies; nil for none.
     ///
-    /// - Parameter session: how its session does; nil if that keeps none.
+    /// - Parameter session: the session's use; nil for a session without cookies.
     static func options(
         _ parameter: RequestCookiesParameter?, _ session: CookieOptions?
     ) -> CookieOptions? {

@@ -3,7 +3,7 @@
 
 /// The name of a detached request.
 enum RequestName {
-    /// Why a text cannot be one; nil if it can.
+    /// Why a text cannot be a name; nil for a valid name.
     static func fault(_ name: String) -> String? {
         if name.isEmpty || name.utf8.count > 128 { return "must have 1 to 128 bytes" }
         if HandleKind.allCases.contains(where: { name.hasPrefix($0.rawValue) }) {

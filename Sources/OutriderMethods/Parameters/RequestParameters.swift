@@ -6,52 +6,52 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A RequestSpec of the contract: one request, and how its caller wants to hear of it.
+/// A RequestSpec of the contract: a request, and the caller's options for events.
 struct RequestParameters: JSONDecodable {
-    /// As asked for; the engine's settings fill in what was left out.
+    /// The client's members; the engine's settings fill in the rest.
     var spec = RequestSpec(url: "")
     var timeout: TimeoutParameter?
     var events = EventKinds()
     var progress = ProgressWishes()
-    /// Let it outlive its connection.
+    /// The request outlives its connection.
     var isDetached = false
-    /// Its name while it is detached.
+    /// The name of the detached request.
     var label: String?
-    /// The connection whose secrets it carries, where that is not the one that makes it.
+    /// The connection that gave the secrets; nil for the connection that makes the request.
     var giver: MonitorOwner?
     /// Whether the response names the request's handle.
     var showsHandle = true
     var session: SessionReference?
     var interceptors: [InterceptorParameter] = []
-    /// Whose token it is sent with.
+    /// The OAuth credential of the request.
     var credential: CredentialName?
     var priority: RequestPriority?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var startsImmediately: Bool?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var proxy: ProxyParameter?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var addresses: AddressWord?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var cookies: RequestCookiesParameter?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var httpVersion: HTTPVersionWord?
-    /// Nil for what its session says.
+    /// Nil for the session's setting.
     var cache: CacheParameter?
-    /// The client's code that it names; nil for none.
+    /// The client's callbacks for the request; nil if none.
     var codes: RequestCodes?
     private var maxInline: Int?
 
-    /// The server may be silent for long, and is well all the same.
+    /// Whether long silence from the server is normal.
     var isQuiet = false
-    /// Whether it says where to.
+    /// Whether the request has a URL.
     private(set) var hasURL = false
     private var receiver = Receiver.said
-    /// Whether the request says that the body goes to a stream, which its answer then names.
+    /// Whether the request sends the body to a stream, which the response then names.
     private(set) var namesStream = false
 
-    /// What becomes of the body: what the request says, or what its method is for. Then there is nothing to say about where
-    /// it is kept, and in what shape.
+    /// The receiver of the body: the request's choice, or fixed by the method. A fixed receiver allows no members about
+    /// storage and shape.
     enum Receiver: Sendable { case said, stream, file }
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -61,7 +61,7 @@ struct RequestParameters: JSONDecodable {
         try needURL()
     }
 
-    /// For a request whose body goes to a stream, with members that say to what kind of one.
+    /// Reads a request whose body goes to a stream, with members for the kind of stream.
     init(
         json: JSONValue, stream others: (inout JSONFields) throws(JSONComplaint) -> Void
     ) throws(JSONComplaint) {
@@ -94,7 +94,7 @@ struct RequestParameters: JSONDecodable {
         if fields.hasMore { try readMore(&fields) }
     }
 
-    /// What most requests say nothing of.
+    /// Reads members that most requests leave out.
     private mutating func readMore(_ fields: inout JSONFields) throws(JSONComplaint) {
         if let query: ValuesParameter = try fields.optional("query") { spec.query = query.object }
         if let body: BodyParameter = try fields.optional("body") { spec.body = body.body }
@@ -151,7 +151,7 @@ struct RequestParameters: JSONDecodable {
         maxInline = try fields.integer("maxInline", in: 0...8_388_608)
     }
 
-    /// What is to happen around the sending; most say nothing of it.
+    /// Reads the members of the plan, which most requests leave out.
     private mutating func readPlan(_ fields: inout JSONFields) throws(JSONComplaint) {
         let redirect: RedirectParameter? = try fields.optional("redirect")
         let retry: RetryParameter? = try fields.optional("retry")
@@ -193,7 +193,8 @@ struct RequestParameters: JSONDecodable {
         credential = auth.credential
     }
 
-    /// Whether it is sent and received, and nothing more: no session, nobody who is asked or told, nothing that outlives it.
+    /// Whether the request is only sent and received: no session, callbacks or events, and nothing that outlives the
+    /// request.
     var isPlain: Bool {
         spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
             && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
@@ -204,18 +205,18 @@ struct RequestParameters: JSONDecodable {
     /// Whether the body goes to streams.
     var isStreamed: Bool { namesStream || receiver == .stream }
 
-    /// With the defaults of the session, and then of the service, for all that was not said.
+    /// The request with the defaults of the session, and then of the service, for all absent members.
     ///
-    /// Throws `invalidParams` where the environment says something about proxies that makes no sense, and it is asked for.
+    /// Throws `invalidParams` if the request needs the proxies of an invalid environment.
     func spec(
         with settings: EngineSettings, _ timeout: TimeoutParameter? = nil
     ) throws(RPCError) -> RequestSpec {
         var spec = spec
         spec.proxies = try proxy?.rules(with: settings) ?? settings.proxies
         spec.timeouts = settings.timeouts
-        // a large file takes its time, as a stream does; silence still ends both
+        // large files and streams may take long; the idle timeout still ends both
         if isStreamed || receiver == .file { spec.timeouts.total = Timeouts.streamTotal }
-        // a connection may have nothing to say for days
+        // a connection may be silent for days
         if spec.duplex != nil { spec.timeouts.idle = Timeouts.streamTotal }
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
@@ -226,7 +227,7 @@ struct RequestParameters: JSONDecodable {
     }
 }
 
-/// To which addresses requests may connect.
+/// The addresses that requests may connect to.
 enum AddressWord: String, Sendable, CaseIterable {
     case any
     case `public`
@@ -234,21 +235,21 @@ enum AddressWord: String, Sendable, CaseIterable {
     var policy: AddressPolicy { self == .any ? .any : .publicOnly }
 }
 
-/// The client's code that is asked about one request, beside its interceptors.
+/// The client's callbacks for a single request, beside its interceptors.
 struct RequestCodes: Sendable {
     var redirect: CallbackSpec?
     var retry: CallbackSpec?
     /// Whether to read the body.
     var disposition: CallbackSpec?
-    /// Where a download goes.
+    /// Chooses the file of a download.
     var destination: CallbackSpec?
-    /// Who asks, when a server wants to know.
+    /// Provides credentials after a challenge.
     var challenge: CallbackSpec?
-    /// Whether the request says anything of redirects; otherwise its session does.
+    /// Whether the request has redirect options; otherwise the session's apply.
     var saysRedirect: Bool
 }
 
-/// Which events a caller wants: all, none, or some kinds.
+/// The events that a caller wants: all, none, or some kinds.
 struct EventKinds: OptionSet, JSONDecodable {
     var rawValue: UInt8
 
@@ -261,7 +262,7 @@ struct EventKinds: OptionSet, JSONDecodable {
     static let redirect = EventKinds(rawValue: 16)
     static let retry = EventKinds(rawValue: 32)
     static let decision = EventKinds(rawValue: 64)
-    /// They wait for `events.next`, and are not sent.
+    /// Events wait for `events.next`, and are not sent.
     static let pulled = EventKinds(rawValue: 128)
     static let all: EventKinds = [.state, .response, .progress, .finish, .redirect, .retry, .decision]
 
@@ -296,7 +297,7 @@ struct EventKinds: OptionSet, JSONDecodable {
         }
     }
 
-    /// `{kinds, pull}`: the object form, for those who come for their events.
+    /// `{kinds, pull}`: the object form, for clients that fetch events.
     private static func pulled(_ json: JSONValue) throws(JSONComplaint) -> EventKinds {
         var fields = try JSONFields(json)
         var kinds: EventKinds = .all

@@ -4,10 +4,10 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Who is asked about a retry: a policy, "connectionLost", `offline`, or the client's code.
+/// The retriers: a policy, "connectionLost", `offline`, or a callback to the client.
 struct RetryParameter: JSONDecodable {
     var retriers: [Retrier]
-    /// Who is asked; one of the retriers names it, too.
+    /// The callback; a retrier names the same callback.
     var callback: CallbackSpec?
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -34,7 +34,7 @@ struct RetryParameter: JSONDecodable {
         let hasCauses = try policy.readCauses(&fields)
         try fields.finish()
         var retriers: [Retrier] = []
-        // what is said of a policy is wanted, and so is one if nothing at all is said
+        // options of a policy imply the policy, and so does an empty object
         if hasPace || hasCauses { retriers.append(.policy(policy)) }
         if let offline { retriers += offline.retriers }
         if let callback { retriers.append(.callback(callback.name)) }
@@ -42,7 +42,7 @@ struct RetryParameter: JSONDecodable {
     }
 }
 
-/// A policy for lost connections: `true`, or what is to be different; `false` for none.
+/// A policy for lost connections: `true`, or an object of changes; `false` for none.
 struct ConnectionLostParameter: JSONDecodable {
     var retriers: [Retrier]
 
@@ -62,8 +62,9 @@ struct ConnectionLostParameter: JSONDecodable {
     }
 }
 
-/// Waiting for a network: `{wait, requiredInterface, prohibitedInterfaces}`, `true` for Alamofire's 5 seconds, or `false` for
-/// not at all.
+/// Waiting for a network: `{wait, requiredInterface, prohibitedInterfaces}`, `true` for Alamofire's 5 seconds, or
+/// `false`
+/// for no wait.
 struct OfflineParameter: JSONDecodable {
     var retriers: [Retrier]
 
@@ -102,10 +103,10 @@ private struct InterfaceKindParameter: JSONDecodable {
 }
 
 extension RetryPolicy {
-    /// The longest delay that can be asked for. There is none for ever.
+    /// The longest delay, in seconds. There is no endless delay.
     fileprivate static let longest = 86400.0
 
-    /// How often, how fast and for whom. False if nothing is said of it.
+    /// Reads limits, delays and methods. False if all are absent.
     fileprivate mutating func readPace(_ fields: inout JSONFields) throws(JSONComplaint) -> Bool {
         let said = fields.present(["limit", "base", "scale", "maxDelay", "jitter", "methods", "unsent", "deadline"])
         limit = try fields.integer("limit", in: 0...100) ?? limit
@@ -119,7 +120,7 @@ extension RetryPolicy {
         return !said.isEmpty
     }
 
-    /// After what. False if nothing is said of it.
+    /// Reads the causes of retries. False if all are absent.
     fileprivate mutating func readCauses(_ fields: inout JSONFields) throws(JSONComplaint) -> Bool {
         let said = fields.present(["statuses", "errors", "onStatus", "respectRetryAfter", "maxRetryAfter"])
         statuses = try Self.statuses(&fields) ?? statuses
@@ -152,7 +153,7 @@ extension RetryPolicy {
     }
 }
 
-/// What failures are called where a policy lists them: as in `error.reason`, or `error.kind` where there is none.
+/// The names of failures in a policy: `error.reason`, or `error.kind` for failures without a reason.
 enum RetryWords {
     static let kinds: [String: HTTPFailure.Kind] = {
         var kinds: [String: HTTPFailure.Kind] = [:]

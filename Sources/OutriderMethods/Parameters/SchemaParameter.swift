@@ -15,7 +15,7 @@ struct SchemaParameter: JSONDecodable {
         }
     }
 
-    /// Throws a complaint seen from the object that has the schema as that member.
+    /// The compiled schema. Complaints use pointers from the enclosing object, in which `name` holds the schema.
     func compiled(formats: Bool, as name: String) throws(JSONComplaint) -> JSONSchema {
         var budget = WorkBudget()
         return try compiled(formats: formats, as: name, budget: &budget)

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// The shape in which the body of the response is wanted.
+/// The shape for the response body.
 struct SerializeParameter: JSONDecodable {
     var spec: SerializeSpec
 
@@ -25,7 +25,7 @@ struct SerializeParameter: JSONDecodable {
         }
     }
 
-    /// What one shape says; the caller finishes.
+    /// Reads a single shape; the caller calls `finish`.
     fileprivate static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> SerializeSpec {
         var spec = SerializeSpec()
         if let shape: SerializeSpec.Shape = try fields.choice("as") { spec.shape = shape }
@@ -53,7 +53,7 @@ struct SerializeParameter: JSONDecodable {
         return spec
     }
 
-    /// One branch of a choice.
+    /// A branch of a choice.
     private struct CaseParameter: JSONDecodable {
         var branch: BodyCase
 
@@ -71,7 +71,7 @@ struct SerializeParameter: JSONDecodable {
     }
 }
 
-/// When a branch is taken.
+/// The condition of a branch.
 private struct ConditionParameter: JSONDecodable {
     var condition: BodyCase.Condition
 
@@ -86,7 +86,7 @@ private struct ConditionParameter: JSONDecodable {
     }
 }
 
-/// Some error, none, or some kinds of errors by code, kind or reason.
+/// Any error, none, or some kinds of errors by code, kind or reason.
 private struct ErrorsParameter: JSONDecodable {
     var errors: BodyCase.Errors
 
@@ -113,7 +113,7 @@ private struct ErrorsParameter: JSONDecodable {
 }
 
 extension HTTPFailure.Kind {
-    /// Those that have this code, kind or reason on the wire.
+    /// The kinds with this code, kind or reason on the wire.
     static func named(_ name: JSONValue) -> [HTTPFailure.Kind] {
         allCases.filter { kind in
             let code = kind.failureCode
@@ -123,9 +123,9 @@ extension HTTPFailure.Kind {
     }
 }
 
-/// What is done to the bytes before they are read.
+/// The processing of the bytes before the parser.
 private struct PreprocessParameter: JSONDecodable {
-    /// Nil for nothing.
+    /// Nil for none.
     var preprocess: Preprocess?
 
     private enum Known: String, CaseIterable { case none, googleXSSI }

@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// How a client names a session: its handle, its name, or `default`.
+/// A client's reference to a session: its handle, its name, or `default`.
 struct SessionReference: JSONDecodable, Sendable {
     static let defaultName = "default"
 

@@ -4,11 +4,11 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Where the body of an answer goes, as a request says it.
+/// The destination of a response body, as the request names it.
 enum BodyPlace: String, Sendable, CaseIterable {
     case inline, stored, file, discard, stream
 
-    /// What is kept of it for others than the stream.
+    /// Where the service keeps the body beside the stream.
     var destination: BodyDestination {
         switch self {
         case .inline: .inline
@@ -20,7 +20,7 @@ enum BodyPlace: String, Sendable, CaseIterable {
 }
 
 extension RequestParameters {
-    /// Judges the answer before its first byte goes to a stream. Refuses what can be judged only afterwards.
+    /// Validates the response before the first byte goes to a stream. Refuses rules that need the body.
     mutating func judgesHeadOnly() throws(JSONComplaint) {
         guard let wishes = spec.wishes, var validation = wishes.validation else { return }
         for index in validation.rules.indices {

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Seconds for the whole request, or for each phase; what is left out keeps its default.
+/// Seconds for the whole request, or for each phase; absent members keep their defaults.
 struct TimeoutParameter: JSONDecodable {
     private var resolve: Double?
     private var connect: Double?
@@ -15,7 +15,7 @@ struct TimeoutParameter: JSONDecodable {
     private var resource: Double?
     private var minRate: Int?
 
-    /// The shortest and the longest wait. There is none for ever.
+    /// The shortest and the longest timeout, in seconds. There is no endless timeout.
     private static let range = 0.001...86400
     private static let resources = 0.001...604_800.0
 

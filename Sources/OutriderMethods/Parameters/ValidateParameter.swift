@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// `validate` of the contract: true, one rule, or a list of both. Nil inside where nothing is asked.
+/// `validate` of the contract: true, a rule, or a list of both. Nil inside for no validation.
 struct ValidateParameter: JSONDecodable {
     var validation: Validation?
 
@@ -36,7 +36,7 @@ struct ValidateParameter: JSONDecodable {
     }
 }
 
-/// One rule of a validation.
+/// A single rule of a validation.
 private struct RuleParameter: JSONDecodable {
     var rule: ValidationRule
 
@@ -60,7 +60,7 @@ extension JSONFields {
 }
 
 extension JSONFields {
-    /// `callback` with `decide` and `timeout`, which mean nothing without it.
+    /// `callback` with `decide` and `timeout`, which are ignored without a callback.
     mutating func asked() throws(JSONComplaint) -> CallbackSpec? {
         let name: String? = try optional("callback") { (name: String) in
             (1...CallbackSpec.longestName).contains(name.utf8.count)
@@ -94,9 +94,9 @@ struct StatusRangesParameter: JSONDecodable {
     }
 }
 
-/// Media types and patterns, or true for those that the request accepts.
+/// Media types and patterns, or true for the types that the request accepts.
 private struct AcceptableParameter: JSONDecodable {
-    /// Nil where none is wanted.
+    /// Nil for no check.
     var types: AcceptableTypes?
 
     init(json: JSONValue) throws(JSONComplaint) {

@@ -4,8 +4,8 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Names and values for a query or a form: an object, or a list of `{name, value}`, where names may repeat and interleave.
-/// A value is text, a number, a boolean, null, or a list of them.
+/// Names and values for a query or a form: an object, or a list of `{name, value}`, where names may repeat and
+/// interleave. A value is text, a number, a boolean, null, or a list of these.
 struct ValuesParameter: JSONDecodable {
     var object: JSONObject
 
@@ -39,7 +39,7 @@ struct ValuesParameter: JSONDecodable {
     private static func check(_ value: JSONValue) throws(JSONComplaint) {
         switch value {
         case .null, .bool, .integer, .real, .written, .string, .secret: return
-        // the empty object is how some clients write the empty list
+        // some clients write the empty list as the empty object
         case .object(let object) where object.isEmpty: return
         case .object: throw JSONComplaint("must be a string, number, boolean or a list of these, not an object")
         case .array(let values):

@@ -5,10 +5,10 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Progress in the words of other protocols, for editors and agents that draw a bar by themselves: `$/progress` of the
-/// Language Server Protocol, and `notifications/progress` of the Model Context Protocol.
+/// Progress in the terms of other protocols, for editors and agents that draw their own progress bars: `$/progress` of
+/// the Language Server Protocol, and `notifications/progress` of the Model Context Protocol.
 ///
-/// Both want one number that rises, so the body that is sent and the one that comes count as one piece of work.
+/// Both expect a single increasing number, so the request body and the response body count as one task.
 struct ProgressAliases: Sendable {
     /// A notification, and whether it must arrive.
     struct Told: Sendable {
@@ -21,12 +21,12 @@ struct ProgressAliases: Sendable {
     private let title: String
     private var isBegun = false
     private var isOver = false
-    /// Of the body that was sent.
+    /// Bytes of the request body.
     private var sent: Int64 = 0
     private var highest: Int64 = 0
     private var percentage = 0
 
-    /// Nil where no token was given.
+    /// Nil without a token.
     init?(_ wishes: ProgressWishes, method: String, url: String) {
         guard !wishes.isEmpty else { return nil }
         self.wishes = wishes
@@ -78,7 +78,7 @@ struct ProgressAliases: Sendable {
         Told(event: Event("$/progress", WorkDone(token: token, value: work)), key: "$/progress", mayBeLost: mayBeLost)
     }
 
-    /// In bytes on the wire, where only those have a known total.
+    /// The bytes on the wire, if only these have a known total.
     private static func count(_ report: ProgressReport) -> (done: Int64, total: Int64?) {
         if report.total == nil || report.isEstimated, let wire = report.wire, let total = wire.total {
             return (wire.completed, total)

@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 extension RequestRecord {
-    /// What rules look at.
+    /// The facts that validation rules examine.
     func facts(_ outcome: ExchangeOutcome) -> ResponseFacts {
         var facts = ResponseFacts(method: outcome.method, url: outcome.url, status: outcome.head?.status)
         if let head = outcome.head { facts.fields = head.fields }
@@ -19,7 +19,7 @@ extension RequestRecord {
         return facts
     }
 
-    /// What became of the answer. The client's own code is asked once, however often its answer is wanted.
+    /// The final result of the response. Runs the client's callbacks once, however often the result is needed.
     func conclusion(_ outcome: ExchangeOutcome) async -> Conclusion {
         let handlers = wishes?.handlers ?? []
         guard serialize.asksClient || handlers.contains(where: \.asksClient) else { return await conclude(outcome) }
@@ -38,14 +38,14 @@ extension RequestRecord {
 
     private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
         let work = ResponseWork(facts: facts(outcome), asker: asker)
-        // what was made for the retriers is not made, nor asked for, once more
+        // reuse the result that retriers already saw, without further callbacks
         let made = review?.made
         return await Conclusion.make(
             outcome, exchange.destination, serialize, wishes?.handlers ?? [], work, failure: outcome.failure,
             made: outcome.failure == nil || outcome.failure == made?.failure ? made : nil)
     }
 
-    /// The same request once more, not yet started. Nobody hears of its events.
+    /// A copy of the request, not yet started and without events.
     func repeated(_ call: Call<ClientScope>) async throws(RPCError) -> RequestRecord {
         guard var again else {
             throw RPCError(

@@ -5,16 +5,16 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 
-/// A request as it will be made: what was asked for, with what its session and its interceptors add.
+/// A complete request: the client's parameters, with the additions of its session and its interceptors.
 struct RequestAssembly {
     var spec: RequestSpec
     var session: SessionRecord?
     /// Nil for a request without a cache.
     var cache: CacheBinding?
-    /// The code of clients that its interceptors name.
+    /// The client callbacks that the interceptors name.
     var book = ClientAdvisor.Book()
 
-    /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an environment that makes no sense.
+    /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an invalid environment.
     init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
         session = try params.session?.resolved(call.scope)
         let settings = session?.settings
@@ -65,14 +65,14 @@ struct RequestAssembly {
         spec.plan = plan
     }
 
-    /// Whether anybody may have to be asked.
+    /// Whether the request may need callbacks.
     var asks: Bool {
         !book.isEmpty || spec.shared?.plan.asksAboutHead == true || spec.serialize.asksClient
             || spec.wishes?.validation?.asksClient == true
             || spec.wishes?.handlers.contains { $0.asksClient } == true
     }
 
-    /// Asks the client that makes the request, about the request of that handle.
+    /// The caller of the client's callbacks about the request of that handle.
     func asker(
         _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet
     ) -> AnswerAsker {
@@ -88,13 +88,13 @@ struct RequestAssembly {
 
     private mutating func addFields(_ fields: HTTPFields, hasCredential: Bool) {
         for field in fields.list where !spec.fields.contains(field.name) {
-            // `auth` of the request says the same
+            // `auth` of the request sets the same field
             if spec.authorization != nil || hasCredential, HTTPFields.same(field.name, "Authorization") { continue }
             spec.fields.list.append(field)
         }
     }
 
-    /// The request's own code is asked under keys, too, with its own way and time.
+    /// The request's own callbacks get keys of their own, with their own options and timeout.
     private mutating func name(_ codes: RequestCodes, in plan: inout ExchangePlan, _ call: Call<ClientScope>) {
         let asker = Asker(call)
         if let redirect = codes.redirect {
@@ -115,7 +115,7 @@ struct RequestAssembly {
 }
 
 extension RequestParameters {
-    /// Whether it asks for more than the plain plan, as far as sessions, interceptors and the client's code go.
+    /// Whether sessions, interceptors or callbacks add to the plain plan.
     var adds: Bool {
         !interceptors.isEmpty || credential != nil || priority != nil || startsImmediately == false
             || codes?.redirect != nil

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderRPC
 
 extension CacheChoice {
-    /// The cache that is meant. Throws `tooMany`.
+    /// The chosen cache. Throws `tooMany`.
     func store(_ session: SessionRecord?, _ scope: ClientScope) throws(RPCError) -> CacheStore {
         guard let name else { return (session?.cache ?? scope.cache).store(maxBytes: maxBytes) }
         return try scope.share.caches.store(name, maxBytes: maxBytes, scope.service)
@@ -14,8 +14,8 @@ extension CacheChoice {
 }
 
 extension RequestAssembly {
-    /// The cache of the request: its own word over that of its session. Nil without one, for event streams, and for downloads
-    /// that do not ask for it themselves.
+    /// Sets the cache of the request: the request's choice, or else the session's. Event streams use no cache, and
+    /// downloads only their own choice.
     mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
         if params.isQuiet { return }
         if params.cache == nil, params.spec.download != nil { return }

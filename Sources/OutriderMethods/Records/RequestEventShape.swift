@@ -8,10 +8,10 @@ import OutriderRPC
 
 /// The params of an event about a request.
 struct RequestEventShape: JSONEncodable {
-    /// What says which request it is about.
+    /// The members that identify the request.
     struct Names: Sendable {
         var request: String
-        /// The call that waits for it; only of `data.send`.
+        /// The call that waits for the request; only of `data.send`.
         var call: RequestID?
         var tag: String?
     }

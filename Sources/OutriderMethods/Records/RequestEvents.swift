@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Tells one client how one request goes on, as events of the contract.
+/// Sends a client the events of a request.
 final class RequestEvents: ExchangeObserver, DecisionOutlet {
     typealias Finish = @Sendable (ExchangeOutcome, Redaction) async -> ResponseReply?
 
@@ -16,22 +16,22 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     private let peer: any Peer
     private let next = Atomic(0)
     private let isSilent = Atomic(false)
-    /// What makes the Response for the last event; nil where a call waits for it.
+    /// Makes the Response for the last event; nil if a call waits for the request.
     private let finish = Mutex<Finish?>(nil)
-    /// What waits for `events.next`; nothing comes here unless it was asked for.
+    /// Events for `events.next`; empty unless the client asked to fetch events.
     let queue = EventQueue()
     private let keeps: Bool
-    /// The same events for other connections of the user, without secrets and decisions. Nothing comes here unless the
-    /// request is detached.
+    /// The same events for other connections of the user, without secrets and decisions. Empty unless the request is
+    /// detached.
     let sharedQueue = EventQueue()
     private let isShared: Atomic<Bool>
-    /// The same progress in other words.
+    /// The same progress in the terms of other protocols.
     private let aliases: Mutex<ProgressAliases?>
     private let hasAliases: Bool
-    /// The last words on a direction, which the client had no room for.
+    /// The last progress of a direction, if the client had no room.
     private let owed = Mutex<[ProgressReport]>([])
 
-    /// - Parameter keeps: whether they wait for `events.next` too, where they are not sent at all.
+    /// - Parameter keeps: whether events also wait for `events.next`.
     init(
         _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false,
         isShared: Bool = false, aliases: ProgressAliases? = nil
@@ -51,21 +51,21 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
 
     func finish(by make: @escaping Finish) { finish.withLock { $0 = make } }
 
-    /// Whether events are sent to the client, its last one among them.
+    /// Whether the client gets events without fetching, including the last.
     var isSent: Bool { kinds.contains(.finish) && !kinds.contains(.pulled) }
 
-    /// From now on other connections of the user may come for the events.
+    /// Allows other connections of the user to fetch the events from now on.
     func share() { isShared.store(true, ordering: .relaxed) }
 
-    /// The call has been answered: nothing may follow.
+    /// The call has its reply: no event may follow.
     func silence() { isSilent.store(true, ordering: .relaxed) }
 
     @Sendable private func isOver() -> Bool { isSilent.load(ordering: .relaxed) }
 
-    /// Whether that is the client who hears of it.
+    /// Whether that client gets the events.
     func tells(_ peer: any Peer) -> Bool { self.peer === peer }
 
-    /// The call is about to be answered without an outcome: no bar stays behind, and nothing follows.
+    /// The call is about to get a reply without an outcome: ends the progress bar and all events.
     func cutShort() async {
         await deliver((aliases.withLock { $0?.end("cancelled") } ?? []).map(\.event))?()
         silence()
@@ -121,7 +121,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         return message
     }
 
-    /// Queues the messages for the client, as far as there is room. Returns what is left to do; nil for nothing.
+    /// Queues the messages for the client, as far as there is room. Returns the remaining work; nil if none.
     private func deliver(
         _ messages: [Event], then end: @escaping @Sendable () -> Void = {}
     ) -> EventDelivery? {
@@ -137,7 +137,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         return nil
     }
 
-    /// Progress for which there was no room when it was news.
+    /// Final progress that the client had no room for earlier.
     private func owedMessages() -> [Event] {
         let reports = owed.withLock { owed in
             defer { owed = [] }
@@ -218,7 +218,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         shape(content).map { Event(name, $0) }
     }
 
-    /// The event with the next number; nil once nothing may follow.
+    /// The event with the next number; nil once no event may follow.
     private func shape(_ content: RequestEventShape.Content) -> RequestEventShape? {
         if isSilent.load(ordering: .relaxed) { return nil }
         let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -226,7 +226,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     }
 }
 
-/// Whoever takes it first has it.
+/// A claim on an event; the first taker gets the event.
 private final class Claim: Sendable {
     private let isTaken = Atomic(false)
 

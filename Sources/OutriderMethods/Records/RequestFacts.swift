@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 
 extension RequestRecord {
-    /// What is known of the request now. Its body only as far as asked for, and only if it is all there.
+    /// The current facts of the request. Includes its body up to `bodyBytes`, and only if the body is complete.
     func facts(bodyBytes: Int) async -> ExchangeFacts {
         let snapshot = exchange.snapshot
         var facts = ExchangeFacts(method: exchange.method, url: exchange.url)

@@ -4,8 +4,8 @@
 import OutriderEngine
 import OutriderHTTP
 
-/// Whoever takes part in one request beside the client's own code.
+/// A participant in a request beside the client's callbacks.
 protocol RequestGuide: AnyObject, Sendable {
-    /// Takes its place in the plan. Returns who is asked from now on: itself, which hands on what is not for it.
+    /// Joins the plan. Returns the new advisor: the participant itself, which forwards calls for other advisors.
     func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor
 }

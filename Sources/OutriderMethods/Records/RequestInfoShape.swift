@@ -5,12 +5,12 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// A request as it stands: the RequestInfo of the contract.
+/// The current state of a request: the RequestInfo of the contract.
 struct RequestInfoShape: JSONEncodable {
     var record: RequestRecord
     var snapshot: Exchange.Snapshot
 
-    /// For a connection that did not give the request's secrets they are masked.
+    /// Masks the request's secrets for connections that did not give them.
     private let redaction: Redaction
 
     init(_ record: RequestRecord, for scope: ClientScope) {
@@ -48,7 +48,7 @@ struct RequestInfoShape: JSONEncodable {
             if case .none = redaction { writer.member("resumeData", record.exchange.outcome?.resumeData) }
         }
     }
-    /// What was sent so far, and how long it took.
+    /// Writes the attempts, redirects and times so far.
     private func encodeHistory(to writer: inout JSONWriter) {
         if !snapshot.redirects.isEmpty {
             writer.member("redirects", snapshot.redirects.map { RedirectShape(redaction.hop($0)) })

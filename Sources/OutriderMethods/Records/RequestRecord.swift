@@ -7,50 +7,50 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// A request under its handle: the exchange, and what its caller wanted to hear.
+/// A request under its handle: the exchange, and the caller's options for the reply and events.
 final class RequestRecord: Holdable {
     static let kind = HandleKind.request
 
     let handle: Handle<RequestRecord>
     let exchange: Exchange
     let serialize: SerializeSpec
-    /// What else was wanted of the answer; nil for nothing.
+    /// Further options for the response; nil if none.
     let wishes: ResponseWishes?
     let tag: String?
     let showsMetrics: Bool
     let showsCertificates: Bool
     let showsHandle: Bool
     private let isStreamed: Bool
-    /// Whether the call that made it waits for its end.
+    /// Whether the call that made the request waits for its end.
     let isOfCall: Bool
     let events: RequestEvents?
-    /// Nil for the default one.
+    /// Nil for the default session.
     let session: SessionRecord?
-    /// Asks the client about the answer; nil where it need not be asked.
+    /// Runs callbacks about the response; nil if none are needed.
     let asker: AnswerAsker?
-    /// The connection that gave its secrets: no other is shown them.
+    /// The connection that gave the request's secrets; no other connection sees them.
     let giver: MonitorOwner
-    /// The name that it has once it is detached, unless another one is given then.
+    /// The name for a detached request, unless `request.detach` gives another.
     let ownLabel: String?
     let holding: Mutex<Holding>
 
     struct Holding {
-        /// Where its kept body goes.
+        /// The table for the kept body.
         var owner: HandleTable
         var isDetached: Bool
-        /// By which connections of the same user name it while it is detached.
+        /// The name of the detached request for connections of the same user.
         var label: String?
         var kept: StoredResponse?
         var isForgotten = false
         var expiry: Postponed?
     }
-    /// Who looked at its answers; nil for nobody.
+    /// Validates responses; nil without validators.
     let review: AnswerReview?
-    /// For sending it again; nil where that cannot be.
+    /// The parameters for a repetition; nil if impossible.
     let again: RequestParameters?
-    /// Where its body goes, for a request that says so.
+    /// The stream for the body, if the request chose a stream.
     let bodyStream = Mutex<BodyStream?>(nil)
-    /// What becomes of its answer, where the client's own code has a part in that.
+    /// The final result of the response, if callbacks contribute.
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
     private init(
@@ -66,7 +66,7 @@ final class RequestRecord: Holdable {
         holding = Mutex(Holding(owner: owner, isDetached: params.isDetached))
         self.isOfCall = isOfCall
         self.events = events
-        // a download is begun again by download.resume, whoever waited for it
+        // download.resume repeats a download, even for a request of a waiting call
         let isGone = (isOfCall && params.spec.download == nil) || params.isStreamed
         again = isGone || !exchange.hasShortBody ? nil : params
         self.review = review
@@ -80,13 +80,13 @@ final class RequestRecord: Holdable {
         isStreamed = params.isStreamed
     }
 
-    /// Makes the request, not yet started, and puts it under its handle. Throws `tooMany` and `clientGone`.
+    /// Makes the request, not yet started, and keeps the request under its handle. Throws `tooMany` and `clientGone`.
     ///
     /// - Parameters:
-    ///   - isOfCall: whether the call waits for its end.
+    ///   - isOfCall: whether the call waits for the end of the request.
     ///   - eventsNameCall: whether events may come before the reply that names the request; if nil, as `isOfCall`.
-    ///   - outlet: who takes the body.
-    ///   - guide: who takes part in it, before the client's own code.
+    ///   - outlet: takes the body.
+    ///   - guide: takes part in the request, before the client's callbacks.
     static func make(
         _ params: RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
         outlet: (any BodyOutlet)? = nil, guide: (any RequestGuide)? = nil
@@ -129,7 +129,7 @@ final class RequestRecord: Holdable {
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
             events: events, session: assembly.session, review: review, asker: asker)
         if params.isDetached, let label = params.label { try record.name(label, in: owner) }
-        // whoever cannot learn the handle needs no entry for it
+        // a client that cannot learn the handle needs no entry
         if params.showsHandle || !isOfCall || events != nil || params.isDetached {
             do throws(RPCError) {
                 try owner.keep(record, as: handle)
@@ -143,7 +143,7 @@ final class RequestRecord: Holdable {
         return record
     }
 
-    /// The same at once, for a call that waits for the end of a plain request; nil if it is not plain, or not at once.
+    /// The same without suspension, for a call that waits for a plain request; nil if impossible.
     static func makeAtOnce(
         _ params: RequestParameters, _ call: Call<ClientScope>
     ) throws(RPCError) -> RequestRecord? {
@@ -164,7 +164,7 @@ final class RequestRecord: Holdable {
         return record
     }
 
-    /// Once it has ended, its result is kept for so long.
+    /// Forgets the request that many seconds after its end.
     func forget(after seconds: Double, _ engine: Engine) {
         exchange.whenEnded { [weak self] in
             guard let self, !holding.withLock({ $0.isForgotten }) else { return }
@@ -180,12 +180,12 @@ final class RequestRecord: Holdable {
 
     var isDetached: Bool { holding.withLock { $0.isDetached } }
 
-    /// The name under which other connections of the user find it.
+    /// The name by which other connections of the user find the request.
     var label: String? { holding.withLock { $0.label } }
 
     private var owner: HandleTable { holding.withLock { $0.owner } }
 
-    /// Ends it, and drops all that is kept of it.
+    /// Ends the request, and drops all its kept data.
     func forget() {
         let (owner, kept, expiry) = holding.withLock { holding in
             holding.isForgotten = true
@@ -203,22 +203,22 @@ final class RequestRecord: Holdable {
         exchange.tell(.requestForgotten) { .nothing }
     }
 
-    /// The stream that its Response names in place of a body.
+    /// The stream that the request's Response names in place of a body.
     struct BodyStream: Sendable {
         var handle: Handle<ReadStream>
-        /// An acceptable head has come: what is behind it is in the stream, though it may be nothing.
+        /// An acceptable head has arrived: the stream carries its body, even if empty.
         var hasBegun = false
     }
 
     var isAwaited: Bool { exchange.isAwaited || (isOfCall && exchange.outcome == nil) }
 
-    /// Its events are sent as they come, or its body is.
+    /// Whether the client gets events or a stream until the end.
     var owes: Bool { (events?.isSent == true || isStreamed) && exchange.outcome == nil }
 
-    /// What came of a download stays: its client may come back.
+    /// Keeps the partial file of a download: the client may return.
     func close() { exchange.cancel(keepingPartial: true) }
 
-    /// The handle under which the body is kept; made when first asked for. Throws `tooMany` and `clientGone`.
+    /// The handle of the kept body, made on first use. Throws `tooMany` and `clientGone`.
     func stored(_ body: KeptBody, _ outcome: ExchangeOutcome, in engine: Engine) throws(RPCError) -> StoredResponse {
         let (stored, owner) = holding.withLock { holding -> (StoredResponse, HandleTable?) in
             if let kept = holding.kept { return (kept, nil) }
@@ -235,7 +235,7 @@ final class RequestRecord: Holdable {
 }
 
 extension Exchange {
-    /// Whether what it sends takes little room: none, a file, or a few bytes.
+    /// Whether the request body takes little memory: none, a file, or at most 16 KiB.
     fileprivate var hasShortBody: Bool {
         guard case .success(let attempt) = request else { return true }
         if case .bytes(let bytes) = attempt.body { return bytes.count <= 16 << 10 }

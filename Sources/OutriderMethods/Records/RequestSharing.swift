@@ -5,11 +5,12 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 
-/// A detached request belongs to its user. Each connection of the user finds it by its handle or its name, and may adopt it;
-/// the connection that made it keeps it, and alone is shown its secrets.
+/// A detached request belongs to its user. Each connection of the user can find the request by handle or name, and
+/// adopt
+/// the request; only the connection that made the request sees its secrets.
 extension RequestRecord {
-    /// Moves it to the share of the user, so that it outlives this connection. Throws `tooMany` or `wrongState` (the name is
-    /// taken), and changes nothing.
+    /// Moves the request to the share of the user, so that the request outlives this connection. Throws `tooMany` or
+    /// `wrongState` (the name is taken) without a change.
     func detach(as label: String?, from scope: ClientScope) throws(RPCError) {
         let table = scope.share.handles
         if let label = label ?? ownLabel { try name(label, in: table) }
@@ -34,7 +35,7 @@ extension RequestRecord {
         exchange.tell(.requestDetached) { .nothing }
     }
 
-    /// The connection lists the request from now on, and hears of it. No other connection loses anything.
+    /// The connection lists the request from now on, and gets notes. Other connections keep their access.
     func adopt(by scope: ClientScope) {
         guard isDetached else { return }
         share(with: scope)
@@ -46,8 +47,9 @@ extension RequestRecord {
         scope.owner.share(handle.name) { Set(table.all(RequestRecord.self).map(\.handle.name)) }
     }
 
-    /// Ends it and drops all that is kept of it; on behalf of another connection than the one that made it, and that is
-    /// still there, it ends only the share of that other connection.
+    /// Ends the request and drops all its kept data. Called by a second connection while the first is still open, this
+    /// only
+    /// ends the share of the second.
     func forget(by scope: ClientScope) {
         scope.owner.unshare(handle.name)
         if giver === scope.owner || giver.isGone { forget() }
@@ -80,7 +82,7 @@ extension RequestRecord {
     /// Whether that connection gave the request's secrets.
     func isGiven(by scope: ClientScope) -> Bool { giver === scope.owner }
 
-    /// How it is shown to that connection. Throws `notPermitted` where another connection wants to see its secrets.
+    /// The redaction for that connection. Throws `notPermitted` if another connection wants the request's secrets.
     func redaction(_ wanted: Redaction, for scope: ClientScope) throws(RPCError) -> Redaction {
         guard case .none = wanted, !isGiven(by: scope) else { return wanted }
         throw RPCError(
@@ -88,7 +90,7 @@ extension RequestRecord {
             data: ["pointer": .string("/secrets")])
     }
 
-    /// The same for what is always shown to the connection that made it.
+    /// The redaction for members that the first connection always sees unmasked.
     func redaction(for scope: ClientScope) -> Redaction { isGiven(by: scope) ? .none : .masked }
 }
 
@@ -106,7 +108,7 @@ extension Redaction {
         return head
     }
 
-    /// Resume data names the URL in full, so it is left out where secrets are masked.
+    /// Resume data contains the full URL, so masking removes the resume data.
     func outcome(_ outcome: ExchangeOutcome) -> ExchangeOutcome {
         guard case .masked = self else { return outcome }
         var outcome = outcome

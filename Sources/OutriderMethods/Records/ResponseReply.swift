@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A Response on its way to the writer: as values, or already written because it is long.
+/// A Response for the writer: as values, or already written if long.
 enum ResponseReply: JSONEncodable {
     case shape(ResponseShape)
     case text(JSONText)
@@ -27,13 +27,14 @@ enum ResponseReply: JSONEncodable {
 }
 
 extension RequestRecord {
-    /// A body of more bytes is brought into its shape and written away from the event loop.
+    /// Longer bodies are converted and written away from the event loop.
     private static let longBody = 64 << 10
-    /// What an envelope may add to a Response: the longest id, or the names of an event.
+    /// The most that an envelope adds to a Response: the longest id, or the names of an event.
     private static let envelope = 4 << 10
 
-    /// How the exchange ended, as this request's caller wants it, and within what its client can read; nil if that takes
-    /// time.
+    /// The result of the exchange with the caller's options, within the client's message limit; nil if the conversion
+    /// must
+    /// not run on the event loop.
     func replyAtOnce(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
     ) -> ResponseReply? {
@@ -67,7 +68,7 @@ extension RequestRecord {
         return body
     }
 
-    /// The same, however long it takes.
+    /// The same, without a limit on time.
     ///
     /// - Parameter redaction: `masked` for a connection that did not give the request's secrets.
     func reply(
@@ -97,7 +98,7 @@ extension RequestRecord {
         return await fitted(shape(outcome, body, failure, redaction), engine: engine, terms: terms)
     }
 
-    /// The same for those who said more than a shape.
+    /// The same for requests with handlers or callbacks.
     private func concluded(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction
     ) async -> ResponseReply {
@@ -125,7 +126,7 @@ extension RequestRecord {
         return await fitted(shape, engine: engine, terms: terms)
     }
 
-    /// The body is in its shape, or cannot be brought into it.
+    /// Tells monitors that the body was converted, or why not.
     private func tellParsed(_ body: ResponseBodyShape, _ failure: HTTPFailure?, of outcome: ExchangeOutcome) {
         if outcome.head == nil { return }
         exchange.tell(.requestParsed) {
@@ -133,7 +134,7 @@ extension RequestRecord {
         }
     }
 
-    /// The head alone, for those who did not want to wait for the body.
+    /// The head alone, for replies that do not wait for the body.
     func headReply(_ redaction: Redaction = .none) -> ResponseReply? {
         let snapshot = exchange.snapshot
         guard let head = snapshot.head else { return nil }
@@ -178,7 +179,7 @@ extension RequestRecord {
         }
     }
 
-    /// A Response that the client could not read as one message gives up its inline body, and then its fields.
+    /// Shortens a Response that is too long for a message: drops its inline body, and then its fields.
     private func fitted(_ shape: ResponseShape, engine: Engine, terms: PeerTerms) async -> ResponseReply {
         guard shape.body.size > Self.longBody || terms.maxMessageBytes != nil else { return .shape(shape) }
         let text = await Self.written(shape)

@@ -7,54 +7,54 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// What the requests of a session have in common.
+/// Settings that the requests of a session share.
 struct SessionSettings: Sendable {
     var spec = SessionSpec()
     var timeout: TimeoutParameter?
     var proxy: ProxyParameter?
-    /// To which addresses its requests may connect.
+    /// The address policy of the session's requests.
     var addresses: AddressWord?
     var httpVersion: HTTPVersionWord?
     /// Trust, TLS and where to connect.
     var security = SessionSecurity()
-    /// What follows from them, made once; nil for what the service says.
+    /// The plan from these settings, made once; nil for the service's plan.
     var plan: SecurityPlan?
     /// Nil for requests without a cache.
     var cache: CacheChoice?
-    /// Who is asked about redirects.
+    /// The callback for redirects.
     var redirectCode: ClientAdvisor.Code?
-    /// Who is asked for credentials.
+    /// The callback for credentials.
     var challengeCode: ClientAdvisor.Code?
-    /// Asked about responses before they are stored.
+    /// The callback for responses before they are stored.
     var cacherCode: ClientAdvisor.Code?
-    /// Those that it is made with.
+    /// The initial credentials.
     var credentials: [ProtectionSpaces.Entry] = []
-    /// Nil for a session that keeps and sends none.
+    /// Nil for a session without cookies.
     var cookies: SessionCookies?
-    /// Nil for a session that remembers no hosts that are reached over TLS only.
+    /// Nil for a session that does not remember Strict-Transport-Security.
     var strictTransport: StrictTransportMemory?
     var interceptor = Interceptor()
-    /// What the interceptors are called.
+    /// The names of the interceptors.
     var shown: [String] = []
 }
 
-/// A session under its handle: what its requests have in common, and those that run.
+/// A session under its handle: its settings, and its running requests.
 final class SessionRecord: Holdable {
     static let kind = HandleKind.session
 
     let handle: Handle<SessionRecord>
     let label: String?
-    /// Whether every client of the service may use it, by its name.
+    /// Whether all clients of the user may use the session, by its name.
     let isShared: Bool
     let session: Session
     let keeper: CredentialKeeper
-    /// What stands before the network for its requests.
+    /// Stubs and replays for the session's requests.
     let stage = OwnStage()
     /// Used by requests whose cache has no name.
     let cache = OwnCache()
     private let contents: Mutex<SessionSettings>
     private let service: Service
-    /// Whoever made it.
+    /// The client that made the session.
     private let owner: MonitorOwner
 
     init(
@@ -71,21 +71,21 @@ final class SessionRecord: Holdable {
         contents = Mutex(settings)
     }
 
-    /// What it is called: its name, or its handle.
+    /// The session's name, or else its handle.
     var title: String { label ?? handle.name }
 
     var settings: SessionSettings { contents.withLock { $0 } }
 
-    /// For requests that are made from now on; limits hold at once.
+    /// Sets the settings for requests from now on; limits apply at once.
     ///
-    /// - Parameter replacesCredentials: and forgets what was learned with them.
+    /// - Parameter replacesCredentials: whether to also forget what the session learned with the former credentials.
     func update(_ settings: SessionSettings, replacesCredentials: Bool) {
         if replacesCredentials { keeper.replace(settings.credentials) }
         contents.withLock { $0 = settings }
         session.change(settings.spec.limits)
     }
 
-    /// Its own limit of connections; nil without one.
+    /// The session's own limit of connections; nil if none.
     func connections(_ settings: SessionSettings?) -> SessionConnections? {
         settings?.spec.connectionsPerHost.map { limit in
             let number = UInt64(UInt(bitPattern: ObjectIdentifier(self)))  // safe: a pointer has 64 bits
@@ -93,7 +93,7 @@ final class SessionRecord: Holdable {
         }
     }
 
-    /// Its requests are cancelled by the client's end, if it is theirs; it only lives as long as they may need it.
+    /// True: the end of the client's input must not close the session while its requests may run.
     var isAwaited: Bool { true }
 
     func close() {
@@ -102,7 +102,7 @@ final class SessionRecord: Holdable {
         tell(.sessionClosed, owner)
     }
 
-    /// What becomes of it by whose doing.
+    /// Tells monitors of an action on the session, with its author.
     func tell(_ topic: MonitorTopic, _ owner: MonitorOwner) {
         let subject = MonitorSubject(session: title, owner: owner, isShared: isShared)
         service.monitors.tell(topic, subject) { .handle(handle.name, size: nil) }
@@ -119,7 +119,7 @@ extension SessionReference {
 }
 
 extension SessionRecord {
-    /// Throws where there must be one, and it is not the default one.
+    /// The named session. Throws for an unknown session, and for the default session.
     static func own(_ reference: SessionReference, _ scope: ClientScope) throws(RPCError) -> SessionRecord {
         if let record = try reference.resolved(scope) { return record }
         throw RPCError(
@@ -127,7 +127,7 @@ extension SessionRecord {
             data: ["pointer": .string("/session")])
     }
 
-    /// The unfinished requests of a session; of the default one, those of this client that have a handle.
+    /// The unfinished requests of a session; for the default session, this client's requests with a handle.
     static func exchanges(_ record: SessionRecord?, _ scope: ClientScope) -> [Exchange] {
         if let record { return record.session.exchanges }
         let records = scope.handles.all(RequestRecord.self).filter { $0.session == nil && $0.exchange.outcome == nil }

@@ -6,17 +6,18 @@ import OutriderHTTP
 import OutriderRPC
 
 extension ClientScope {
-    /// The stage of requests of a session; nil for what the service has.
+    /// The stage of requests of a session; nil for the service's stage.
     func stage(of session: SessionRecord?) -> ReplayStage? { (session?.stage ?? stages).current }
 
-    /// The stage that a method is about: of a session, of this connection, or with `*` of the whole service. Nil if there is
+    /// The stage that a method names: of a session, of this connection, or with `*` of the whole service. Nil if there
+    /// is
     /// none. Throws `unknownHandle`, and `wrongState` for a service without a stage.
     func stage(named session: SessionReference?) throws(RPCError) -> ReplayStage? {
         if session?.text == SessionReference.service { return try serviceStage() }
         return try (session?.resolved(self)?.stage ?? stages).current
     }
 
-    /// The same, made if need be.
+    /// The same, made if missing.
     func madeStage(named session: SessionReference?) throws(RPCError) -> ReplayStage {
         if session?.text == SessionReference.service { return try serviceStage() }
         return try (session?.resolved(self)?.stage ?? stages).made(over: service.engine.stage)
@@ -31,7 +32,7 @@ extension ClientScope {
 }
 
 extension SessionReference {
-    /// Stands for the requests of all connections, where methods about stages are concerned.
+    /// Stands for the requests of all connections, in methods about stages.
     fileprivate static let service = "*"
 }
 

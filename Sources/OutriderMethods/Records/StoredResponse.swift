@@ -6,13 +6,13 @@ import OutriderHTTP
 import OutriderRPC
 import Synchronization
 
-/// A kept body under its handle, for ten minutes or until it is released.
+/// A kept body under its handle, for ten minutes or until its release.
 final class StoredResponse: Holdable {
     static let kind = HandleKind.response
 
     let handle = Handle<StoredResponse>()
     let body: KeptBody
-    /// The answer that it is the body of.
+    /// The response of the body.
     let facts: ResponseFacts
     private let state = Mutex(State())
 
@@ -26,7 +26,7 @@ final class StoredResponse: Holdable {
         self.facts = facts
     }
 
-    /// It is for later calls, so it stays as long as its owner.
+    /// True: later calls may need the body, so it stays as long as its owner.
     var isAwaited: Bool { true }
 
     func close() {
@@ -34,7 +34,7 @@ final class StoredResponse: Holdable {
         body.release()
     }
 
-    /// The same, and waits until a file is removed.
+    /// Closes the body, and waits until a file is removed.
     func closed() async {
         stopExpiry()
         await body.released()
@@ -47,14 +47,14 @@ final class StoredResponse: Holdable {
         }?.cancel()
     }
 
-    /// Another table owns it from now on.
+    /// Moves the body to another table.
     func move(from old: HandleTable, to owner: HandleTable) throws(RPCError) {
         try owner.keep(self, as: handle)
         old.forget(handle.name, of: Self.kind)
         state.withLock { $0.owner = owner }
     }
 
-    /// Puts it under its handle, and begins to count the minutes. When that cannot be, the body is given back at once.
+    /// Keeps the body under its handle, and starts the ten minutes. On failure, releases the body at once.
     func keep(in owner: HandleTable, _ engine: Engine) throws(RPCError) {
         do throws(RPCError) {
             try owner.keep(self, as: handle)
