@@ -4,7 +4,7 @@
 import Crypto
 import OutriderHTTP
 
-/// Several digests of the same bytes, as they go by.
+/// Computes several digests of the same bytes incrementally.
 struct DigestRunner {
     private enum Work {
         case sha256(SHA256)
@@ -55,7 +55,7 @@ struct DigestRunner {
     }
 
     private var works: [(algorithm: Checksum.Algorithm, work: Work)] = []
-    /// How many bytes have gone by.
+    /// The number of bytes so far.
     private(set) var count: Int64 = 0
 
     init(_ algorithms: Set<Checksum.Algorithm> = []) {
@@ -73,7 +73,7 @@ struct DigestRunner {
         count &+= Int64(bytes.count)
     }
 
-    /// The digest of all that has gone by.
+    /// The digest of all bytes so far.
     func digest(_ algorithm: Checksum.Algorithm) -> [UInt8]? {
         works.first { $0.algorithm == algorithm }?.work.bytes
     }

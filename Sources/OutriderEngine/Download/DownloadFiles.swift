@@ -7,18 +7,18 @@ package import OutriderHTTP
 /// Finds the files of a download. All calls block.
 enum DownloadFiles {
     struct Opened: Sendable {
-        /// Where the file goes.
+        /// The destination of the file.
         var place: DownloadPlace
         var file: PartialFile
-        /// Whether the place is ours, and goes with the response.
+        /// Whether the destination is in our workspace, and is removed with the response.
         var isTemporary: Bool
-        /// Whether some of it is there already.
+        /// Whether a part of the file exists already.
         var hasSome: Bool
     }
 
-    /// Throws what the place and the partial file throw.
+    /// Throws the errors of `DownloadPlace` and `PartialFile`.
     ///
-    /// - Parameter suggested: the name for a directory without one.
+    /// - Parameter suggested: the name if the destination is a directory without a name.
     static func open(
         _ wishes: DownloadSpec.Wishes, suggested: String?, url: String, _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
@@ -51,7 +51,7 @@ enum DownloadFiles {
         }
     }
 
-    /// What resume data names: it is used only if it is a partial file of ours.
+    /// Opens the partial file named in resume data; refuses a file that is not a partial file of ours.
     private static func resume(
         _ journal: DownloadJournal, _ wishes: DownloadSpec.Wishes, _ suggested: String?, _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
@@ -78,7 +78,7 @@ enum DownloadFiles {
         try place.check()
         let file = try PartialFile(in: home, named: name, url: journal.url, mustExist: true)
         let isTemporary = wishes.place == .temporary
-        // what stands beside the file is newer than what the client was given
+        // the journal beside the file is newer than the client's resume data
         let hasSome = file.adopt(file.written() ?? journal)
         file.change { journal in
             journal.target = isTemporary ? nil : place.path
@@ -94,7 +94,8 @@ enum DownloadFiles {
     private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 }
 
-/// What an interrupted download to that path has left; nil for nothing. Throws destinationBusy while one is under way.
+/// The journal of an interrupted download to that path; nil for none. Throws `destinationBusy` while a download is
+/// under way.
 package func interruptedDownload(to path: String, for client: ClientKey) async throws(HTTPFailure) -> DownloadJournal? {
     try await offLoop(for: client) { () throws(HTTPFailure) in
         let place = try DownloadPlace(path: path, replaces: true, creating: false)

@@ -5,8 +5,8 @@ import CLinux
 import Glibc
 import OutriderHTTP
 
-/// Where a file arrives: a directory, held open, and a name in it. Whatever becomes of the path meanwhile, the file arrives
-/// in that directory. All calls block.
+/// The destination of a file: an open directory, and a name in it. The file arrives in that directory even if the path
+/// changes meanwhile. All calls block.
 final class DownloadPlace: Sendable {
     let directory: String
     let name: String
@@ -15,7 +15,7 @@ final class DownloadPlace: Sendable {
 
     var path: String { directory == "/" ? "/\(name)" : "\(directory)/\(name)" }
 
-    /// Throws downloadedFileMoveFailed where the directory is not there, or cannot be made.
+    /// Throws `downloadedFileMoveFailed` if the directory does not exist, or cannot be made.
     init(directory: String, name: String, replaces: Bool, creating: Bool) throws(HTTPFailure) {
         self.directory = directory
         self.name = name
@@ -55,7 +55,7 @@ final class DownloadPlace: Sendable {
         _ = mkdir(directory, 0o777)
     }
 
-    /// Throws destinationExists, or destinationUnsafe for anything but a regular file.
+    /// Throws `destinationExists`, or `destinationUnsafe` for anything but a regular file.
     func check() throws(HTTPFailure) {
         var info = stat()
         guard fstatat(descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else { return }
@@ -69,15 +69,15 @@ final class DownloadPlace: Sendable {
             details: [.path(path)])
     }
 
-    /// Puts a file of that name in the directory in the place. Throws destinationExists, and downloadedFileMoveFailed; an
-    /// EXDEV in it says that it lies in another file system.
+    /// Moves a file of that directory to the destination. Throws `destinationExists`, and `downloadedFileMoveFailed`,
+    /// with EXDEV if the file is on another file system.
     func take(_ file: String, from directory: borrowing DownloadPlace) throws(HTTPFailure) {
         let from = directory.descriptor
         if replaces {
             if renameat(from, file, descriptor, name) == 0 { return }
             throw moveFailure(directory, file)
         }
-        // RENAME_NOREPLACE: never replaces, whoever else is writing
+        // RENAME_NOREPLACE: never replaces, even if other processes write
         if renameat2(from, file, descriptor, name, 1) == 0 { return }
         if errno == EEXIST { throw taken }
         guard errno == EINVAL || errno == ENOSYS else { throw moveFailure(directory, file) }
@@ -96,7 +96,7 @@ final class DownloadPlace: Sendable {
         return failure
     }
 
-    /// Makes new names durable; a file system that cannot has lost nothing we promised.
+    /// Makes new names durable. Errors are ignored: a file system without that feature breaks no promise of ours.
     func sync() { fsync(descriptor) }
 
     func remove(_ name: String) { unlinkat(descriptor, name, 0) }

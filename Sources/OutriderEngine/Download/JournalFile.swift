@@ -7,8 +7,8 @@ import OutriderHTTP
 
 /// The journal beside a partial file. All calls block.
 ///
-/// The directory may be one in which every user can make files. So a journal is read only if it is a regular file of this user
-/// with one name, and it is written under a new, random name before it takes its own.
+/// The directory may be writable for every user. So a journal is read only if the file is a regular file of this user
+/// without other links, and is written under a new, random name before the rename.
 struct JournalFile: Sendable {
     let home: DownloadPlace
     let name: String
@@ -18,7 +18,7 @@ struct JournalFile: Sendable {
         name = PartialName.journal(beside: partial)
     }
 
-    /// Nil if there is none, or if it is damaged, or not a file of this user.
+    /// Nil if the journal is missing or damaged, or not a file of this user.
     func read() -> DownloadJournal? {
         guard let file = try? CheckedFile.open(name, in: home.descriptor, O_RDONLY, .own) else { return nil }
         defer { close(file) }
@@ -35,7 +35,7 @@ struct JournalFile: Sendable {
         return DownloadJournal(Array(bytes.prefix(count)))
     }
 
-    /// Replaces it as a whole. False if it could not be written; the old one stays then.
+    /// Replaces the journal atomically. False if the write failed; then the old journal stays.
     func write(_ journal: DownloadJournal, isDurable: Bool) -> Bool {
         let temporary = "\(prefix)\(UInt64.random(in: 0...UInt64.max))"
         let flags = O_WRONLY | O_CREAT | O_EXCL
@@ -54,11 +54,11 @@ struct JournalFile: Sendable {
 
     func remove() { home.remove(name) }
 
-    /// Removes journals that a service was writing when it was killed.
+    /// Removes temporary files of a service that was killed during a write.
     func sweep() {
         for name in Workspace.names(in: home.directory) where name.hasPrefix(prefix) { home.remove(name) }
     }
 
-    /// Of the names under which it is written.
+    /// Of the temporary names.
     private var prefix: String { name + "~" }
 }

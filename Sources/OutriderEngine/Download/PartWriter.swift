@@ -6,35 +6,35 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Brings one range of a body into the file, on another thread than the one that reads the network.
+/// Writes a range of a body to the file, on a thread for files.
 ///
-/// While one batch is being written the next is gathered; beyond `mostBytes` of that, reading waits. What is gathered is
-/// written at once while nothing else is, or soon: a slow server's bytes are not kept from the disk.
+/// During the write of a batch the next is gathered; above `mostBytes` of that, reading waits. Gathered bytes are
+/// written at once if no write is under way, or after a short delay, so a slow server's bytes reach the disk, too.
 ///
-/// Bytes are copied into buffers that are used again and again: the copy costs less than new memory for each read of the
-/// network, which the kernel would have to clear first.
+/// Bytes are copied into reused buffers: the copy costs less than new memory for each read from the network, which the
+/// kernel would have to clear first.
 final class PartWriter: Sendable {
-    /// Bytes worth a trip to the other thread.
+    /// Bytes per batch.
     private static let batchBytes = 512 << 10
-    /// Bytes that may wait beside those that are being written.
+    /// Limit of the gathered bytes, beside those being written.
     private static let mostBytes = 1 << 20
-    /// So many bytes are given to the medium at once. The sync in the end then finds little left to wait for.
+    /// Bytes per request to start writing to disk, so that the final sync has little left to do.
     private static let pushBytes: Int64 = 8 << 20
-    /// Buffers that wait to be filled again.
+    /// Limit of the buffers kept for reuse.
     private static let freeCount = 3
-    /// Seconds after which even a little is written.
+    /// Seconds after which even a small batch is written.
     private static let patience = 0.05
 
     private struct State {
         var gathered: [ByteBuffer] = []
         var gatheredBytes = 0
-        /// Written, and to be filled again.
+        /// Written buffers, for reuse.
         var free: [ByteBuffer] = []
-        /// Where the gathered bytes belong.
+        /// The file offset of the gathered bytes.
         var offset: Int64
         var isWriting = false
         var failure: HTTPFailure?
-        /// Whoever waits for room, or for the end.
+        /// The reader, waiting for room or for the end.
         var waiter: UnsafeContinuation<Void, Never>?
         var lastStart = ContinuousClock.now - .seconds(1)
         var hasAlarm = false
@@ -54,18 +54,19 @@ final class PartWriter: Sendable {
             }
         }
 
-        /// They are written. The caller keeps none: what two hold would be copied when it is filled.
+        /// Returns written buffers for reuse. The caller keeps none: a buffer with two owners would be copied when
+        /// filled.
         mutating func take(back pieces: inout [ByteBuffer]) {
             free += pieces.prefix(PartWriter.freeCount - free.count)
             pieces = []
         }
     }
 
-    /// What only the one batch that is being written touches.
+    /// State of the batch that is being written.
     private struct Ground {
-        /// What lies before has room.
+        /// The disk space is reserved up to this offset.
         var reserved: Int64
-        /// What lies before has been given to the medium.
+        /// The write to disk was started up to this offset.
         var pushed: Int64
     }
 
@@ -74,7 +75,7 @@ final class PartWriter: Sendable {
     private let executors: LoopExecutors
     private let state: Mutex<State>
     private let ground: Mutex<Ground>
-    /// Where the range ends; Int64.max where that is not known.
+    /// The end of the range; `Int64.max` if unknown.
     private let end: Int64
 
     init(_ file: PartialFile, _ range: Range<Int64>, _ executors: LoopExecutors, for client: ClientKey) {
@@ -86,7 +87,7 @@ final class PartWriter: Sendable {
         ground = Mutex(Ground(reserved: range.lowerBound, pushed: range.lowerBound))
     }
 
-    /// One caller at a time.
+    /// Calls must not overlap.
     func take(_ chunk: ByteBuffer) async throws(HTTPFailure) {
         let now = ContinuousClock.now
         let (starts, waits, needsAlarm) = state.withLock { state in
@@ -107,7 +108,7 @@ final class PartWriter: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Waits until all is written.
+    /// Waits until all bytes are written.
     func finish() async throws(HTTPFailure) {
         while true {
             let (starts, isDone) = state.withLock { state in
@@ -123,7 +124,7 @@ final class PartWriter: Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Until a batch is written, unless there is no need.
+    /// Waits for the end of a batch, unless the condition holds.
     private func pause(unless isFine: @escaping @Sendable (borrowing State) -> Bool) async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let waits = state.withLock { state in
@@ -145,7 +146,7 @@ final class PartWriter: Sendable {
         if starts { begin() }
     }
 
-    /// Writes until there is less than a batch. Runs beside the exchange, which waits for its end in `finish`.
+    /// Writes until less than a batch is left. Runs beside the exchange, which waits in `finish`.
     private func begin() {
         BlockingThreads.files.run(for: client, isOwed: true) { self.write() }
     }
@@ -182,7 +183,7 @@ final class PartWriter: Sendable {
         }
     }
 
-    /// Room for the next bytes of a long range, more than one batch of them.
+    /// Reserves disk space for the next bytes of a long range, more than a batch.
     private func reserve(upTo most: Int64, from start: Int64) {
         guard end < .max, most > ground.withLock({ $0.reserved }) else { return }
         let reserved = min(end, start &+ PartialFile.reserveBytes)
@@ -198,7 +199,7 @@ final class PartWriter: Sendable {
         if let range { file.push(range) }
     }
 
-    /// Writing goes on meanwhile: what is written down is what had reached the medium.
+    /// Saves the journal while writing continues: the journal lists only bytes that were synced.
     private func saveBeside() {
         let file = file
         BlockingThreads.files.run(for: client, isOwed: true) { _ = file.save() }

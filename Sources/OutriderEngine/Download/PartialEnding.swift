@@ -5,12 +5,12 @@ import Glibc
 import OutriderHTTP
 import Synchronization
 
-/// What becomes of a partial file in the end. All calls block.
+/// The end of a partial file: published, verified or removed. All calls block.
 extension PartialFile {
     private static let pieceBytes = 1 << 20
 
-    /// Gives the whole file its name: durable first, then moved, so that whatever happens the name stands for all of it or
-    /// for nothing. Throws what `DownloadPlace.take` throws, and fileWriteFailed; the partial file stays then.
+    /// Publishes the complete file: syncs first, then moves, so that after any crash the name stands for the whole file
+    /// or none. Throws the errors of `DownloadPlace.take`, and `fileWriteFailed`; then the partial file stays.
     func publish(to place: DownloadPlace) throws(HTTPFailure) {
         try place.check()
         try sync(fsync)
@@ -24,7 +24,7 @@ extension PartialFile {
         _ = close()
     }
 
-    /// To another file system: written beside its place, as if it came from the network.
+    /// Copies the file to another file system: into a partial file beside the destination, like a download.
     private func copy(to place: DownloadPlace) throws(HTTPFailure) {
         let copy = try PartialFile(in: place, url: journal.url)
         try copy.reset { _ in }
@@ -57,7 +57,7 @@ extension PartialFile {
         }
     }
 
-    /// Removes it, and what is written down of it.
+    /// Removes the file and its journal.
     func discard() {
         if close() { home.remove(name) }
     }
@@ -78,7 +78,7 @@ extension PartialFile {
         return got == 0 ? nil : piece
     }
 
-    /// Reads what has gone by before anybody counted it in, up to there.
+    /// Feeds the digests with bytes that they have not seen, up to `end`.
     func catchUp(_ algorithms: Set<Checksum.Algorithm>, to end: Int64) throws(HTTPFailure) {
         var work = digests.withLock { $0 }
         if work.algorithms != algorithms || work.count > end { work = DigestRunner(algorithms) }
@@ -87,7 +87,7 @@ extension PartialFile {
         digests.withLock { $0 = work }
     }
 
-    /// Lets what has seen the first bytes of a range see the rest.
+    /// Feeds the rest of a range to a runner that has seen its first bytes.
     private func show(_ range: Range<Int64>, to work: inout DigestRunner) throws(HTTPFailure) {
         while range.lowerBound &+ work.count < range.upperBound,
             let piece = try read(at: range.lowerBound &+ work.count)
@@ -97,7 +97,7 @@ extension PartialFile {
         }
     }
 
-    /// Throws checksumMismatch at the first digest that is not that of the range, and forgets that it is there.
+    /// Throws `checksumMismatch` at the first digest that does not match, and drops the range from the held ranges.
     func check(_ checksums: [Checksum], of range: Range<Int64>) throws(HTTPFailure) {
         var work = DigestRunner(Set(checksums.map(\.algorithm)))
         try show(range, to: &work)
@@ -109,7 +109,7 @@ extension PartialFile {
         }
     }
 
-    /// Throws checksumMismatch at the first digest that is not the file's.
+    /// Throws `checksumMismatch` at the first digest that does not match the file.
     func check(_ checksums: [Checksum]) throws(HTTPFailure) {
         guard !checksums.isEmpty else { return }
         try catchUp(digests.withLock { $0.algorithms }.union(checksums.map(\.algorithm)), to: held.count)
@@ -119,7 +119,7 @@ extension PartialFile {
         }
     }
 
-    /// All of it, for a short one that gets no name.
+    /// The whole content, for a short file that is not published.
     func bytes() throws(HTTPFailure) -> [UInt8] {
         var all: [UInt8] = []
         while let piece = try read(at: Int64(all.count)) { all += piece }

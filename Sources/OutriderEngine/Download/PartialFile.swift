@@ -8,43 +8,44 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// The hidden file that a download is written to, with the journal beside it. Locked for as long as it is open, against other
-/// downloads to the same place, in this process and in others. All calls block.
+/// The hidden file of a download, with the journal beside it. Locked while open, against other downloads to the same
+/// destination, in this process and in others. All calls block.
 final class PartialFile: Sendable {
     struct State {
         var journal: DownloadJournal
-        /// What is written, whether it has reached the medium or not.
+        /// The written ranges, synced or not.
         var held = HeldRanges()
         var isJournaled = false
-        /// When the journal is to be written again.
+        /// When the journal is to be saved next.
         var nextSave = ContinuousClock.now
         var isSaving = false
-        /// The medium refused what was written. Nobody knows what of it is there: when it is asked again, it says that all is
-        /// well, for it tells of a loss once.
+        /// A sync failed, and the content on disk is unknown: the kernel reports a lost write only once, so a repeated
+        /// sync would succeed.
         var isLost = false
-        /// Changes when something that was held is not any more: what was seen before is then no use.
+        /// Changes when a held range is dropped: earlier readings are then invalid.
         var era = 0
     }
 
-    /// The directory that it lies in, and the name of what it will be.
+    /// The directory of the file, and the name of the destination.
     let home: DownloadPlace
     let name: String
     let descriptor: CInt
     let state: Mutex<State>
     let digests = Mutex(DigestRunner())
-    /// Whether the file is finished or removed. Held while the journal is written, which must not come after that.
+    /// Whether the file is finished or removed. Locked during a write of the journal, which must not come later.
     private let isGone = Mutex(false)
 
-    /// Seconds between two writings of the journal: so much is asked for again after the machine has lost its power.
+    /// Seconds between two saves of the journal; the limit of what a power loss can cost.
     private static let saveSeconds = 5.0
 
     private var journalFile: JournalFile { JournalFile(beside: name, in: home) }
 
     var path: String { "\(home.directory == "/" ? "" : home.directory)/\(name)" }
 
-    /// Throws destinationBusy while somebody else writes it, destinationUnsafe where something else has its name.
+    /// Throws `destinationBusy` while another download writes the file, `destinationUnsafe` if the name belongs to
+    /// anything else.
     ///
-    /// - Parameter mustExist: throws resumeDataUnusable instead of making it.
+    /// - Parameter mustExist: throws `resumeDataUnusable` if the file does not exist.
     init(in home: DownloadPlace, named name: String? = nil, url: String, mustExist: Bool = false) throws(HTTPFailure) {
         self.home = home
         self.name = name ?? PartialName.partial(of: home.name)
@@ -56,7 +57,7 @@ final class PartialFile: Sendable {
         if !opened.isNew { journalFile.sweep() }
     }
 
-    /// Closing may wait for the file system, so it happens away from the event loop. The lock is given back at once.
+    /// Closing may wait for the file system, so another thread does that. The lock is released at once.
     deinit {
         guard descriptor >= 0 else { return }
         flock(descriptor, LOCK_UN)
@@ -78,7 +79,7 @@ final class PartialFile: Sendable {
                     file = try CheckedFile.open(name, in: home.descriptor, O_RDWR, [.regular, .owned, .noLink])
                 }
             } catch .system(ENOENT) {
-                // finished by another download since it was found
+                // finished by another download in the meantime
                 if !mustExist { continue }
                 throw HTTPFailure(
                     .resumeDataUnusable, "what had come is not there any more: \(path)", details: [.path(path)])
@@ -98,11 +99,11 @@ final class PartialFile: Sendable {
             var named = stat()
             let isThere =
                 fstat(file, &opened) == 0 && fstatat(home.descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0
-            // another download may have finished it just now: then the name is gone, or that of another file
+            // another download may have finished the file just now: then the name is gone, or belongs to another file
             if isThere, opened.st_ino == named.st_ino, opened.st_dev == named.st_dev, opened.st_nlink == 1 {
                 return (file, isNew)
             }
-            // a second name of a finished file: that one keeps the bytes
+            // a second link to a published file: the destination keeps the bytes
             if isThere, opened.st_nlink > 1 { home.remove(name) }
             Glibc.close(file)
         }
@@ -118,13 +119,13 @@ final class PartialFile: Sendable {
         }
     }
 
-    // MARK: what is there
+    // MARK: content
 
     var held: HeldRanges { state.withLock { $0.held } }
 
     var journal: DownloadJournal { state.withLock { $0.journal } }
 
-    /// Takes over what an earlier download has left; false if there is nothing that can be used.
+    /// Takes over the ranges of an earlier download; false if none are usable.
     func adopt(_ journal: DownloadJournal) -> Bool {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return false }
@@ -141,14 +142,14 @@ final class PartialFile: Sendable {
         return held.count > 0
     }
 
-    /// The journal beside it; nil if it is missing, damaged, not a file of this user, or of another partial file.
+    /// The journal beside the file; nil if missing, damaged, not a file of this user, or of another partial file.
     func written() -> DownloadJournal? {
         guard let journal = journalFile.read() else { return nil }
         let slash = journal.partial.lastIndex(of: "/").map { journal.partial.index(after: $0) }
         return slash.map { String(journal.partial[$0...]) } == name ? journal : nil
     }
 
-    /// Begins it anew: nothing of what was there stays.
+    /// Empties the file and its journal.
     func reset(_ change: (inout DownloadJournal) -> Void) throws(HTTPFailure) {
         let wasJournaled = state.withLock { state in
             defer {
@@ -162,7 +163,7 @@ final class PartialFile: Sendable {
             }
             return state.isJournaled
         }
-        // an old journal must never meet new bytes, not even after the power was lost
+        // an old journal must never meet new bytes, not even after a power loss
         journalFile.remove()
         if wasJournaled { home.sync() }
         if ftruncate(descriptor, 0) != 0 { throw Self.failure("could not write \(path)", path) }
@@ -172,7 +173,7 @@ final class PartialFile: Sendable {
 
     // MARK: writing
 
-    /// Writes the pieces there, one after the other. What was written before a failure counts.
+    /// Writes the pieces in sequence. Bytes written before a failure count.
     func write(_ pieces: [ByteBuffer], at start: Int64) throws(HTTPFailure) {
         if isLost { try sync(fdatasync) }
         var offset = start
@@ -207,7 +208,7 @@ final class PartialFile: Sendable {
         vectors.reserveCapacity(min(pieces.count, 64))
         var skip = skipping
         for piece in pieces.prefix(64) {
-            // the pieces outlive the call: nobody else changes or frees them
+            // the pieces outlive the call: no other code changes or frees them
             piece.withUnsafeReadableBytes { bytes in
                 let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + skip })
                 vectors.append(iovec(iov_base: base, iov_len: bytes.count - skip))
@@ -228,12 +229,12 @@ final class PartialFile: Sendable {
         if isFirst { writeJournal(isDurable: false) }
     }
 
-    /// What has come whole by now needs none.
+    /// A file that is already complete needs no journal.
     private func isWorthAJournal(_ state: State) -> Bool {
         !state.journal.boot.isEmpty && state.journal.version.total != state.held.count
     }
 
-    /// What was written there is wrong, and is to be asked for again.
+    /// Drops a range with wrong bytes, so that it is requested again.
     func drop(_ range: Range<Int64>) {
         let (end, wasJournaled) = state.withLock { state in
             state.held.remove(range)
@@ -242,13 +243,13 @@ final class PartialFile: Sendable {
             return (state.journal.isSequential ? state.held.end : nil, state.isJournaled)
         }
         digests.withLock { $0 = DigestRunner() }
-        // the length says how much of a sequential file is there
+        // the length of a sequential file tells how much is held
         if let end { _ = ftruncate(descriptor, off_t(end)) }
         // an old journal must never vouch for these bytes
         if wasJournaled { writeJournal(isDurable: true) }
     }
 
-    /// Whether it is time to write down how far it has come.
+    /// Whether the journal is due to be saved.
     func isSaveDue() -> Bool {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -259,10 +260,10 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Whether bytes that were written may have been lost: nothing can be gone on with, and nothing gets a name.
+    /// Whether written bytes may have been lost: then the file can be neither resumed nor published.
     var isLost: Bool { state.withLock { $0.isLost } }
 
-    /// Waits until all that was written is on the medium. Throws fileWriteFailed, from then on and until it is begun anew.
+    /// Syncs the file to disk. Throws `fileWriteFailed`, and keeps throwing until `reset`.
     func sync(_ call: (CInt) -> CInt) throws(HTTPFailure) {
         let wasLost = isLost
         if !wasLost, call(descriptor) == 0 { return }
@@ -272,14 +273,14 @@ final class PartialFile: Sendable {
         throw failure
     }
 
-    /// Waits until all that was written is on the medium, and writes that down.
+    /// Syncs the file to disk, and saves the journal.
     @discardableResult
     func save() -> Bool {
         let (held, era) = state.withLock { ($0.held, $0.era) }
         defer { state.withLock { $0.isSaving = false } }
         guard (try? sync(fdatasync)) != nil else { return false }
         state.withLock { state in
-            // another save may have begun later, and been faster
+            // a later save may have been faster
             guard state.era == era, held.count > state.journal.held.count else { return }
             state.journal.held = held
         }
@@ -288,14 +289,14 @@ final class PartialFile: Sendable {
 
     @discardableResult
     private func writeJournal(isDurable: Bool) -> Bool {
-        // one after the other, so that what is written last is what is so
+        // in sequence, so that the last write has the newest state
         isGone.withLock { isGone in
             let journal = state.withLock { $0.journal }
             return !isGone && journalFile.write(journal, isDurable: isDurable)
         }
     }
 
-    /// The file has its name, or is to be removed: nothing more is written down of it. False if that was said before.
+    /// Ends the journal, because the file is published or to be removed. False if called before.
     func close() -> Bool {
         let isFirst = isGone.withLock { isGone in
             defer { isGone = true }
@@ -305,7 +306,7 @@ final class PartialFile: Sendable {
         return isFirst
     }
 
-    /// Nothing more is written: the next download to the same place may go on.
+    /// Releases the lock without further writes: the next download to the same destination may begin.
     func letGo() {
         let wasThere = isGone.withLock { isGone in
             defer { isGone = true }
@@ -317,13 +318,13 @@ final class PartialFile: Sendable {
 
     // MARK: failures
 
-    /// Room for so many more bytes; throws insufficientSpace.
+    /// Throws `insufficientSpace` if the file system has no room for the bytes.
     func checkRoom(for bytes: Int64) throws(HTTPFailure) {
         guard let available, bytes > available else { return }
         throw noRoom(bytes, available)
     }
 
-    /// Bytes that the file system has left for us.
+    /// Bytes available to this user on the file system.
     private var available: Int64? {
         var info = statvfs()
         guard fstatvfs(descriptor, &info) == 0 else { return nil }

@@ -4,29 +4,30 @@
 import CLinux
 import Glibc
 
-/// How a partial file gets on with its disk. All calls block, if seldom for long.
+/// Disk space of a partial file. All calls block, but seldom for long.
 extension PartialFile {
-    /// Room is taken for so many bytes at once: enough to lie in one piece, and not what a server merely announces.
+    /// Bytes to reserve at once: enough for contiguous storage, and not the whole length that a server merely
+    /// announces.
     static let reserveBytes: Int64 = 256 << 20
 
-    /// Takes room for what will be written there, beyond the end of the file, so that it lies in one piece; the size stays.
-    /// False where that is not to be had, and need not be tried again: writing tells why.
+    /// Reserves disk space beyond the end of the file, for contiguous storage; the size stays. False if not available;
+    /// then need not be called again: the write reports the reason.
     func reserve(_ range: Range<Int64>) -> Bool {
         !isInMemory && fallocate(descriptor, 1, Int(range.lowerBound), Int(range.count)) == 0
     }
 
-    /// Lets the medium begin with what was written there.
+    /// Starts writing a range to disk.
     func push(_ range: Range<Int64>) {
         _ = sync_file_range(descriptor, Int(range.lowerBound), Int(range.count), 2)
     }
 
-    /// What was taken beyond the end, and not written.
+    /// Releases the space reserved beyond the end.
     func giveBackRoom() {
         var info = stat()
         if fstat(descriptor, &info) == 0 { ftruncate(descriptor, info.st_size) }
     }
 
-    /// There taking room means filling it.
+    /// Whether the file is on tmpfs, where reserved space takes memory.
     private var isInMemory: Bool {
         var info = statfs()
         return fstatfs(descriptor, &info) == 0 && info.f_type == 0x0102_1994
