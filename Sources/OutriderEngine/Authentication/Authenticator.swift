@@ -4,17 +4,17 @@
 import OutriderHTTP
 import Synchronization
 
-/// How one exchange says who asks: its own credential, those of its session, and the client's code.
+/// Chooses the credentials of an exchange: its own, those of its session, or those of the client's callback.
 final class Authenticator: Sendable {
-    /// Under which key the client's code is asked; nil for nobody.
+    /// The name of the client's callback; nil for none.
     let callback: String?
     private let keeper: CredentialKeeper
     private let machine: Mutex<AuthenticationMachine>
 
     /// - Parameters:
-    ///   - keeper: of the session; nil for what is forgotten with the exchange.
-    ///   - source: to whom it speaks.
-    ///   - proxies: through which the requests go that it signs.
+    ///   - keeper: of the session; nil for credentials that are forgotten with the exchange.
+    ///   - source: the origin or a proxy.
+    ///   - proxies: of the signed requests.
     init(
         _ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?, source: ChallengeSource = .origin,
         proxies: ProxyRules? = nil
@@ -27,7 +27,7 @@ final class Authenticator: Sendable {
             ))
     }
 
-    /// Nil for a request that has nothing to say, which is most of them.
+    /// Nil for a request without credentials, as most are.
     static func make(for spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
         var own: UserCredential?
         if case .challenge(let credential)? = spec.authorization { own = credential }
@@ -36,13 +36,13 @@ final class Authenticator: Sendable {
         return Authenticator(own, callback: callback, keeper, proxies: spec.proxies)
     }
 
-    /// The one for the proxies of a request; nil where it goes through none.
+    /// The authenticator for the proxies of a request; nil without proxies.
     static func forProxies(of spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
         guard let proxies = spec.proxies, !proxies.isDirect else { return nil }
         return Authenticator(nil, callback: spec.shared?.plan.challenge, keeper, source: .proxy)
     }
 
-    /// A credential that belongs to the place.
+    /// Adds a credential that is part of the proxy's or server's URL.
     func know(_ credential: UserCredential, at url: HTTPURL) { machine.withLock { $0.know(credential, at: url) } }
 
     func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {

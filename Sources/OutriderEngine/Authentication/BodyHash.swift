@@ -3,11 +3,13 @@
 
 import OutriderHTTP
 
-/// The hash of a body before it is sent, for servers that want it proven (RFC 7616 section 3.4.3, `auth-int`).
+/// The hash of a body before the request, for servers that require a proof of the body (RFC 7616 section 3.4.3,
+/// `auth-int`).
 enum BodyHash {
     private static let pieceBytes = 256 << 10
 
-    /// Nil for a body whose bytes are not known beforehand: a client's stream, or one that is compressed on its way.
+    /// Nil for a body whose bytes are unknown beforehand: a client's stream, or a body that is compressed while being
+    /// sent.
     static func of(
         _ body: AttemptBody, _ algorithm: DigestAlgorithm, for client: ClientKey
     ) async throws(HTTPFailure) -> String? {
@@ -45,7 +47,7 @@ enum BodyHash {
             if Task.isCancelled { throw HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
             let count = Int(clamping: min(Int64(pieceBytes), size - Int64(offset)))
             let bytes = try file.read(at: offset, count: count, path: path)
-            // the sending of it will say that it has become shorter
+            // the request will report that the file has become shorter
             if bytes.isEmpty { return }
             hash.update(bytes)
             offset += bytes.count

@@ -4,18 +4,18 @@
 package import OutriderHTTP
 import Synchronization
 
-/// The credentials of one session, and what its requests have learned about where they are wanted. Shared by them all.
+/// The credentials of a session, and the protection spaces that its requests have learned. Shared by all its requests.
 package final class CredentialKeeper: Sendable {
     private let spaces: Mutex<ProtectionSpaces>
 
     package init(_ entries: [ProtectionSpaces.Entry] = []) { spaces = Mutex(ProtectionSpaces(entries)) }
 
-    /// Other credentials from now on: what was learned and kept is forgotten.
+    /// Replaces the credentials: all learned and kept state is forgotten.
     package func replace(_ entries: [ProtectionSpaces.Entry]) { spaces.withLock { $0 = ProtectionSpaces(entries) } }
 
     package var isEmpty: Bool { spaces.withLock { $0.isEmpty } }
 
-    /// For showing.
+    /// For display.
     package var entries: [ProtectionSpaces.Entry] { spaces.withLock { $0.entries } }
 
     func with<Value: Sendable>(_ work: (inout ProtectionSpaces) -> Value) -> Value {

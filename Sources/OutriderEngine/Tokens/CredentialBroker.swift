@@ -6,7 +6,7 @@ import Synchronization
 
 /// The credentials of this service by name: those made or used since its start, and those of the user's store.
 package final class CredentialBroker: Sendable {
-    /// More are refused, beside those of the user's store.
+    /// Limit of the credentials in the service; the user's store may hold more.
     package static let most = 1024
 
     private struct State {
@@ -27,18 +27,18 @@ package final class CredentialBroker: Sendable {
         self.clock = clock
     }
 
-    /// Where secrets are kept; set once, by the roof.
+    /// Sets the store of secrets. To be called once.
     package func use(_ vault: any CredentialVault) { state.withLock { $0.vault = vault } }
 
-    /// Who is told of everything.
+    /// Sets the observer of all events.
     package func tell(_ observer: any CredentialObserver) { state.withLock { $0.observer = observer } }
 
-    /// Where secrets are kept; nil where that is nowhere.
+    /// The store of secrets; nil for none.
     package var vault: (any CredentialVault)? { state.withLock { $0.vault } }
 
-    /// The credential of that name, looked for in the store, too; nil if there is none.
+    /// The credential of that name, from this service or the store; nil for none.
     ///
-    /// - Parameter atOnce: what another process has done by now is seen; else what it had done two seconds ago.
+    /// - Parameter atOnce: check the store now for changes by other processes; else at most every two seconds.
     package func find(_ name: String, atOnce: Bool = false) async throws(OAuthFailure) -> SharedCredential? {
         let (known, vault) = state.withLock { ($0.credentials[name], $0.vault) }
         if let known {
@@ -49,8 +49,8 @@ package final class CredentialBroker: Sendable {
         return keep(found, nil)
     }
 
-    /// Makes a credential, or changes what is known of one: tokens that are there stay unless others are given. Throws for
-    /// one of that name that is another's.
+    /// Makes a credential, or changes a known one: existing tokens stay unless others are given. Throws if the name
+    /// belongs to a different credential.
     package func create(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?, refresher: (any TokenRefresher)?
     ) async throws(OAuthFailure) -> SharedCredential {
@@ -76,7 +76,7 @@ package final class CredentialBroker: Sendable {
             return snapshot
         }
         if snapshot.birth == known.snapshot.birth { return known }
-        // somebody was faster, and deleted the one that was known
+        // another process deleted the known credential in the meantime
         drop(known)
         return keep(snapshot, refresher)
     }
@@ -89,7 +89,7 @@ package final class CredentialBroker: Sendable {
         return try await vault.store(spec, secrets, access: access)
     }
 
-    /// Other settings, those of `spec`; other tokens, or none.
+    /// Changes settings to those of `spec`; replaces tokens, or clears them.
     package func change(
         _ credential: SharedCredential, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
         _ secrets: CredentialSecrets, access: AccessToken?, clearing: Bool
@@ -112,7 +112,7 @@ package final class CredentialBroker: Sendable {
         }
     }
 
-    /// Tries once more to put tokens on disk that could not be written; the names of those that still are not there.
+    /// Tries again to write unsaved tokens to disk. Returns the names of the credentials that remain unsaved.
     package func save() async -> [String] {
         let (known, vault) = state.withLock { ($0.credentials, $0.vault) }
         var unsaved: [String] = []
@@ -126,8 +126,8 @@ package final class CredentialBroker: Sendable {
         return unsaved.sorted()
     }
 
-    /// All that are known here or in the store, by name. While the store cannot be read, those that are known, and why there
-    /// are no others.
+    /// All credentials of this service and the store, by name. If the store cannot be read: the known credentials, and
+    /// the failure.
     package func list() async -> (credentials: [CredentialSnapshot], failure: OAuthFailure?) {
         for known in state.withLock({ Array($0.credentials.values) }) {
             if await !known.isCurrent(at: clock().boot, atOnce: true) { drop(known) }
@@ -143,11 +143,11 @@ package final class CredentialBroker: Sendable {
         return (all.values.sorted { $0.spec.name < $1.spec.name }, failure)
     }
 
-    /// Forgets it, and revokes its tokens where that is wanted; what the server said to that is thrown.
+    /// Forgets the credential, and optionally revokes its tokens; throws if the server refuses the revocation.
     package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
         let refusal = try await credential.changes.take { () async throws(OAuthFailure) -> OAuthFailure? in
             let snapshot = credential.snapshot
-            // nobody gets a token that is about to be revoked
+            // no request gets a token that is about to be revoked
             credential.clear(because: nil)
             var refusal: OAuthFailure?
             if !snapshot.spec.isKeptByService, let vault {
@@ -165,7 +165,7 @@ package final class CredentialBroker: Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Another process has deleted it.
+    /// Forgets a credential that another process has deleted.
     private func drop(_ credential: SharedCredential) {
         guard forget(credential) else { return }
         let snapshot = credential.snapshot
@@ -173,7 +173,7 @@ package final class CredentialBroker: Sendable {
         tell(.deleted, snapshot)
     }
 
-    /// False if it was forgotten already.
+    /// False if forgotten already.
     @discardableResult
     private func forget(_ credential: SharedCredential) -> Bool {
         state.withLock { state in
@@ -212,7 +212,7 @@ package final class CredentialBroker: Sendable {
 }
 
 extension CredentialSpec {
-    /// Whether it speaks of the same tokens: who they are for, from whom, and for what.
+    /// Whether both specs stand for the same tokens: same client, server and purpose.
     package func isSame(as other: CredentialSpec) -> Bool {
         issuer == other.issuer && clientID == other.clientID && endpoints.token == other.endpoints.token
             && resources == other.resources && grant == other.grant && persistence == other.persistence

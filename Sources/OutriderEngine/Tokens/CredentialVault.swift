@@ -3,49 +3,49 @@
 
 package import OutriderHTTP
 
-/// Where credentials are kept, and the only one who sees their secrets. Its work is done by a short-lived process.
+/// The store of credentials. A short-lived process carries out each call, and only that process sees the secrets.
 package protocol CredentialVault: AnyObject, Sendable {
-    /// Puts a credential there, or changes what is known of it. Tokens that the store has stay, unless `secrets` has a
-    /// refresh token or `access` is given.
+    /// Stores a credential, or changes a known one. Existing tokens stay, unless `secrets` has a refresh token or
+    /// `access` is given.
     func store(
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
-    /// Changes these settings to what `spec` has, and the tokens to those that are given, if any. All else stays as the store
-    /// has it, whatever the caller believes that to be.
+    /// Changes these settings to those of `spec`, and the tokens if given. All else stays as stored, whatever the
+    /// caller's copy says.
     ///
-    /// - Throws: `credential_replaced` for one that was deleted and made anew, as all that is told which one is meant.
+    /// - Throws: `credential_replaced` if the credential was deleted and made anew, as all calls with an ID do.
     func change(
         _ id: CredentialID, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
         _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
-    /// Of the record on disk as it stands, in microseconds and without a keeper; nil where that cannot be said.
+    /// The mark of the record on disk, within microseconds and without a keeper; nil if unknown.
     func mark(of name: String) -> RecordMark?
 
-    /// What is known now; nil for an unknown name.
+    /// The credential; nil for an unknown name.
     func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot?
 
-    /// What is known of all of them, by name.
+    /// All credentials, by name.
     func list() async throws(OAuthFailure) -> [CredentialSnapshot]
 
-    /// Asks the token endpoint under the lock of the credential, and keeps what it says. If the store has a later
-    /// generation than `generation` by then, that is the result, and no server is asked: nil asks in any case.
+    /// Calls the token endpoint under the lock of the credential, and stores the response. If the store already has a
+    /// later generation than `generation`, returns that without a request; nil always sends a request.
     ///
-    /// Once begun, it is carried to its end, even if all callers stop waiting.
+    /// Once begun, the call is carried to its end, even if all callers stop waiting.
     func obtain(
         _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
-    /// Asks for codes for a device (RFC 8628 section 3.1), for the scope of the credential unless another is given: the
-    /// answer's body, as it came with status 200, at most 64 KiB.
+    /// Requests codes for a device (RFC 8628 section 3.1), for the scope of the credential unless another is given.
+    /// Returns the body of the response with status 200, at most 64 KiB.
     func authorizeDevice(_ id: CredentialID, scope: [String]?) async throws(OAuthFailure) -> [UInt8]
 
-    /// Revokes the tokens where the server can (RFC 7009: the refresh token first), and forgets them; with `spec`
-    /// forgets that the credential exists, too. Tokens of a later generation than `generation` are left alone: nil means all.
+    /// Revokes the tokens if the server can (RFC 7009: the refresh token first), and forgets them; with `spec` forgets
+    /// the credential, too. Tokens of a later generation than `generation` stay: nil means all.
     ///
-    /// - Returns: why the server did not revoke them, if it was to; they are forgotten all the same.
-    /// - Throws: why nothing was forgotten.
+    /// - Returns: why the server did not revoke the tokens, if asked to; they are forgotten all the same.
+    /// - Throws: if the tokens could not be forgotten.
     func erase(
         _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?
     ) async throws(OAuthFailure) -> OAuthFailure?

@@ -4,12 +4,12 @@
 package import OutriderHTTP
 import Synchronization
 
-/// One credential as all exchanges and programs of this service share it: what the machine decides is done here.
+/// A credential that all exchanges and programs of this service share; carries out the machine's decisions.
 ///
-/// A refresh, once begun, is carried to its end, even if all callers stop waiting; each caller that waits has a limit of its
+/// A refresh, once begun, is carried to its end, even if all callers stop waiting; each caller has a time limit of its
 /// own.
 package final class SharedCredential: Sendable {
-    /// How waiting ended.
+    /// The end of a wait.
     enum End: Sendable {
         case step(TokenMachine.Step)
         case late
@@ -21,19 +21,19 @@ package final class SharedCredential: Sendable {
         var snapshot: CredentialSnapshot
         var refresher: (any TokenRefresher)?
         var waiters: [Int: CheckedContinuation<End, Never>] = [:]
-        /// Those who were told to wait, and have not gone on yet.
+        /// Callers that were told to wait, and have not continued yet.
         var pending: Set<Int> = []
-        /// Decisions that came before the caller could wait for them.
+        /// Decisions made before the caller began to wait.
         var early: [Int: End] = [:]
         var nextID = 0
-        /// When the store was asked, by the clock that counts sleep.
+        /// When the store was last read, by the clock that counts sleep.
         var checked = 0.0
         var isChecking = false
-        /// Its tokens were taken away: only new tokens bring the credential back.
+        /// The tokens were cleared: only new tokens make the credential usable again.
         var isCleared = false
     }
 
-    /// For a better token than one that has not ended, in seconds.
+    /// Longest wait for a refresh while the current token is still valid, in seconds.
     private static let patience = 5.0
 
     package let name: String
@@ -41,7 +41,7 @@ package final class SharedCredential: Sendable {
     private let state: Mutex<State>
     private let looking = SharedFlight<Void>()
     let sight = StoreSight()
-    /// Of those who change it: what the store did last is what holds here, too.
+    /// Serializes changes, so that the last change in the store is also the last here.
     let changes = Turns()
 
     init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
@@ -61,10 +61,10 @@ package final class SharedCredential: Sendable {
     }
     package var isRefreshing: Bool { state.withLock { $0.machine.isRefreshing } }
 
-    // MARK: those who want a token
+    // MARK: tokens for callers
 
-    /// A token for that purpose, and its generation, within so many seconds. A request whose token has not ended waits for a
-    /// better one for five seconds at most.
+    /// A token for that purpose, and its generation, within the time limit. A request whose token is still valid waits
+    /// at most five seconds for a refresh.
     package func token(
         for purpose: TokenMachine.Purpose, within seconds: Double
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
@@ -99,9 +99,9 @@ package final class SharedCredential: Sendable {
             try await follow(.asked, within: seconds) { machine, id in machine.demand(id, at: source.now) })
     }
 
-    /// What is to become of a request that was sent with that token.
+    /// The verdict on a request that was sent with that token.
     ///
-    /// - Parameter isRefused: whether it failed because of the token; nil if there was no answer.
+    /// - Parameter isRefused: whether the server refused the token; nil if there was no response.
     package func retry(
         used: AccessToken, isRefused: Bool?, within seconds: Double
     ) async throws(HTTPFailure) -> RetryVerdict {
@@ -124,7 +124,7 @@ package final class SharedCredential: Sendable {
         }
     }
 
-    /// Asks the machine, and waits if it says so. Throws `timedOut` and `explicitlyCancelled`.
+    /// Queries the machine, and waits if so decided. Throws `timedOut` and `explicitlyCancelled`.
     private func follow(
         _ reason: RefreshReason, within seconds: Double, _ ask: (inout TokenMachine, Int) -> TokenMachine.Step
     ) async throws(HTTPFailure) -> TokenMachine.Step {
@@ -164,7 +164,7 @@ package final class SharedCredential: Sendable {
         }
     }
 
-    /// A caller stops waiting.
+    /// Ends the wait of a caller.
     private func end(_ id: Int, _ end: End) {
         let waiter = state.withLock { state -> CheckedContinuation<End, Never>? in
             state.machine.cancel(id)
@@ -175,7 +175,7 @@ package final class SharedCredential: Sendable {
         waiter?.resume(returning: end)
     }
 
-    /// It goes on: an alarm or a cancellation that comes now comes too late.
+    /// The caller continues: a later alarm or cancellation has no effect.
     private func leave(_ id: Int) {
         state.withLock { state in
             state.pending.remove(id)
@@ -185,24 +185,24 @@ package final class SharedCredential: Sendable {
 
     // MARK: tokens
 
-    /// There are other tokens, or another spec, from outside.
+    /// Takes over tokens or a spec that changed outside of this object.
     package func take(_ snapshot: CredentialSnapshot) { take(snapshot, because: .changed) }
 
-    /// The record was written anew, and says the same.
+    /// Notes the new mark of a record that was rewritten without a change.
     func note(_ mark: RecordMark?) { state.withLock { $0.snapshot.mark = mark } }
 
-    /// There was a logout, and the store has this now: nothing, or the tokens of a login since.
+    /// Applies a logout; the store may already have the tokens of a newer login.
     func loggedOut(leaving stored: CredentialSnapshot?) {
         guard let stored else { return clear(because: .changed) }
-        // another one's are of no use here
+        // the tokens of a different credential are of no use here
         guard stored.birth == snapshot.birth else { return clear(because: .changed) }
         if stored.access != nil || stored.hasRefreshToken { return take(stored) }
         clear(because: .changed, leaving: stored)
     }
 
-    /// No caller gets its tokens any more.
+    /// Clears the tokens for all callers.
     ///
-    /// - Parameter stored: what the store has, where that is known.
+    /// - Parameter stored: the content of the store, if known.
     func clear(because event: CredentialEvent?, leaving stored: CredentialSnapshot? = nil) {
         var snapshot = stored ?? snapshot
         snapshot.access = nil
@@ -213,7 +213,7 @@ package final class SharedCredential: Sendable {
         take(snapshot, because: event)
     }
 
-    /// The client's code that gets its tokens.
+    /// Sets the client's code that gets the tokens.
     package func use(_ refresher: any TokenRefresher) { state.withLock { $0.refresher = refresher } }
 
     func take(_ snapshot: CredentialSnapshot, because event: CredentialEvent?) {
@@ -239,7 +239,7 @@ package final class SharedCredential: Sendable {
         return release
     }
 
-    /// Whether a token can be had without a person.
+    /// Whether a token can be obtained without a person.
     private static func isObtainable(_ snapshot: CredentialSnapshot, _ refresher: (any TokenRefresher)?) -> Bool {
         switch snapshot.spec.grant {
         case .clientCredentials, .jwtBearer: true
@@ -248,7 +248,7 @@ package final class SharedCredential: Sendable {
         }
     }
 
-    /// Does what was decided for those who waited.
+    /// Carries out the decisions for waiting callers.
     private func go(_ release: TokenMachine.Release, because reason: RefreshReason) {
         let ends = state.withLock { state in
             var ends: [(CheckedContinuation<End, Never>, TokenMachine.Step)] = []
@@ -265,8 +265,8 @@ package final class SharedCredential: Sendable {
         if release.refreshes { fly(because: reason) }
     }
 
-    /// What another process or a person has stored meanwhile, where only that can help; not more often than every two
-    /// seconds. Callers that come during a look wait for its result.
+    /// Reads the store for changes by another process or a person, if only those can help; at most every two seconds.
+    /// Callers that come during a read wait for its result.
     private func lookAgain() async {
         let now = source.now.boot
         let isDue = state.withLock { state in
@@ -281,7 +281,7 @@ package final class SharedCredential: Sendable {
         await looking.join { [self] in
             defer { state.withLock { $0.isChecking = false } }
             guard let found = await source.stored(name) else { return }
-            // the store was away, and is back
+            // the store was unavailable, and is back
             let wasAway = state.withLock {
                 $0.machine.barrier?.reason == OAuthFailure.unknownCredential(name).reason
             }
@@ -308,9 +308,9 @@ package final class SharedCredential: Sendable {
     private func landed(_ fresh: CredentialSnapshot, since generation: UInt64) {
         var fresh = fresh
         let isNews = state.withLock { state -> Bool in
-            // the client's code may have been asked with other settings
+            // the client's callback may have used older settings
             if fresh.spec.isKeptByService { fresh.spec = state.snapshot.spec }
-            // somebody was faster, from outside: what they say holds
+            // a newer change from outside wins
             return state.snapshot.generation == generation || fresh.generation > state.snapshot.generation
         }
         if isNews { take(fresh, because: .refreshed) } else { take(snapshot, because: nil) }
@@ -328,7 +328,7 @@ package final class SharedCredential: Sendable {
             }
             return (release, state.snapshot, clears)
         }
-        // it is another one, or gone: the next one sees that
+        // The credential was replaced or deleted; the next lookup finds out.
         if failure.kind == .config { sight.expire() }
         source.tell(.failed(failure), snapshot)
         go(release, because: .expired)

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Synchronization
 
-/// How often one looks whether the record of a credential is the one that is known, and who looks.
+/// Limits how often the record of a credential is compared with the store.
 final class StoreSight: Sendable {
     /// Seconds.
     static let interval = 2.0
@@ -17,7 +17,7 @@ final class StoreSight: Sendable {
     /// - Parameter boot: now, by the clock that counts sleep.
     func isDue(at boot: Double, atOnce: Bool) -> Bool {
         last.withLock { last in
-            // a clock that was set back, as in a container that was moved, must not keep anybody from looking
+            // a clock that was set back, as in a container that was moved, must not prevent reads
             guard atOnce || boot - last >= Self.interval || boot < last else { return false }
             last = boot
             return true
@@ -34,19 +34,19 @@ final class StoreSight: Sendable {
 
     func endWatch() { isWatched.withLock { $0 = false } }
 
-    /// The next caller looks.
+    /// Makes the next caller read the store.
     func expire() { last.withLock { $0 = -Self.interval } }
 }
 
 extension SharedCredential {
-    /// Takes over what another process has done to its record since. False if that was deleted, or is another one's.
+    /// Takes over changes to the record by other processes. False if the credential was deleted or replaced.
     ///
     /// - Parameters:
     ///   - boot: now, by the clock that counts sleep.
-    ///   - atOnce: whatever was seen within the last two seconds.
+    ///   - atOnce: read the store even if read within the last two seconds.
     func isCurrent(at boot: Double, atOnce: Bool) async -> Bool {
         let snapshot = snapshot
-        // what is under way here brings what it finds
+        // a refresh or change under way brings the new state anyway
         guard snapshot.spec.persistence == .disk, sight.isDue(at: boot, atOnce: atOnce), !isRefreshing,
             !changes.areTaken, let mark = source.mark(name), mark != snapshot.mark
         else { return true }
@@ -59,7 +59,7 @@ extension SharedCredential {
         do throws(OAuthFailure) {
             found = try await source.vault?.read(name)
         } catch {
-            // it is locked, or cannot be read: what was known still is
+            // the store is locked or unreadable: the known state stays
             return true
         }
         guard let found, found.birth == before.birth else { return false }
@@ -77,7 +77,7 @@ extension SharedCredential {
         return true
     }
 
-    /// Looks every two seconds as long as a caller waits: a login in another program ends the wait.
+    /// Reads the store every two seconds as long as a caller waits: a login in another program ends the wait.
     func watch() {
         guard sight.beginWatch() else { return }
         _ = source.later(StoreSight.interval) { [weak self] in
@@ -86,12 +86,12 @@ extension SharedCredential {
             guard isAwaited else { return }
             watch()
             Task.detached { [self] in
-                // it is gone, and what they wait for does not come
+                // the credential was deleted: its waiters get no token
                 if await !isCurrent(at: source.now.boot, atOnce: true) { clear(because: nil) }
             }
         }
     }
 
-    /// It was to be deleted, and is not.
+    /// Restores a credential whose deletion failed.
     func restore(_ snapshot: CredentialSnapshot) { take(snapshot, because: nil) }
 }

@@ -3,29 +3,29 @@
 
 package import OutriderHTTP
 
-/// Code of a client that gets the tokens of one credential (`CredentialSpec.Grant.callback`).
+/// Code of a client that gets the tokens of a credential (`CredentialSpec.Grant.callback`).
 package protocol TokenRefresher: Sendable {
     /// Gets a new access token.
     ///
-    /// - Parameter reason: why the one of the snapshot is not good enough.
+    /// - Parameter reason: why the token of the snapshot is not sufficient.
     func refresh(
         _ credential: CredentialSnapshot, _ reason: RefreshReason
     ) async throws(OAuthFailure) -> AccessToken
 }
 
-/// Why there is to be a new token.
+/// The reason for a new token.
 package enum RefreshReason: String, Sendable, CaseIterable {
-    /// There is none yet.
+    /// No token exists yet.
     case missing
-    /// It ends soon, or has ended.
+    /// The token expires soon, or has expired.
     case expired
-    /// A server refused it.
+    /// A server refused the token.
     case refused
-    /// A caller asked for a new token.
+    /// A caller requested a new token.
     case asked
 }
 
-/// What happens to credentials, for those who watch.
+/// Receives the events of credentials.
 package protocol CredentialObserver: AnyObject, Sendable {
     func heard(_ event: CredentialEvent, _ credential: CredentialSnapshot)
 }
@@ -35,7 +35,7 @@ package enum CredentialEvent: Sendable, Equatable {
     case refreshing(RefreshReason)
     case refreshed
     case failed(OAuthFailure)
-    /// There are other tokens, from a person or a program.
+    /// A person or a program has changed the tokens.
     case changed
     case deleted
     /// The login did not happen, or failed.

@@ -3,9 +3,9 @@
 
 import OutriderHTTP
 
-/// Where shared credentials get tokens from, and what else they find around them.
+/// The source of tokens for shared credentials, and their environment.
 struct TokenSource: Sendable {
-    /// Nil where there is none: then only clients' own code brings tokens.
+    /// Nil for none: then only callbacks of clients provide tokens.
     var vault: (any CredentialVault)?
     var clock: @Sendable () -> ClockPair
     var later: @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed
@@ -17,14 +17,14 @@ struct TokenSource: Sendable {
 
     func mark(_ name: String) -> RecordMark? { vault?.mark(of: name) }
 
-    /// What the store knows; nil if it cannot say.
+    /// The credential in the store; nil if missing or unreadable.
     func stored(_ name: String) async -> CredentialSnapshot? {
         guard let vault else { return nil }
         let found = try? await vault.read(name)
         return found ?? nil
     }
 
-    /// A snapshot with a token that was not there before.
+    /// A snapshot with a new token.
     func obtain(
         _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
@@ -62,20 +62,20 @@ struct TokenSource: Sendable {
             return fresh
         }
         guard let vault else { throw Self.noVault }
-        // its settings may be others by now
+        // the settings may have changed by now
         var fresh = try await vault.change(
             snapshot.id, [], of: snapshot.spec, CredentialSecrets(), access: access)
         fresh.lastRefresh = fresh.lastRefresh ?? now
         return fresh
     }
 
-    /// These tokens are worth nothing any more, and are not kept; those of a login since are.
+    /// Erases invalid tokens from the store, but not those of a newer login.
     func forgetTokens(_ snapshot: CredentialSnapshot) async {
         guard !snapshot.spec.isKeptByService, let vault else { return }
         do throws(OAuthFailure) {
             _ = try await vault.erase(snapshot.id, spec: false, revoke: false, upTo: snapshot.generation)
         } catch {
-            // they are stale, and marked so
+            // the tokens are stale, and marked so
         }
     }
 
@@ -84,6 +84,6 @@ struct TokenSource: Sendable {
 }
 
 extension CredentialSpec {
-    /// The service itself keeps its tokens: there is no secret beside them, and they end with the service.
+    /// Whether only the service keeps the tokens: there is no other secret, and the tokens end with the service.
     var isKeptByService: Bool { grant == .callback && persistence == .memory }
 }
