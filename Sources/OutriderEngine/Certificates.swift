@@ -5,12 +5,12 @@ package import OutriderHTTP
 import OutriderTransport
 
 extension Engine {
-    /// Certificates in DER, in words; those that cannot be read are left out.
+    /// Describes certificates in DER; unreadable certificates are left out.
     package static func certificates(_ chain: [[UInt8]]) -> [CertificateFacts] { CertificateFacts.describing(chain) }
 }
 
 extension Engine {
-    /// Judges the certificates of a server without a request; see HTTPTransport.
+    /// Evaluates the certificates of a server without a request; see `HTTPTransport`.
     package func examine(_ attempt: Attempt, chain: [[UInt8]]? = nil) async -> TLSExamination {
         guard let transport = surroundings.transport as? HTTPTransport else {
             return TLSExamination(failure: HTTPFailure(.sessionTaskFailed, "the transport has no TLS"))

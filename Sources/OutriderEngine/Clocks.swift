@@ -4,14 +4,14 @@
 import Glibc
 package import OutriderHTTP
 
-/// The two clocks of the machine, and which boot the second one counts.
+/// The two clocks of the machine, and the boot that the second clock counts from.
 package enum Clocks {
     package static var now: ClockPair { ClockPair(wall: read(CLOCK_REALTIME), boot: read(CLOCK_BOOTTIME)) }
 
-    /// Seconds since the machine started, without those in which it slept: for limits of what goes on only while it is awake.
+    /// Seconds since the machine started, without sleep: for limits of work that runs only while the machine is awake.
     static var awake: Double { read(CLOCK_MONOTONIC) }
 
-    /// Empty where the system does not say.
+    /// The ID of the present boot; empty if unknown.
     package static let boot: String = {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
         defer { fclose(file) }

@@ -6,15 +6,15 @@ package import OutriderHTTP
 package import OutriderTransport
 import Synchronization
 
-/// Everything that network work shares: the transport with its pool, the settings, the counters, the place for large
-/// bodies. One per process, opened by the roof.
+/// The shared parts of all network work: the transport with its pool, the settings, the counters, the directory for
+/// large bodies. One per process.
 package final class Engine: Sendable {
     package let settings: EngineSettings
     let surroundings: Surroundings
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
-    /// What stands before the network for requests without a stage of their own; nil for nothing.
+    /// The replay stage before the network for requests without a stage of their own; nil for none.
     package let stage: ReplayStage?
     /// Cookies that programs share by name.
     package let jars: CookieJars
@@ -22,7 +22,7 @@ package final class Engine: Sendable {
     package let strictTransport = StrictTransportFiles()
 
     /// - Parameters:
-    ///   - fields: what every request gets unless it says otherwise, such as User-Agent.
+    ///   - fields: defaults for every request, such as User-Agent.
     package init(
         transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
         fields: HTTPFields = [], stage: ReplayStage? = nil
@@ -43,19 +43,19 @@ package final class Engine: Sendable {
 
     package var counts: EngineCounts { surroundings.counters.counts }
     package var statistics: EngineStatistics { surroundings.tally.now }
-    /// Tokens of OAuth 2, for exchanges and for those who send requests themselves.
+    /// Tokens of OAuth 2, for exchanges and for other senders of requests.
     package var credentials: CredentialBroker { surroundings.credentials }
-    /// Where it is said what happens.
+    /// Receives the events of the engine.
     package var monitor: Monitor { surroundings.monitor }
-    /// Of the loop we are on, for tasks that shall stay on it.
+    /// The executor of the current loop, for tasks that should stay there.
     package var executor: LoopExecutor { surroundings.executors.current }
 
-    /// The limits of one client's kept bodies; everything that the client keeps shares it.
+    /// The limits of a client's kept bodies, to be shared by all its bodies.
     package func makeQuota() -> BodyQuota {
         BodyQuota(settings.quota, client: ClientKey(lastClient.wrappingAdd(1, ordering: .relaxed).newValue))
     }
 
-    /// Makes an exchange, ready to start. What cannot be built ends with that failure once it is started.
+    /// Makes an exchange, ready to start. If building fails, the exchange ends with that failure once started.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
@@ -77,8 +77,8 @@ package final class Engine: Sendable {
         return exchange
     }
 
-    /// The same at once, for what nobody listens to or asks for later; nil if something about its body must be looked up
-    /// before.
+    /// The same without waiting, for requests without observers and later reads; nil if facts about the body must be
+    /// looked up first.
     package func exchangeAtOnce(
         _ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity, stage: ReplayStage? = nil
     ) -> Exchange? {
@@ -96,7 +96,7 @@ package final class Engine: Sendable {
         CacheBinding(store, spec, coding: fields.first("Accept-Encoding"), proxies: settings.proxies)
     }
 
-    /// What would be sent.
+    /// The attempt that an exchange would send.
     package func attempt(for spec: RequestSpec, of client: ClientKey) async throws(HTTPFailure) -> Attempt {
         var spec = spec
         if !spec.body.isAtHand {
@@ -116,7 +116,7 @@ package final class Engine: Sendable {
         return attempt
     }
 
-    /// Writes a form somewhere instead of sending it.
+    /// Encodes a form to a destination in place of sending.
     package func encode(
         _ form: MultipartForm, to destination: FormDestination, quota: BodyQuota
     ) async throws(HTTPFailure) -> EncodedForm {
@@ -124,7 +124,7 @@ package final class Engine: Sendable {
             form, destination, BodyStore(quota: quota, workspace: surroundings.workspace))
     }
 
-    /// Waits for a browser that comes back from a login; `arrived` hears, once, of the query that `expects` accepts.
+    /// Waits for a browser that returns from a login; calls `arrived` once, with the query that `expects` accepts.
     func listen(
         _ wishes: LoopbackWishes, expects: @escaping @Sendable (String) -> Bool,
         arrived: @escaping @Sendable (String) -> Void
@@ -132,17 +132,17 @@ package final class Engine: Sendable {
         try await LoopbackListener.open(wishes, group: group, expects: expects, arrived: arrived)
     }
 
-    /// Forgets something later: runs short work once after so many seconds. Cancel it when it has lost its purpose.
+    /// Runs short work once after so many seconds. Cancel the work when no longer needed.
     package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
         surroundings.executors.later(seconds: seconds, work)
     }
 
-    /// How the way to a URL is now, or any way out of this machine without one. Sends nothing.
+    /// The present route to a URL; without a URL, any route out of this machine. Sends no packet.
     package func path(to url: HTTPURL?) -> PathSample { NetworkPath.sample(to: url) }
 
-    /// Reports how that way changes, once it is started.
+    /// Reports changes of that route, once started.
     ///
-    /// - Parameter adjust: adds what is known of the way from elsewhere.
+    /// - Parameter adjust: adds other knowledge of the route.
     package func watchPath(
         to url: HTTPURL?, adjust: @escaping @Sendable (PathSample) -> PathSample,
         tell: @escaping @Sendable (PathSample, PathSample) -> Void
@@ -151,7 +151,7 @@ package final class Engine: Sendable {
             surroundings.paths, surroundings.executors, sample: { adjust(NetworkPath.sample(to: url)) }, tell: tell)
     }
 
-    /// Keeps bytes that turn out too long to be handed over at once.
+    /// Keeps bytes that are too long for an inline result.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
         var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: surroundings.workspace))
         try await sink.keep(ByteBuffer(bytes: bytes))
@@ -159,7 +159,7 @@ package final class Engine: Sendable {
         return body
     }
 
-    /// Removes what killed services have left. Blocks.
+    /// Removes the files of killed services. Blocks.
     package func sweep() { surroundings.workspace.sweep() }
 
     /// Removes the private files. Exchanges must have ended.

@@ -8,15 +8,15 @@ import Synchronization
 package struct EngineCounts: Sendable, Equatable {
     package var running = 0
     package var total = 0
-    /// Ended with a failure, cancelling included.
+    /// Ended with a failure, including cancellation.
     package var failed = 0
     package var bytesSent = 0
     package var bytesReceived = 0
-    /// Made and not over, by their state; only those that some are in.
+    /// Requests that have not ended, by state; states without requests are missing.
     package var states: [RequestPhase: Int] = [:]
 }
 
-/// Counts without a lock; a reading may be a few events apart in its members.
+/// Counts without a lock; the members of a reading may differ by a few events.
 final class EngineCounters: Sendable {
     private let running = Atomic(0)
     private let total = Atomic(0)
@@ -25,7 +25,7 @@ final class EngineCounters: Sendable {
     private let received = Atomic(0)
 
     private let made = Atomic(0)
-    // one for each phase that is no end
+    // a counter per phase that is not final
     private let created = Atomic(0)
     private let resumed = Atomic(0)
     private let adapted = Atomic(0)
@@ -34,7 +34,7 @@ final class EngineCounters: Sendable {
     private let suspended = Atomic(0)
     private let retrying = Atomic(0)
 
-    /// The number of one more exchange.
+    /// The number of a new exchange.
     func next() -> Int {
         created.wrappingAdd(1, ordering: .relaxed)
         return made.wrappingAdd(1, ordering: .relaxed).newValue
@@ -80,7 +80,7 @@ final class EngineCounters: Sendable {
         moved(sent: sent, received: received)
     }
 
-    /// So many bytes that will not be told again.
+    /// Adds bytes that no outcome reports later.
     func moved(sent: Int64, received: Int64) {
         self.sent.wrappingAdd(Int(truncatingIfNeeded: sent), ordering: .relaxed)
         self.received.wrappingAdd(Int(truncatingIfNeeded: received), ordering: .relaxed)

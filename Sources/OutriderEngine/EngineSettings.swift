@@ -3,7 +3,7 @@
 
 package import OutriderHTTP
 
-/// What the engine is told at its start. Every value has a default that works.
+/// The settings of the engine. Every setting has a working default.
 package struct EngineSettings: Sendable {
     /// Defaults of each request's timeouts.
     package var timeouts = Timeouts()
@@ -11,31 +11,31 @@ package struct EngineSettings: Sendable {
     package var caFile: String? {
         didSet { security = caFile.map { SecurityPlan(roots: RootsSpec(file: $0)) } ?? .standard }
     }
-    /// What follows from it, made once.
+    /// Derived from `caFile` once.
     package private(set) var security = SecurityPlan.standard
-    /// Where the secrets of TLS connections are written; nil for nowhere. For showing it.
+    /// The file for the secrets of TLS connections; nil for none. For display.
     package var keyLog: String?
-    /// What the environment of the service says about proxies.
+    /// The proxy rules in the environment of the service.
     package var proxyEnvironment: Result<ProxyRules, HTTPFailure> = .success(.direct)
-    /// For requests that say nothing of proxies, in sessions that do not; nil for the direct way.
+    /// For requests without proxy settings, in sessions without; nil for direct connections.
     package var proxies: ProxyRules?
-    /// Connections to one origin that all clients together may have. Default 64.
+    /// Limit of connections to an origin, for all clients together. Default 64.
     package var connectionsPerHost = 64
-    /// Attempts of one request, whatever its retriers say. Default 100.
+    /// Limit of attempts per request, whatever its retriers decide. Default 100.
     package var mostAttempts = 100
     /// Default of a request's `maxInline`, in bytes. Default 1 MiB.
     package var maxInline = 1 << 20
-    /// Where bodies that are too large for memory go: a directory of our own is made in it. Nil for $TMPDIR or /tmp.
+    /// The parent directory for bodies that are too large for memory. Nil for $TMPDIR or /tmp.
     package var temporaryDirectory: String?
     package var quota = BodyQuota.Limits()
     /// Whether people may log in on another device (RFC 8628).
     package var deviceLogin = true
-    /// How long kept bodies and finished requests are remembered, in seconds. Default 10 minutes.
+    /// Seconds for which kept bodies and finished requests stay available. Default 10 minutes.
     package var keepSeconds = 600.0
 
     /// The directory of named cookie jars; nil for `.local/share/outrider/cookies` in the home of the user.
     package var jars: String?
-    /// A Public Suffix List that counts if it is newer than the others; nil for none.
+    /// The path of a Public Suffix List, used if newer than the others; nil for none.
     package var publicSuffixes: String?
 
     /// The directory of named caches; nil for `.local/share/outrider/caches` in the home of the user.

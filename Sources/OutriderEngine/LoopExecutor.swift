@@ -11,7 +11,7 @@ package final class LoopExecutor: TaskExecutor {
 
     package init(_ loop: any EventLoop) { self.loop = loop }
 
-    /// Runs the work on the loop, not before this returns.
+    /// Runs the work on the loop, after this call has returned.
     func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
 
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -20,14 +20,14 @@ package final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs work that blocks, on files for instance, away from the event loop, within the share of its client.
+/// Runs blocking work, such as file access, away from the event loop, within the share of its client.
 package func offLoop<Value: Sendable>(
     for client: ClientKey, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
 ) async throws(HTTPFailure) -> Value {
     try await run(for: client, on: .files, work)
 }
 
-/// The same for work that cannot fail, and is not refused however much of it waits: it gives something back, or has to end.
+/// The same for work that cannot fail, and is never refused: the work releases a resource, or has to end.
 package func offLoop<Value: Sendable>(
     owedTo client: ClientKey, _ work: @escaping @Sendable () -> Value
 ) async -> Value {
@@ -36,7 +36,7 @@ package func offLoop<Value: Sendable>(
     }
 }
 
-/// Computes for long away from the event loop, within the share of its client.
+/// Runs a long computation away from the event loop, within the share of its client.
 package func compute<Value: Sendable>(
     for client: ClientKey, _ work: @escaping @Sendable () throws(HTTPFailure) -> Value
 ) async throws(HTTPFailure) -> Value {

@@ -3,11 +3,11 @@
 
 import NIOCore
 
-/// One executor for each loop of a group.
+/// An executor for each loop of a group.
 final class LoopExecutors: Sendable {
     private let group: any EventLoopGroup
     private let executors: [ObjectIdentifier: LoopExecutor]
-    /// The only one, if there is one loop.
+    /// The only executor, if the group has a single loop.
     private let single: LoopExecutor?
 
     init(_ group: any EventLoopGroup) {
@@ -22,7 +22,7 @@ final class LoopExecutors: Sendable {
         Postponed(seconds, on: group, work)
     }
 
-    /// That of the loop we are on, or of any.
+    /// The executor of the current loop, or of any loop.
     var current: LoopExecutor {
         if let single { return single }
         let loop = group.any()

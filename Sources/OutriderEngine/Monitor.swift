@@ -4,16 +4,16 @@
 package import OutriderHTTP
 import Synchronization
 
-/// Whom something happened to, so that whoever watches can tell what is its own.
+/// The subject of an event, so that a monitor recognizes its own requests.
 package struct MonitorSubject: Sendable {
-    /// The handle of a request; nil for what is about none.
+    /// The handle of a request; nil for events about none.
     package var request: String?
-    /// The name or handle of its session; nil for the default one.
+    /// The name or handle of its session; nil for the default session.
     package var session: String?
     /// The caller's label.
     package var tag: String?
     package var owner: MonitorOwner?
-    /// About a session itself that everybody shares.
+    /// About a session that all clients share.
     package var isShared: Bool
 
     package init(
@@ -28,7 +28,7 @@ package struct MonitorSubject: Sendable {
     }
 }
 
-/// A connection as the owner of requests: told apart by identity.
+/// A connection as the owner of requests, compared by identity.
 package final class MonitorOwner: Sendable {
     package let name: String
     /// Detached requests that this connection made or adopted, by handle.
@@ -56,22 +56,22 @@ package final class MonitorOwner: Sendable {
     package func shares(_ request: String) -> Bool { shared.withLock { $0.contains(request) } }
 }
 
-/// Takes what is told. Must return at once, and may be called from anywhere.
+/// Receives events. Must return at once, and may be called on any thread.
 package protocol MonitorSink: AnyObject, Sendable {
-    /// - Parameter detail: made only if somebody wants it.
+    /// - Parameter detail: evaluate only if wanted.
     func heard(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail)
 }
 
-/// Where the engine says what happens. While nobody listens, that costs one load and one branch per topic.
+/// Reports the events of the engine. Without a listener, each topic costs a load and a branch.
 package final class Monitor: Sendable {
-    /// A `TopicSet` in two halves, each of which is right at any time.
+    /// A `TopicSet` in two halves, each valid on its own.
     private let wanted = Atomic<UInt64>(0)
     private let wantedToo = Atomic<UInt64>(0)
     private let sink = Mutex<(any MonitorSink)?>(nil)
 
     package init() {}
 
-    /// From now on these topics go there.
+    /// Sends these topics to the sink from now on.
     package func tell(_ sink: any MonitorSink, _ topics: TopicSet) {
         self.sink.withLock { $0 = sink }
         wanted.store(UInt64(truncatingIfNeeded: topics.rawValue), ordering: .relaxed)
@@ -85,7 +85,7 @@ package final class Monitor: Sendable {
         return half & (1 &<< (bit & 63)) != 0
     }
 
-    /// Whether any of them is wanted.
+    /// Whether any of these topics is wanted.
     func wants(_ topics: TopicSet) -> Bool {
         let low = UInt128(wanted.load(ordering: .relaxed))
         let high = UInt128(wantedToo.load(ordering: .relaxed))
@@ -98,7 +98,7 @@ package final class Monitor: Sendable {
 }
 
 extension TopicSet {
-    /// What is said when a request is made.
+    /// The topics of a new request.
     static let creation: TopicSet = [
         TopicSet(.requestCreated), TopicSet(.requestUnbuilt), TopicSet(.uploadPrepared), TopicSet(.uploadFailed),
     ]

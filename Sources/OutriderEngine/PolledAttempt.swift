@@ -9,7 +9,7 @@ import OutriderTransport
 protocol PolledAttempt: LoopAttempt, Sendable {
     var loop: any EventLoop { get }
 
-    /// Gives the rest of the body up. On the loop.
+    /// Abandons the rest of the body. On the loop.
     func abandon()
 }
 
@@ -32,7 +32,7 @@ extension PolledAttempt {
         }.get()
     }
 
-    /// Gives the rest of the body up, from any thread.
+    /// Abandons the rest of the body, from any thread.
     func giveUp() {
         if loop.inEventLoop { abandon() } else { loop.execute { self.abandon() } }
     }

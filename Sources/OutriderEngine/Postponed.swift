@@ -3,7 +3,7 @@
 
 import NIOCore
 
-/// Short work that is to happen later, unless it is cancelled.
+/// Short work scheduled for later, unless cancelled.
 package struct Postponed: Sendable {
     private let scheduled: Scheduled<Void>
 

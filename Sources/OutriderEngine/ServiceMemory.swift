@@ -5,6 +5,6 @@ import CLinux
 
 /// The memory of the process as a whole.
 package enum ServiceMemory {
-    /// Lets blocks of 512 KiB or more go back to the system as soon as they are freed. To be called before there are many.
+    /// Returns freed blocks of 512 KiB or more to the system at once. To be called early, before many exist.
     package static func returnLargeBlocks() { outrider_map_large_blocks() }
 }

@@ -3,19 +3,19 @@
 
 import Synchronization
 
-/// Work that is done once for all who want its outcome while it is under way. Who stops waiting does not stop it.
+/// Runs work once for all callers that join while it is under way. The work continues when a caller stops waiting.
 final class SharedFlight<Outcome: Sendable>: Sendable {
     private struct State {
         var isUnderWay = false
         var waiters: [Int: CheckedContinuation<Outcome?, Never>] = [:]
-        /// Those that were cancelled before they could wait.
+        /// Callers that were cancelled before they could wait.
         var early: Set<Int> = []
         var nextID = 0
     }
 
     private let state = Mutex(State())
 
-    /// The outcome of what is under way, or of this work if nothing is; nil if the task is cancelled before that.
+    /// The outcome of the work under way, or of this work if none is; nil if the task is cancelled before that.
     func join(_ work: @escaping @Sendable () async -> Outcome) async -> Outcome? {
         let id = state.withLock { state in
             state.nextID &+= 1

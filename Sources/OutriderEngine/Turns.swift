@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// Work that is done one after the other, in the order in which it came; who waits does so to the end.
+/// Runs work in sequence, in the order of arrival; a waiting caller cannot be cancelled.
 final class Turns: Sendable {
     private struct State {
         var isTaken = false
@@ -12,7 +12,7 @@ final class Turns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether somebody works, or is about to.
+    /// Whether work runs, or is about to.
     var areTaken: Bool { state.withLock { $0.isTaken } }
 
     /// Not to be called by the work itself.

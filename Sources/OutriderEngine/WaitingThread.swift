@@ -3,14 +3,14 @@
 
 import Glibc
 
-/// A thread for work that blocks for seconds, and must not take one of the few that run tasks. Nobody joins it.
+/// A detached thread for work that blocks for seconds, and must not occupy a thread of the task executors.
 enum WaitingThread {
     private final class Work: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// False if there can be no more threads.
+    /// False if no thread can be started.
     static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(run))

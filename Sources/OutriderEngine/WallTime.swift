@@ -25,7 +25,7 @@ package struct WallTime: Sendable, Equatable {
 }
 
 extension WallTime {
-    /// Of milliseconds since 1970, in the years 1 to 9999.
+    /// From milliseconds since 1970, in the years 1 to 9999.
     package init(milliseconds: Int64) {
         let clamped = min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999)
         // safe: clamped above
