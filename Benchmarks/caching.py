@@ -3,11 +3,11 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cached responses from Python: Outrider beside requests-cache (SQLite) and hishel (SQLite), interleaved in one run.
 
-    Benchmarks/caching.py [--hits N] [--rounds N] [--entries N] [--json FILE]
+    Benchmarks/caching.py [--hits N] [--rounds N] [--entries N] [--json FILE] [--write]
 
 $OUTRIDER is the binary; without it the release build. Needs requests-cache and hishel beside requests and httpx
 (`scripts/setup --bench`). Each row is a figure and the goal for it; ratios are of medians in this run. A missing
-peer is left out and named.
+peer is left out and named. `--write` puts the table into docs/guide/caching.md.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "clients/python/src"))
+PAGE, SECTION = ROOT / "docs/guide/caching.md", "## What it costs"
 BODY = b"x" * 1024
 
 
@@ -281,12 +282,22 @@ def many_entries(report, binary, origin, options):
     report(f"a hit of {options.entries} entries / of 1000", f"{ratio:.2f}", "at most 1.5")
 
 
+def write(rows):
+    """Puts the table behind the heading, which is the last of the page."""
+    head = PAGE.read_text().partition(SECTION)[0].rstrip()
+    lines = ["| what | figure | goal |", "| --- | --- | --- |"]
+    lines += [f"| {row['what']} | {row['figure']} | {row['goal']} |" for row in rows]
+    told = "`Benchmarks/caching.py --write` measures this, with all programs in turn in one run:"
+    PAGE.write_text("\n".join([head, "", SECTION, "", told, "", *lines, ""]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hits", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--entries", type=int, default=1_000_000)
     parser.add_argument("--json")
+    parser.add_argument("--write", action="store_true", help="put the table into the docs")
     options = parser.parse_args()
     binary = os.environ.get("OUTRIDER") or str(ROOT / ".build/release/outrider")
     rows = []
@@ -303,6 +314,8 @@ def main():
             storing(report, service, origin, options)
             one_url(report, service, origin)
     many_entries(report, binary, origin, options)
+    if options.write:
+        write(rows)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
 

@@ -40,20 +40,31 @@ struct CacheStoreTests {
         #expect(entry(0, bytes: 1000).cost >= entry(0).cost + 1024)
     }
 
-    @Test func `caches share one budget, and each gives up its own entries only`() {
+    @Test func `a full budget takes room from the largest cache of the user who holds most`() {
         let budget = CacheBudget(200_000)
-        let first = CacheStore(CacheLimits(), budget: budget)
-        let second = CacheStore(CacheLimits(), budget: budget)
-        for number in 0..<2 { first.put(entry(number, bytes: 65_536)) }
-        let before = first.usage
-        for number in 0..<5 { second.put(entry(number, bytes: 16_384)) }
-        let room = (200_000 - before.bytes) / entry(0, bytes: 16_384).cost
-        #expect(first.usage == before && second.usage.entries == room && room < 5)
-        #expect(!second.reserve(65_536))
-        first.change(CacheLimits(maxBytes: 0))
-        #expect(second.reserve(65_536))
-        second.release(65_536)
+        let first = CacheStore(CacheLimits(), user: 1, budget: budget)
+        let second = CacheStore(CacheLimits(), user: 2, budget: budget)
+        let third = CacheStore(CacheLimits(), user: 2, budget: budget)
+        for number in 0..<11 { first.put(entry(number, bytes: 16_384)) }
+        for number in 0..<3 { second.put(entry(number, bytes: 16_384)) }
+        #expect(second.usage.entries == 3 && first.usage.entries < 9 && first.usage.entries > 6)
+        third.put(entry(0, bytes: 1000))
+        for number in 3..<20 { second.put(entry(number, bytes: 16_384)) }
+        // neither user takes more than half from the other, and a small cache loses nothing to a large one
+        #expect(first.usage.bytes > 60_000 && second.usage.bytes > 60_000 && third.usage.entries == 1)
         #expect(budget.excess == 0)
+    }
+
+    @Test func `a body on its way takes the room of old entries`() {
+        let budget = CacheBudget(200_000)
+        let store = CacheStore(CacheLimits(), budget: budget)
+        for number in 0..<11 { store.put(entry(number, bytes: 16_384)) }
+        #expect(store.reserve(65_536) && store.usage.entries < 9 && budget.excess == 0)
+        // what is on its way is not given up
+        #expect(!store.reserve(180_000) && store.usage.entries == 0)
+        store.release(65_536)
+        #expect(store.reserve(180_000))
+        store.release(180_000)
     }
 
     @Test func `a cache that ends gives its bytes back`() {
@@ -61,6 +72,7 @@ struct CacheStoreTests {
         var store: CacheStore? = CacheStore(CacheLimits(), budget: budget)
         store?.put(entry(0, bytes: 65_536))
         store = nil
-        #expect(budget.take(100_000) && store == nil)
+        let other = CacheStore(CacheLimits(), budget: budget)
+        #expect(store == nil && other.reserve(100_000))
     }
 }

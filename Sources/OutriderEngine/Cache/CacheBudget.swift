@@ -3,27 +3,121 @@
 
 import Synchronization
 
+/// A cache that shares a budget with others.
+protocol BudgetHolder: AnyObject, Sendable {
+    /// Gives up entries of at least so many bytes, if there are so many; returns the bytes that are free now.
+    func giveUp(_ bytes: Int) -> Int
+}
+
 /// The bytes that several caches may hold together: their entries, and bodies on their way into them.
+///
+/// A full budget makes room: the user whose caches hold most gives up the entries of his largest cache. So no cache is kept
+/// from storing by caches that came earlier, and no user takes the room of one who holds less.
 package final class CacheBudget: Sendable {
     /// For all caches of the process: 256 MiB.
     package static let process = CacheBudget(256 << 20)
 
+    private struct Holding {
+        weak var holder: (any BudgetHolder)?
+        var user: Int?
+        var entries = 0
+        var filling = 0
+
+        var bytes: Int { entries &+ filling }
+    }
+
+    private struct State {
+        var used = 0
+        var holdings: [ObjectIdentifier: Holding] = [:]
+    }
+
+    /// Room is made in steps of this share of the budget, so that a full one is not searched for each piece.
+    private static let step = 64
+    private static let mostSteps = 16
+
     private let most: Int
-    private let used = Atomic(0)
+    private let state = Mutex(State())
 
     package init(_ most: Int) { self.most = most }
 
-    /// Takes so many bytes if there is room for them.
-    func take(_ bytes: Int) -> Bool {
-        let (_, now) = used.wrappingAdd(bytes, ordering: .relaxed)
-        guard now > most else { return true }
-        add(-bytes)
-        return false
+    /// The bytes that are held beyond the limit.
+    var excess: Int { state.withLock { max(0, $0.used &- most) } }
+
+    func join(_ holder: any BudgetHolder, user: Int?) {
+        state.withLock { $0.holdings[ObjectIdentifier(holder)] = Holding(holder: holder, user: user) }
     }
 
-    /// Counts bytes that are held already; a negative number gives bytes back.
-    func add(_ bytes: Int) { used.wrappingAdd(bytes, ordering: .relaxed) }
+    /// The cache ends: its bytes are free.
+    func leave(_ holder: any BudgetHolder) {
+        let id = ObjectIdentifier(holder)
+        state.withLock { state in
+            guard let holding = state.holdings.removeValue(forKey: id) else { return }
+            state.used &-= holding.bytes
+        }
+    }
 
-    /// The bytes that are held beyond the limit.
-    var excess: Int { max(0, used.load(ordering: .relaxed) &- most) }
+    /// The entries of the cache have so many bytes now.
+    func hold(_ bytes: Int, by holder: any BudgetHolder) {
+        let id = ObjectIdentifier(holder)
+        state.withLock { state in
+            state.used &+= bytes &- (state.holdings[id]?.entries ?? bytes)
+            state.holdings[id]?.entries = bytes
+        }
+    }
+
+    /// Takes so many bytes for bodies on their way, if there is room or room can be made.
+    func take(_ bytes: Int, for holder: any BudgetHolder) -> Bool {
+        if takeFree(bytes, ObjectIdentifier(holder)) { return true }
+        relieve(bytes, for: holder)
+        return takeFree(bytes, ObjectIdentifier(holder))
+    }
+
+    func giveBack(_ bytes: Int, by holder: any BudgetHolder) {
+        let id = ObjectIdentifier(holder)
+        state.withLock { state in
+            guard state.holdings[id] != nil else { return }
+            state.used &-= bytes
+            state.holdings[id]?.filling &-= bytes
+        }
+    }
+
+    /// Makes room for so many more bytes. Not to be called with the lock of a cache.
+    func relieve(_ bytes: Int, for holder: any BudgetHolder) {
+        let id = ObjectIdentifier(holder)
+        for _ in 0..<Self.mostSteps {
+            let victim = state.withLock { state -> (holder: any BudgetHolder, bytes: Int)? in
+                let missing = state.used &+ bytes &- most
+                guard missing > 0, let found = Self.victim(of: state, for: id) else { return nil }
+                return (found, missing &+ most / Self.step)
+            }
+            guard let victim, victim.holder.giveUp(victim.bytes) > 0 else { return }
+        }
+    }
+
+    /// All caches that share the budget.
+    var holders: [any BudgetHolder] { state.withLock { $0.holdings.values.compactMap(\.holder) } }
+
+    private func takeFree(_ bytes: Int, _ id: ObjectIdentifier) -> Bool {
+        state.withLock { state in
+            guard state.holdings[id] != nil, state.used &+ bytes <= most else { return false }
+            state.used &+= bytes
+            state.holdings[id]?.filling &+= bytes
+            return true
+        }
+    }
+
+    /// The largest cache of the user who holds most. A user who holds less than the asking one gives nothing up.
+    private static func victim(of state: State, for id: ObjectIdentifier) -> (any BudgetHolder)? {
+        var totals: [Int?: Int] = [:]
+        for holding in state.holdings.values { totals[holding.user, default: 0] &+= holding.bytes }
+        let own = state.holdings[id]?.user
+        let least = totals[own] ?? 0
+        let able = state.holdings.values.filter { holding in
+            holding.entries > 0 && (holding.user == own || totals[holding.user, default: 0] > least)
+        }
+        let chosen = able.max {
+            (totals[$0.user, default: 0], $0.entries) < (totals[$1.user, default: 0], $1.entries)
+        }
+        return chosen?.holder
+    }
 }

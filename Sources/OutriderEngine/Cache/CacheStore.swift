@@ -57,8 +57,6 @@ package final class CacheStore: Sendable {
         var counts = CacheCounts()
         /// Bytes of bodies that are on their way into the cache.
         var filling = 0
-        /// Bytes of the table that the budget of the process has been told of.
-        var charged = 0
         /// Entries that gave way, as far as observers know.
         var toldEvicted = 0
         /// Counted up by each removal: what was read before is not kept.
@@ -74,7 +72,7 @@ package final class CacheStore: Sendable {
 
     package init(
         name: String? = nil, _ limits: CacheLimits, secret: CacheSecret = CacheStore.randomSecret(),
-        disk: DiskCache? = nil, problem: String? = nil, budget: CacheBudget = .process
+        disk: DiskCache? = nil, problem: String? = nil, user: Int? = nil, budget: CacheBudget = .process
     ) {
         self.name = name
         self.budget = budget
@@ -82,9 +80,10 @@ package final class CacheStore: Sendable {
         self.disk = disk
         openingProblem = problem
         state = Mutex(State(limits: limits))
+        budget.join(self, user: user)
     }
 
-    deinit { budget.add(-state.withLock { $0.charged &+ $0.filling }) }
+    deinit { budget.leave(self) }
 
     package static func randomSecret() -> CacheSecret {
         var generator = SystemRandomNumberGenerator()
@@ -156,6 +155,7 @@ package final class CacheStore: Sendable {
             let found = place.select(of: entries)
             if let entry = found.entry, entry.body.isHot {
                 self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
+                self.budget.relieve(0, for: self)
             }
             loop.execute { completion(found) }
         }
@@ -176,27 +176,19 @@ package final class CacheStore: Sendable {
             state.counts.stored += 1
             if disk == nil || entry.body.isHot { heat(entry, &state) }
         }
+        budget.relieve(0, for: self)
         if !isMemoryOnly { disk?.put(entry) }
     }
 
     private func evict(_ state: inout State) {
         let most = disk == nil ? state.limits.maxBytes : min(Self.hotBytes, state.limits.maxBytes)
-        var given = state.table.evict(bytes: most, count: state.limits.maxEntries).count
+        let given = state.table.evict(bytes: most, count: state.limits.maxEntries).count
         charge(&state)
-        // each cache gives up its own entries only
-        let excess = budget.excess
-        if excess > 0 {
-            given &+= state.table.evict(bytes: max(0, state.table.bytes &- excess), count: .max).count
-            charge(&state)
-        }
         if disk == nil { state.counts.evicted += given }
     }
 
     /// Tells the budget of the process what the table holds now.
-    private func charge(_ state: inout State) {
-        budget.add(state.table.bytes &- state.charged)
-        state.charged = state.table.bytes
-    }
+    private func charge(_ state: inout State) { budget.hold(state.table.bytes, by: self) }
 
     package func remove(_ id: CacheEntryID) {
         state.withLock { state in
@@ -258,16 +250,32 @@ package final class CacheStore: Sendable {
 
     /// Whether so many bytes more may be on their way into the cache.
     func reserve(_ bytes: Int) -> Bool {
-        state.withLock { state in
-            guard state.filling &+ bytes <= Self.mostFilling, budget.take(bytes) else { return false }
+        let fits = state.withLock { state in
+            guard state.filling &+ bytes <= Self.mostFilling else { return false }
             state.filling &+= bytes
             return true
         }
+        guard fits else { return false }
+        if budget.take(bytes, for: self) { return true }
+        state.withLock { $0.filling &-= bytes }
+        return false
     }
 
     func release(_ bytes: Int) {
         state.withLock { $0.filling &-= bytes }
-        budget.add(-bytes)
+        budget.giveBack(bytes, by: self)
+    }
+}
+
+extension CacheStore: BudgetHolder {
+    func giveUp(_ bytes: Int) -> Int {
+        state.withLock { state in
+            let before = state.table.bytes
+            let given = state.table.evict(bytes: max(0, before &- bytes), count: .max).count
+            if disk == nil { state.counts.evicted += given }
+            charge(&state)
+            return before &- state.table.bytes
+        }
     }
 }
 
@@ -287,16 +295,21 @@ struct CachePlace: Sendable {
     let url: String
     /// The request carries no credential.
     let isForAll: Bool
+    /// Tags of the credential and the jar with which the entry ends.
+    let owners: [String]
     private let fields: HTTPFields
     private let coding: String?
     private let secret: CacheSecret
 
     /// - Parameters:
     ///   - principal: the text from which the principal is made.
+    ///   - owners: what the entry ends with, as `oauth:NAME` or `jar:NAME`.
     ///   - coding: the Accept-Encoding that the service itself sends.
     init(
-        _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, coding: String?, secret: CacheSecret
+        _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, owners: [String], coding: String?,
+        secret: CacheSecret
     ) {
+        self.owners = owners.map { CacheOwner.tag($0, secret) }
         self.isForAll = isForAll
         url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
         fields = attempt.fields

@@ -57,7 +57,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             principal: CachePrincipal.text(
                 attempt, stable, named: binding.spec.principal, proxies: binding.proxies),
             isForAll: CachePrincipal.credentials(attempt, stable, named: binding.spec.principal).isEmpty,
-            coding: binding.coding, secret: binding.store.secret)
+            owners: binding.spec.principal == nil ? stable.owners : [], coding: binding.coding,
+            secret: binding.store.secret)
     }
 
     var store: CacheStore { binding.store }

@@ -125,6 +125,9 @@ package final class SharedJar: Sendable {
         return "jar:\(name):\(store.generation)"
     }
 
+    /// The jar with whose clearing the entries of its users end.
+    package var owner: String { "jar:\(store == nil ? String(number) : name ?? String(number))" }
+
     /// Seals the values of a jar on disk.
     func seal() async throws(JarFailure) { try await store?.seal() }
 

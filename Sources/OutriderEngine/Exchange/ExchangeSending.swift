@@ -71,12 +71,18 @@ extension ExchangeDriver {
         // a connection that changes its protocol brings no response to store
         if outgoing.upgrade != nil { return plain(outgoing) }
         return CachedAttempt(
-            outgoing, cache, CachePrincipal.Stable(login: login(of: outgoing), jar: jar),
+            outgoing, cache, stable(outgoing, jar: jar),
             exchange.transport, observer: exchange)
     }
 
-    /// An identifier of the credentials if their field changes with each request; nil for the field itself.
-    private func login(of outgoing: Attempt) -> String? {
+    /// Identifiers of credentials whose fields change though the user does not.
+    private func stable(_ outgoing: Attempt, jar: String?) -> CachePrincipal.Stable {
+        let token = given.first { $0.value.principal != nil && $0.value.credential.isIn(outgoing) }
+        return CachePrincipal.Stable(
+            login: token?.value.principal ?? digest(of: outgoing), credential: token?.key, jar: jar)
+    }
+
+    private func digest(of outgoing: Attempt) -> String? {
         // a Digest proof differs for each request
         let isDigest = outgoing.login?.scheme == .digest && signing.sent != nil
         let login = isDigest ? outgoing.login?.credential : nil

@@ -9,6 +9,8 @@ struct GivenToken: Sendable {
     let shared: SharedCredential
     let token: AccessToken
     let credential: Credential
+    /// The user behind the token, for caches; nil if only the token itself tells.
+    let principal: String?
     /// Statuses that mean that the token is no longer valid.
     let statuses: [Int]
 }
@@ -33,8 +35,10 @@ extension ExchangeDriver {
         guard try mayKnow(spec, attempt, home, isRequired) else { return }
         let credential = try Credential.token(token, origins: spec.origins)
         credential.apply(to: &attempt, home: home)
+        let now = shared.snapshot
         given[name] = GivenToken(
-            shared: shared, token: token, credential: credential, statuses: spec.refreshStatuses)
+            shared: shared, token: token, credential: credential,
+            principal: now.access == token ? now.principal : nil, statuses: spec.refreshStatuses)
     }
 
     /// Whether the token may be sent to the attempt's origin; throws if the token is required but not allowed there.

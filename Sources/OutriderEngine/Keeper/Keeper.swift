@@ -139,6 +139,8 @@ package struct Keeper {
             record.rotates = nil
             record.generation &+= 1
         }
+        let isOther = secrets.assertion != nil || secrets.clientSecret != nil
+        if isOther || secrets.refreshToken != nil || access != nil { record.login &+= 1 }
         try files.prepare(record)
         try files.write(record)
         return snapshot(record, true, files.mark)
@@ -201,6 +203,7 @@ package struct Keeper {
             record.failure = nil
             record.rotates = nil
             record.generation &+= 1
+            record.login &+= 1
             try files.write(record)
             try files.clear()
             try files.forgetPrevious()

@@ -187,10 +187,21 @@ package enum CachePrincipal {
     package struct Stable: Sendable {
         /// In place of the Authorization field; nil for the field itself.
         package var login: String?
+        /// The name of the stored credential behind `login`, if there is one.
+        package var credential: String?
         /// In place of the Cookie field; nil for the field itself.
         package var jar: String?
 
-        package init(login: String? = nil, jar: String? = nil) { (self.login, self.jar) = (login, jar) }
+        package init(login: String? = nil, credential: String? = nil, jar: String? = nil) {
+            (self.login, self.credential, self.jar) = (login, credential, jar)
+        }
+
+        /// With whose end the responses end, too: `oauth:NAME` and `jar:NAME`.
+        package var owners: [String] {
+            // the text of a jar begins with `jar:NAME:`
+            let jars = jar.map { $0.split(separator: ":", maxSplits: 2).prefix(2).joined(separator: ":") }
+            return [credential.map { "oauth:\($0)" }, jars].compactMap(\.self)
+        }
     }
 
     /// - Parameters:

@@ -86,6 +86,8 @@ package struct CredentialSnapshot: Sendable, Equatable {
     package var state: State
     /// Increases with each change of the tokens.
     package var generation: UInt64
+    /// Grows by one with each login: a refresh leaves it as it is.
+    package var login: UInt64 = 0
     package var access: AccessToken?
     package var hasRefreshToken: Bool
     package var lastRefresh: ClockPair?
@@ -98,6 +100,9 @@ package struct CredentialSnapshot: Sendable, Equatable {
         hasRefreshToken = false
         lastRefresh = nil
     }
+
+    /// The user behind the tokens, for caches; nil if only the tokens themselves tell.
+    package var principal: String? { birth == 0 ? nil : "oauth \(spec.name) \(birth) \(login)" }
 
     package var id: CredentialID { CredentialID(spec.name, birth: birth) }
 }

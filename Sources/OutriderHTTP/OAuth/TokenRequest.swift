@@ -19,6 +19,14 @@ package enum TokenRequest: Sendable, Equatable {
     /// Whether the request is one of many polls: the server's pause between polls is then no failure.
     package var isPoll: Bool { if case .deviceCode = self { true } else { false } }
 
+    /// A person has logged in, who may be another one than before.
+    var isLogin: Bool {
+        switch self {
+        case .authorizationCode, .deviceCode: true
+        case .refresh, .clientCredentials, .jwtBearer: false
+        }
+    }
+
     /// The scope requested by a login; nil if the credential's scope applies.
     var scope: [String]? {
         switch self {

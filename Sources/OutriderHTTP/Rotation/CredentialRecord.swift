@@ -11,6 +11,8 @@ package struct CredentialRecord: Sendable, Equatable {
     package var birth: UInt64 = 0
     /// Increases with each change of the tokens.
     package var generation: UInt64
+    /// Increases with each login and each token that was given, not with a refresh: the user may be another one.
+    package var login: UInt64 = 0
     /// Why a person must log in; nil while no login is needed.
     package var failure: OAuthFailure?
     package var lastRefresh: ClockPair?
@@ -51,7 +53,7 @@ package struct CredentialRecord: Sendable, Equatable {
     /// elapsed time is unknown, and the access token counts as expired.
     package func snapshot(at now: ClockPair, boot: String, isSaved: Bool = true) -> CredentialSnapshot {
         var snapshot = CredentialSnapshot(spec, generation: generation)
-        snapshot.birth = birth
+        (snapshot.birth, snapshot.login) = (birth, login)
         snapshot.access = access
         snapshot.lastRefresh = lastRefresh
         if boot != self.boot || now.boot < (access?.obtained.boot ?? 0) {
@@ -85,6 +87,7 @@ extension CredentialRecord: Packed {
         writer.put(8, rotates)
         // never the last field: a truncated record is detected by its missing fields
         writer.put(10, birth)
+        writer.put(11, login)
         writer.put(9, grace)
     }
 
@@ -97,5 +100,6 @@ extension CredentialRecord: Packed {
         rotates = try scanner.flag(8)
         grace = try scanner.real(9).orFault()
         birth = try scanner.number(10) ?? 0
+        login = try scanner.number(11) ?? 0
     }
 }

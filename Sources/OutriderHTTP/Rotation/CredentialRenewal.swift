@@ -26,6 +26,7 @@ extension CredentialRecord {
         } else {
             // another login: its tokens replace all earlier tokens
             next.secrets.refreshToken = answer.refreshToken
+            if request.isLogin { next.login &+= 1 }
         }
         next.judgeScope(of: answer, to: request, before: access)
         return next

@@ -73,6 +73,7 @@ extension CredentialSnapshot: Packed {
         writer.put(6, hasRefreshToken)
         writer.put(7, lastRefresh)
         writer.put(8, birth)
+        writer.put(11, login)
         guard case .written(let inode, let nanoseconds) = mark else { return }
         writer.put(9, inode)
         writer.put(10, nanoseconds)
@@ -92,6 +93,7 @@ extension CredentialSnapshot: Packed {
         hasRefreshToken = try scanner.flag(6).orFault()
         lastRefresh = try scanner.value(7)
         birth = try scanner.number(8) ?? 0
+        login = try scanner.number(11) ?? 0
         guard let inode = try scanner.number(9), let nanoseconds = try scanner.number(10) else { return }
         mark = .written(inode: inode, nanoseconds: nanoseconds)
     }

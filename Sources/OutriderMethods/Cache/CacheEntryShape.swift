@@ -24,7 +24,8 @@ struct CacheEntryShape: JSONEncodable {
             writer.member("storedAt", TimeShape(WallTime(milliseconds: entry.storedAt)))
             writer.member("forAll", entry.id.principal == .empty)
             if !entry.vary.isEmpty { writer.member("vary", entry.vary) }
-            if !entry.tags.isEmpty { writer.member("tags", entry.tags) }
+            let tags = CacheOwner.shown(entry.tags)
+            if !tags.isEmpty { writer.member("tags", tags) }
             if let info = entry.userInfo { writer.member("userInfo", try? JSONParser.parse(Array(info.utf8))) }
             if showsHeaders { writer.member("headers", FieldsShape(Redaction.masked.fields(head.fields))) }
         }

@@ -26,7 +26,7 @@ struct CacheReference {
         if let name { return try scope.share.caches.store(name, maxBytes: nil, scope.service) }
         let record = try session?.resolved(scope)
         if let choice = record?.settings.cache { return try choice.store(record, scope) }
-        return (record?.cache ?? scope.cache).store(maxBytes: nil)
+        return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }
 }
 

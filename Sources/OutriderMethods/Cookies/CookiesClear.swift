@@ -38,6 +38,7 @@ struct CookiesClear: Method {
             jar.removeAll { (!isSessionOnly || $0.expires == nil) && condition($0) }
         }
         jar.raiseGeneration()
+        CacheOwner.forget(jar.owner)
         return Result(deleted: changes.count)
     }
 }

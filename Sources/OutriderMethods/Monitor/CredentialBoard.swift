@@ -37,6 +37,7 @@ final class CredentialBoard: CredentialObserver, CredentialWatchers {
 
     func heard(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
         let name = credential.spec.name
+        if case .deleted = event { CacheOwner.forget("oauth:\(name)") }
         let watchers = watchers.withLock { $0[name] ?? [] }
         let shape = Event("event.oauth", CredentialEventShape(event: event, credential: credential, time: .now))
         let key = "oauth/\(name)/\(event.name)"

@@ -9,10 +9,13 @@ import Synchronization
 /// The named caches of a user.
 final class NamedCaches: Sendable {
     private let stores = Mutex<[String: CacheStore]>([:])
+    private let user: Int?
     private let isOnDisk: Bool
 
-    /// - Parameter isOnDisk: false for users other than the service's own, whose disk is not for others.
-    init(isOnDisk: Bool) { self.isOnDisk = isOnDisk }
+    /// - Parameters:
+    ///   - user: the user whose share of the memory counts.
+    ///   - isOnDisk: false for users other than the service's own, whose disk is not for others.
+    init(of user: Int?, isOnDisk: Bool) { (self.user, self.isOnDisk) = (user, isOnDisk) }
 
     /// The most names per user.
     static let most = 64
@@ -43,15 +46,16 @@ final class NamedCaches: Sendable {
         guard isOnDisk else {
             return CacheStore(
                 name: name, CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes),
-                problem: "caches on disk belong to the user of the service")
+                problem: "caches on disk belong to the user of the service", user: user)
         }
         let limits = CacheLimits(maxBytes: maxBytes ?? Self.bytesOnDisk)
         do throws(CacheStoreFailure) {
             let disk = try DiskCache(name, in: root, limits)
-            return CacheStore(name: name, limits, secret: disk.secret, disk: disk)
+            return CacheStore(name: name, limits, secret: disk.secret, disk: disk, user: user)
         } catch {
             return CacheStore(
-                name: name, CacheLimits(maxBytes: min(limits.maxBytes, CacheLimits().maxBytes)), problem: error.message)
+                name: name, CacheLimits(maxBytes: min(limits.maxBytes, CacheLimits().maxBytes)), problem: error.message,
+                user: user)
         }
     }
 
@@ -64,13 +68,15 @@ final class OwnCache: Sendable {
     private let store = Mutex<CacheStore?>(nil)
 
     /// The cache, made on first use.
-    func store(maxBytes: Int?) -> CacheStore {
+    ///
+    /// - Parameter user: the user whose share of the memory counts.
+    func store(maxBytes: Int?, of user: Int?) -> CacheStore {
         store.withLock { store in
             if let store {
                 if let maxBytes { store.change(CacheLimits(maxBytes: maxBytes)) }
                 return store
             }
-            let made = CacheStore(CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes))
+            let made = CacheStore(CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes), user: user)
             store = made
             return made
         }

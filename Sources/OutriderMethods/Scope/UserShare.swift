@@ -14,13 +14,16 @@ final class UserShare: Sendable {
     /// Caches by name.
     let caches: NamedCaches
     let routers: RouterTable
+    /// Nil where the kernel does not tell.
+    let user: Int?
 
     /// - Parameters:
     ///   - routers: the routers that the service was started with, which all users share.
     ///   - isOtherUser: whether the user differs from the service's own, whose disk is not for others.
-    init(routers: RouterTable, isOtherUser: Bool) {
+    init(of user: Int?, routers: RouterTable, isOtherUser: Bool) {
+        self.user = user
         self.routers = RouterTable(shared: routers)
-        caches = NamedCaches(isOnDisk: !isOtherUser)
+        caches = NamedCaches(of: user, isOnDisk: !isOtherUser)
     }
 }
 
@@ -32,7 +35,7 @@ final class UserShares: Sendable {
     func share(of user: Int?, routers: RouterTable) -> UserShare {
         shares.withLock { shares in
             if let share = shares[user] { return share }
-            let share = UserShare(routers: routers, isOtherUser: user.map { $0 != Int(geteuid()) } ?? false)
+            let share = UserShare(of: user, routers: routers, isOtherUser: user.map { $0 != Int(geteuid()) } ?? false)
             shares[user] = share
             return share
         }

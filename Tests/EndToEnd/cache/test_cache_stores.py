@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Named caches on disk: what outlives a service, and what damage, kills and missing rights do."""
 
+import contextlib
 import os
 import random
-import signal
 import sqlite3
+import subprocess
 import time
 
 import contract
@@ -74,22 +75,29 @@ def test_two_services_share_a_cache(server):
         assert fetch(one, url)["body"]["text"] == "3"
 
 
-def test_kills_leave_whole_entries_or_none(server, folder):
-    body = bytes(range(97, 123)) * 8000
-    urls = [server.script(Reply(body))[0] for _ in range(12)]
-    chance = random.Random(4711)
-    for _ in range(6):
-        wire = contract.Wire()
-        for url in urls:
-            wire.start("data.send", {"url": url, "cache": {"name": "docs", "mode": "reload"}})
-        time.sleep(chance.uniform(0.05, 0.5))
-        os.kill(wire.process.pid, signal.SIGKILL)
-        wire.process.wait()
-        with contract.Wire() as sound:
-            assert result(sound.call("cache.verify", {"cache": "docs"}))["ok"]
-            for url in urls:
-                found = fetch(sound, url, {"name": "docs", "mode": "onlyIfCached"})
+def test_kills_leave_whole_entries_or_none(server, folder, tmp_path):
+    """Eight programs store while the service is killed; OUTRIDER_TRIALS=1000 kills it as often."""
+    bodies = [bytes(range(97, 123)) * (8000 if number % 3 == 0 else 40) + b"%d" % number for number in range(12)]
+    urls = {server.script(Reply(body))[0]: body for body in bodies}
+    path, chance, kept = str(tmp_path / "s"), random.Random(4711), 0
+    for _ in range(TRIALS + 1 if TRIALS >= 1000 else 7):
+        command = [contract.binary(), "serve", "--socket", path]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        contract.await_socket(path, process)
+        with contextlib.ExitStack() as stack:
+            wires = [stack.enter_context(contract.Wire(path)) for _ in range(8)]
+            assert result(wires[0].call("cache.verify", {"cache": "docs"}))["ok"]
+            for url, body in urls.items():
+                found = fetch(wires[0], url, {"name": "docs", "mode": "onlyIfCached"})
                 assert not found["ok"] or found["body"]["text"].encode() == body
+                kept += found["ok"]
+            for url in urls:
+                for wire in wires:
+                    wire.start("data.send", {"url": url, "cache": {"name": "docs", "mode": "reload"}})
+            time.sleep(chance.uniform(0.05, 0.5))
+            process.kill()
+            process.wait()
+    assert kept
 
 
 def test_a_damaged_database_is_put_aside(server, folder):

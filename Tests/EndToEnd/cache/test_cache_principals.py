@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Whose the entries of a cache are: of a login, not of its tokens; and when they leave."""
+
+import contract
+import pytest
+from authorization_server import Authorizing
+from cache_server import CacheServer, Reply
+from credential_process import Service
+from request_client import result
+from shared_credential import forget, make
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = CacheServer()
+    yield server
+    server.close()
+
+
+def test_entries_outlive_tokens_and_end_with_the_credential(server, store, tmp_path):
+    """[AD1]"""
+    url, _ = server.script(lambda number, _: Reply(str(number).encode()))
+    origin = url.rpartition("/")[0] + "/"
+    places = {"OUTRIDER_CACHES": str(tmp_path / "caches")}
+
+    def call(service, method, **params):
+        answer = service.call(method, **params)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def status(service):
+        return call(service, "data.send", url=url, cache="docs", auth={"oauth": "work"})["cache"]["status"]
+
+    def stored(service):
+        call(service, "cache.stats", cache="docs")
+        return call(service, "cache.list", cache="docs")["entries"]
+
+    with Authorizing() as logins:
+        with Service(store, tmp_path / "log", tmp_path, **places) as service:
+            make(service, logins, tokens=logins.issue(), origins=[origin, logins.url("/")])
+            assert [status(service), status(service)] == ["miss", "hit"]
+            call(service, "oauth.refresh", credential="work")
+            assert status(service) == "hit" and len(stored(service)) == 1
+        with Service(store, tmp_path / "log", tmp_path, **places) as service:
+            assert status(service) == "hit"
+            make(service, logins, tokens=logins.issue(), origins=[origin, logins.url("/")])
+            assert [status(service), status(service)] == ["miss", "hit"]
+            entries = stored(service)
+            assert len(entries) == 2 and all("tags" not in entry for entry in entries)
+            forget(service)
+            assert stored(service) == []
+
+
+def test_entries_of_a_jar_leave_when_it_is_cleared(wire, server):
+    """[AD2]"""
+    url, seen = server.script(lambda *_: Reply(fields=(("Cache-Control", "max-age=600"), ("Vary", "Cookie"))))
+    session = result(wire.call("session.create", {"cookies": True, "cache": True}))["session"]
+    cookie = {"session": session, "url": url, "setCookie": ["user=ada; HttpOnly"]}
+    result(wire.call("cookies.set", cookie))
+
+    def status():
+        return result(wire.call("data.send", {"url": url, "session": session}))["cache"]["status"]
+
+    assert [status(), status()] == ["miss", "hit"]
+    result(wire.call("cookies.clear", {"session": session}))
+    assert result(wire.call("cache.list", {"session": session}))["entries"] == []
+    result(wire.call("cookies.set", cookie))
+    assert status() == "miss" and len(seen) == 2
