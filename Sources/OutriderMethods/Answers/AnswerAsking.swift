@@ -5,12 +5,12 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// How a client's own code is asked what it makes of an answer.
+/// Runs the client's callbacks about a response.
 protocol AnswerAsking: Sendable {
-    /// Throws what it objects to. Without a body where only the head has come.
+    /// Throws the client's objection. Without a body if only the head has come.
     func validate(_ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?) async throws(HTTPFailure)
 
-    /// What the body says: whatever happened, the failure included.
+    /// The value of the body, with or without a failure.
     func serialize(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body, failure: HTTPFailure?
     ) async throws(HTTPFailure) -> JSONText
@@ -22,7 +22,7 @@ protocol AnswerAsking: Sendable {
 }
 
 extension ExchangeOutcome.Body {
-    /// Bytes that are there.
+    /// A body of bytes in memory.
     static func bytes(_ bytes: [UInt8]) -> ExchangeOutcome.Body { bytes.isEmpty ? .none : .memory(bytes, nil) }
 
     var isEmpty: Bool {
@@ -33,7 +33,8 @@ extension ExchangeOutcome.Body {
         }
     }
 
-    /// All of it in memory. Throws inputFileReadFailed, and limitExceeded when it is kept and too long for rules.
+    /// The whole body in memory. Throws inputFileReadFailed, and limitExceeded for a kept body that is too long for
+    /// rules.
     func whole() async throws(HTTPFailure) -> [UInt8] {
         switch self {
         case .none: []

@@ -5,19 +5,19 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Looks at the answers of one request while it goes on, so that what is wrong with them can be put to its retriers.
+/// Reviews the responses of a request during the exchange, so that retriers see failed rules and conversions.
 final class AnswerReview: Sendable {
     private let validation: Validation?
     private let serialize: SerializeSpec
     private let handlers: [ResponseRecipient]
-    /// Whether a body that cannot be brought into its shape is worth another attempt, or the client has a part in it.
+    /// Whether to convert the body during the exchange: for retriers, or because of callbacks.
     private let checksShape: Bool
     private let hasRetriers: Bool
     private let asker: (any AnswerAsking)?
-    /// The body in its shape, when it was made for the last answer.
+    /// The converted body of the last response.
     private let body = Mutex<SerializedBody?>(nil)
 
-    /// Nil where there is nothing to look at, which is most often. What the exchange must do is written into the plan.
+    /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
     init?(_ spec: inout RequestSpec, _ asker: (any AnswerAsking)?) {
         let validation = spec.wishes?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
@@ -38,10 +38,10 @@ final class AnswerReview: Sendable {
         spec.plan.asksAboutAnswer = true
     }
 
-    /// What was made of the body of the last answer.
+    /// The converted body of the last response.
     var made: SerializedBody? { body.withLock { $0 } }
 
-    /// Throws what is wrong with the head.
+    /// Throws the failure of a rule about the head.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         guard let validation, validation.looksAtHead else { return }
         let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
@@ -50,7 +50,7 @@ final class AnswerReview: Sendable {
         throw failure
     }
 
-    /// Throws what is wrong with the answer, or with bringing it into its shape.
+    /// Throws the failure of a rule about the response, or of its conversion.
     func review(_ answer: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
         body.withLock { $0 = nil }
         let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
@@ -85,7 +85,7 @@ extension ResponseRecipient {
     var asksClient: Bool { serialize.asksClient || validation?.asksClient ?? false }
 }
 
-/// Asks nobody: only what can be judged by data.
+/// An advisor without callbacks: only rules that are data.
 final class ReviewOnly: ExchangeAdvisor {
     private let answers: AnswerReview
 

@@ -4,21 +4,21 @@
 import OutriderEngine
 import OutriderHTTP
 
-/// What became of an answer by all that its request wanted of it.
+/// The final result of a response: body, failure and handlers.
 struct Conclusion: Sendable {
-    /// Nil for a body that is kept: where it is says the caller.
+    /// Nil for a kept body, which the caller names.
     var body: ResponseBodyShape?
     var failure: HTTPFailure?
     var results: [HandlerResult] = []
 
-    /// A kept body that is longer is not read into memory for rules and handlers.
+    /// The longest kept body that is read into memory for rules and handlers.
     static let mostBytes = 8 << 20
 
-    /// Brings the answer into the shapes that were wanted.
+    /// Converts the response into the requested shapes.
     ///
     /// - Parameters:
-    ///   - failure: of the exchange, validation included.
-    ///   - made: the body, where the exchange has brought it into its shape already.
+    ///   - failure: of the exchange, including validation.
+    ///   - made: the body, if the exchange has converted the body already.
     static func make(
         _ outcome: ExchangeOutcome, _ destination: BodyDestination, _ spec: SerializeSpec,
         _ handlers: [ResponseRecipient],
@@ -50,7 +50,7 @@ struct Conclusion: Sendable {
 }
 
 extension ExchangeOutcome {
-    /// Whether bytes came that are not here any more.
+    /// Whether bytes came that are no longer here.
     var isWithoutItsBody: Bool {
         if case .none = body { bodyBytes > 0 } else { false }
     }
@@ -63,7 +63,7 @@ extension ExchangeOutcome.Body {
 }
 
 extension KeptBody {
-    /// All of it, for rules and handlers. Throws inputFileReadFailed, and limitExceeded when it is too long for them.
+    /// The whole body, for rules and handlers. Throws inputFileReadFailed, and limitExceeded for too long a body.
     func wholeForRules() async throws(HTTPFailure) -> [UInt8] {
         guard size <= Conclusion.mostBytes else {
             throw HTTPFailure(

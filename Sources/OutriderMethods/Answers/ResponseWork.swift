@@ -5,19 +5,19 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// Holds an answer against rules, and brings its body into shapes, asking the client where a rule says so.
+/// Validates a response, and converts its body, with callbacks if a rule names one.
 ///
-/// Without an asker, as in `evaluate.*`, a rule that needs one fails.
+/// Without an asker, as in `evaluate.*`, a rule with a callback fails.
 struct ResponseWork: Sendable {
     var facts: ResponseFacts
     var asker: (any AnswerAsking)?
 
-    /// Longer bodies are worked on away from the event loop.
+    /// Longer bodies are processed away from the event loop.
     static let longBody = 64 << 10
 
     // MARK: validation
 
-    /// The first objection of the rules that are judged on the head.
+    /// The first objection of the rules for the head.
     func faultOfHead(_ validation: Validation) async -> HTTPFailure? {
         for rule in validation.rules where rule.onHeaders {
             if let failure = rule.fault(facts, isEmpty: facts.saysEmpty) { return failure }
@@ -26,7 +26,7 @@ struct ResponseWork: Sendable {
         return nil
     }
 
-    /// The first objection of all rules, or of what they say about the body.
+    /// The first objection of all rules, or only of those for the body.
     func fault(
         _ validation: Validation, _ body: ExchangeOutcome.Body, includingHead: Bool
     ) async -> HTTPFailure? {
@@ -63,7 +63,7 @@ struct ResponseWork: Sendable {
 
     // MARK: serialization
 
-    /// The body in the shape that is wanted, or the nearest one with the reason.
+    /// The body in the requested shape, or the nearest shape with the reason.
     func body(
         _ bytes: [UInt8], _ spec: SerializeSpec, failure: HTTPFailure?, whole: ExchangeOutcome.Body? = nil
     ) async -> SerializedBody {
@@ -79,7 +79,7 @@ struct ResponseWork: Sendable {
         return body
     }
 
-    /// What one handler gets: its value, or the first thing that went wrong.
+    /// The result of a handler: its value, or the first failure.
     func result(
         _ handler: ResponseRecipient, _ whole: ExchangeOutcome.Body, failure: HTTPFailure?
     ) async -> HandlerResult {
@@ -131,7 +131,7 @@ struct ResponseWork: Sendable {
         }
     }
 
-    /// The body as it came, when the client's own code could not say what it is.
+    /// The received body, if the client's callback failed.
     private func fallback(_ bytes: [UInt8], _ failure: HTTPFailure) -> SerializedBody {
         var body = Serialization.serialize(
             bytes, as: SerializeSpec(), contentType: facts.contentType, emptyIsFine: true)
@@ -143,7 +143,7 @@ struct ResponseWork: Sendable {
         HTTPFailure(kind, "nobody is there to answer \(method)", sent: .sent)
     }
 
-    /// At once when it is short; away from the event loop when it is long, or when decoding may load something.
+    /// Runs short work at once; long work, and decoders that may load something, away from the event loop.
     private static func run<Value: Sendable>(
         _ bytes: [UInt8], _ spec: SerializeSpec? = nil, _ work: @escaping @Sendable () -> Value
     ) async -> Value {

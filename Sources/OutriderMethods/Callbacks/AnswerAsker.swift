@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Asks the client that made a request what it makes of the answer.
+/// Runs the callbacks about responses on the client that made the request.
 final class AnswerAsker: AnswerAsking {
     let asker: Asker
     let names: QuestionNames
@@ -20,7 +20,7 @@ final class AnswerAsker: AnswerAsking {
         self.events = events
     }
 
-    /// Which attempt is asked about from now on.
+    /// Sets the attempt that the next callbacks are about.
     func turn(to attempt: Int) { self.attempt.store(attempt, ordering: .relaxed) }
 
     func validate(
@@ -47,7 +47,7 @@ final class AnswerAsker: AnswerAsking {
         return answer.bytes
     }
 
-    /// Of a body in a question: what the client can read, though every character of it were escaped.
+    /// The most bytes of a body in a callback: as much as the client can read, even with every character escaped.
     private var limit: Int { min(8 << 20, (asker.peer.terms.maxMessageBytes ?? 48 << 20) / 6) }
 
     private func ask<Answer: JSONDecodable>(

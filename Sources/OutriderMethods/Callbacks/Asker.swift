@@ -6,15 +6,15 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Asks the code of one client: by a call of ours, or by a decision that it comes for.
+/// Runs the callbacks of a client: by a JSON-RPC request to the client, or by a decision that the client fetches.
 struct Asker: Sendable {
     let peer: any Peer
-    /// Where a decision waits under its handle.
+    /// The table of waiting decisions.
     let decisions: HandleTable
-    /// Where the client learns of it.
+    /// The queue of decision events.
     let inbox: EventQueue
     let engine: Engine
-    /// Who is told of it.
+    /// The service, whose monitors get notes on callbacks.
     private let service: Service
     private let owner: MonitorOwner
 
@@ -27,9 +27,9 @@ struct Asker: Sendable {
         engine = call.scope.service.engine
     }
 
-    /// The answer, understood. Throws callbackTimedOut, callbackFailed, clientGone or tooMany: there is none then.
+    /// The decoded reply. Throws callbackTimedOut, callbackFailed, clientGone or tooMany.
     ///
-    /// - Parameter events: of the request that it is about.
+    /// - Parameter events: of the request that the callback is about.
     func ask<Answer: JSONDecodable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
         events: any DecisionOutlet
@@ -88,12 +88,12 @@ struct Asker: Sendable {
     }
 }
 
-/// Where the events of one request go.
+/// The destination of a request's events.
 protocol DecisionOutlet: Sendable {
-    /// Something to decide: it waits for `events.next`, for that of the request or that of the connection, and is sent
-    /// where such events are wanted.
+    /// A new decision: waits in `events.next` of the request and of the connection, and goes to clients that want such
+    /// events.
     ///
-    /// - Parameter isOpen: whether it still matters.
+    /// - Parameter isOpen: whether the decision is still open.
     func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async
 }
 
@@ -114,7 +114,7 @@ struct DecisionShape: Sendable {
 extension WallTime {
     func later(by seconds: Double) -> WallTime {
         let whole = seconds.rounded(.down)
-        // safe: timeouts of questions are at most 600 seconds
+        // safe: callback timeouts are at most 600 seconds
         let nanoseconds = self.nanoseconds &+ Int((seconds - whole) * 1e9)
         // safe: the same
         return WallTime(

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// `callback.adapt`: what is to be different about the attempt.
+/// The reply to `callback.adapt`: changes to the attempt.
 struct AdaptAnswer: JSONDecodable {
     private var url: String?
     private var method: String?
@@ -27,7 +27,7 @@ struct AdaptAnswer: JSONDecodable {
         try fields.finish()
     }
 
-    /// Throws what building a request throws.
+    /// Throws the failures of building a request.
     func apply(to attempt: inout Attempt) throws(HTTPFailure) {
         if let url { attempt.url = try HTTPURL(parsing: url) }
         if let query { attempt.url.append(query: try QueryEncoding().encode(query.object, at: "/query")) }
@@ -46,7 +46,7 @@ struct AdaptAnswer: JSONDecodable {
     }
 }
 
-/// `callback.retry`: whether to send again.
+/// The reply to `callback.retry`: whether to make another attempt.
 struct RetryAnswer: JSONDecodable {
     var verdict: RetryVerdict
 
@@ -76,10 +76,10 @@ struct RetryAnswer: JSONDecodable {
     }
 }
 
-/// `callback.validate`: whether the response is acceptable.
+/// The reply to `callback.validate`: whether the response is acceptable.
 struct ValidateAnswer: JSONDecodable {
     var isValid: Bool
-    /// Why it is not.
+    /// Why the response is not acceptable.
     var reason: String?
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -91,7 +91,7 @@ struct ValidateAnswer: JSONDecodable {
     }
 }
 
-/// `callback.serialize`: what the body says.
+/// The reply to `callback.serialize`: the value of the body.
 struct SerializeAnswer: JSONDecodable {
     var value: JSONValue
 
@@ -102,7 +102,7 @@ struct SerializeAnswer: JSONDecodable {
     }
 }
 
-/// `callback.preprocess`: the bytes to read, as `text` or `base64`.
+/// The reply to `callback.preprocess`: the bytes to read, as `text` or `base64`.
 struct PreprocessAnswer: JSONDecodable {
     var bytes: [UInt8]
 
@@ -123,7 +123,7 @@ struct PreprocessAnswer: JSONDecodable {
     }
 }
 
-/// `callback.disposition`: whether to read the body.
+/// The reply to `callback.disposition`: whether to read the body.
 struct DispositionAnswer: JSONDecodable {
     var isAllowed: Bool
 
@@ -135,10 +135,10 @@ struct DispositionAnswer: JSONDecodable {
     }
 }
 
-/// `callback.redirect`: whether to follow, and how.
+/// The reply to `callback.redirect`: whether to follow, and how.
 struct RedirectAnswer: JSONDecodable {
     var follows: Bool
-    /// What is to be different about the attempt that follows.
+    /// Changes to the attempt that follows the redirect.
     var change: AdaptAnswer?
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -153,7 +153,7 @@ struct RedirectAnswer: JSONDecodable {
     }
 }
 
-/// `callback.destination`: where a file goes.
+/// The reply to `callback.destination`: the path of the file.
 struct DestinationAnswer: JSONDecodable {
     var destination: ArrivedFile.Destination
 
@@ -168,7 +168,7 @@ struct DestinationAnswer: JSONDecodable {
     }
 }
 
-/// `callback.challenge`: who asks; nobody where there is no `credential`.
+/// The reply to `callback.challenge`: the credentials; none without `credential`.
 struct ChallengeAnswer: JSONDecodable {
     var given: GivenCredential?
 
@@ -181,7 +181,7 @@ struct ChallengeAnswer: JSONDecodable {
     }
 }
 
-/// `callback.cacheResponse`: what of a response is stored.
+/// The reply to `callback.cacheResponse`: changes to the stored response.
 struct CacheAnswer: JSONDecodable {
     private var isStored: Bool
     private var fields: HTTPFields?

@@ -5,43 +5,43 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What a client's code may be asked, and what follows when it cannot be asked, does not answer in time, or answers with
-/// an error or with what cannot be understood.
+/// The callbacks to clients, and the fallback of each if the client is unreachable, late, or replies with an error or
+/// invalid data.
 enum CallbackKind: String, Sendable, CaseIterable {
-    /// Before the adapters of each attempt: how its parameters shall be sent. Otherwise the attempt fails (1202).
+    /// Before the adapters of each attempt: encodes the parameters. Fallback: the attempt fails (1202).
     case encode
-    /// Before each attempt: how it shall be sent. Otherwise the attempt fails (1300).
+    /// Before each attempt: changes the request. Fallback: the attempt fails (1300).
     case adapt
-    /// After a failure: whether to send again. Otherwise it is not.
+    /// After a failure: whether to retry. Fallback: no.
     case retry
-    /// With a response: whether it is acceptable. Otherwise it is not (1605).
+    /// With a response: whether to accept. Fallback: no (1605).
     case validate
-    /// With a body: what it says. Otherwise that is not known (1706).
+    /// With a body: its value. Fallback: a failure (1706).
     case serialize
-    /// With a body: the bytes to read in its place. Otherwise that is not known (1706).
+    /// With a body: the bytes to read instead. Fallback: a failure (1706).
     case preprocess
-    /// With the head of a response: whether to read on. Otherwise it is read.
+    /// With the head of a response: whether to read on. Fallback: yes.
     case disposition
-    /// With a redirect: whether to follow. Otherwise it is not followed.
+    /// With a redirect: whether to follow. Fallback: no.
     case redirect
-    /// With a download that has arrived: where its file goes. Otherwise it goes where it would go anyway.
+    /// With a finished download: the path of the file. Fallback: the path without the callback.
     case destination
-    /// When a server wants to know who asks: a user and a password. Otherwise its refusal is the answer.
+    /// After a challenge: a user and a password. Fallback: the server's refusal is the response.
     case challenge
 
-    /// When a credential is to have a new token. Otherwise it has none (1322).
+    /// When a credential needs a new token. Fallback: none (1322).
     case refresh
-    /// When a server is to be believed. Otherwise it is not (1512).
+    /// When a server's certificates are evaluated. Fallback: not trusted (1512).
     case trust
-    /// When the store of credentials, or the key of a client certificate, is locked. Otherwise it stays so.
+    /// When the store of credentials, or the key of a client certificate, is locked. Fallback: locked.
     case passphrase
-    /// With a response that may be stored: what goes into the cache. Otherwise nothing does.
+    /// With a storable response: the entry for the cache. Fallback: nothing is stored.
     case cacheResponse
 
-    /// The method that a client answers.
+    /// The method of the callback.
     var method: String { "callback." + rawValue }
 
-    /// The failure that follows from no answer; nil where the exchange goes on without.
+    /// The failure without a reply; nil if the exchange continues.
     func failure(_ error: RPCError) -> HTTPFailure? {
         let kind: HTTPFailure.Kind
         let what: String
@@ -61,9 +61,9 @@ enum CallbackKind: String, Sendable, CaseIterable {
 }
 
 extension RPCError {
-    /// What went wrong with a question, as the layer below a failure.
+    /// The error of a callback, as the layer below a failure.
     var underlying: HTTPFailure.Underlying { HTTPFailure.Underlying(.callback, code, message) }
 
-    /// Whether a question went wrong for a reason of whom it was asked for: no time left, or cancelled.
+    /// Whether the callback failed because of the waiting request: timed out, or cancelled.
     var isOfAsker: Bool { code == Code.callbackTimedOut.rawValue || code == Code.cancelled.rawValue }
 }

@@ -5,19 +5,19 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// What a question is about: the members that all of them have.
+/// The members that the params of all callbacks share.
 struct QuestionNames: Sendable {
-    /// The client's own word for its code.
+    /// The client's own name for the callback.
     var callback: String
-    /// Nil for a question that is about none; then `attempt` says nothing either.
+    /// Nil for a callback without a request; `attempt` is then meaningless.
     var request: String?
-    /// The handle or name of the request's session; nil for the default one.
+    /// The handle or name of the request's session; nil for the default session.
     var session: String?
     var tag: String?
     var attempt: Int
 }
 
-/// The params of a question to a client.
+/// The params of a callback.
 struct CallbackQuestion: JSONEncodable, Sendable {
     enum Content: Sendable {
         case adapt(Attempt, retries: Int)
@@ -163,7 +163,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
     }
 }
 
-/// The body of a response in a question: as text where it is some, else as base64; the path of a long one.
+/// The body of a response in a callback: as text if possible, else as base64; the path of a long body.
 struct CallbackBody: JSONEncodable, Sendable {
     private enum Content {
         case none
@@ -177,7 +177,7 @@ struct CallbackBody: JSONEncodable, Sendable {
     private var size: Int
     private var contentType: String?
 
-    /// - Parameter limit: a longer one is left out, in bytes.
+    /// - Parameter limit: in bytes; a longer body is left out.
     init(_ body: ExchangeOutcome.Body, contentType: String?, limit: Int) {
         self.contentType = contentType
         switch body {

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 
-/// One question, from asking to its answer or the lack of one.
+/// Reports a callback to monitors, from the call to the reply or failure.
 struct CallbackWatch {
     private let kind: CallbackKind
     private let names: QuestionNames

@@ -7,27 +7,27 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Asks clients what one exchange wants to know, each of them for what is its own code.
+/// Runs the callbacks of an exchange, each on its own client.
 final class ClientAdvisor: ExchangeAdvisor {
-    /// Whose code is asked, and how.
+    /// A callback: the client, and the options of the call.
     struct Code: Sendable {
         var spec: CallbackSpec
         var asker: Asker
-        /// The first answer is kept for all attempts.
+        /// The first reply holds for all attempts.
         var isAskedOnce = false
-        /// What is to be encoded; nil for an adapter.
+        /// The parameters to encode; nil for an adapter.
         var parameters: JSONValue?
-        /// Where it is asked for credentials once for many requests.
+        /// Shares challenge callbacks among requests.
         var desk: ChallengeDesk?
     }
 
-    /// The code of one request, by the keys under which the engine asks for it.
+    /// The callbacks of a request, by the keys that the engine uses.
     struct Book: Sendable {
         private var codes: [Code] = []
 
         var isEmpty: Bool { codes.isEmpty }
 
-        /// Its key: no name that a client may give.
+        /// Returns the key, which no client can choose as a name.
         mutating func add(_ code: Code) -> String {
             codes.append(code)
             return "\0\(codes.count - 1)"
@@ -44,14 +44,14 @@ final class ClientAdvisor: ExchangeAdvisor {
     private let book: Book
     private let asker: AnswerAsker
     private let answers: AnswerReview?
-    /// Asked with the head of a response; nil for nobody.
+    /// The callback for the head of a response; nil if none.
     private let disposition: CallbackSpec?
     private let adapted = Mutex<[String: AdaptAnswer]>([:])
     private let decided = Mutex<[String: RetryVerdict]>([:])
 
     /// - Parameters:
-    ///   - asker: asks the client that made the request.
-    ///   - answers: looks at the answers before anybody is asked about them.
+    ///   - asker: runs callbacks on the client that made the request.
+    ///   - answers: reviews responses before callbacks do.
     init(_ book: Book, _ asker: AnswerAsker, _ answers: AnswerReview?, disposition: CallbackSpec?) {
         self.book = book
         self.asker = asker
@@ -135,7 +135,7 @@ final class ClientAdvisor: ExchangeAdvisor {
                 let answer: ChallengeAnswer = try await self.answer(.challenge, code, moment, content)
                 return .some(answer.given)
             } catch {
-                // whoever waits as well may have more time, or not be cancelled
+                // other waiting requests may have more time, or not be cancelled
                 return error.isOfAsker ? nil : .some(nil)
             }
         }
@@ -160,12 +160,12 @@ final class ClientAdvisor: ExchangeAdvisor {
         try await answers?.review(body, moment)
     }
 
-    // MARK: asking
+    // MARK: callbacks
 
-    /// What the key stands for; a name that is no key is the request's own code.
+    /// The callback of the key; any other name is the request's own callback.
     private func code(_ key: String) -> Code { book.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
 
-    /// Throws what follows from no answer.
+    /// Throws the failure that results from a missing reply.
     func ask<Answer: JSONDecodable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
     ) async throws(HTTPFailure) -> Answer {
@@ -176,7 +176,7 @@ final class ClientAdvisor: ExchangeAdvisor {
         }
     }
 
-    /// Nil where there is no answer, and the exchange goes on without.
+    /// Nil without a reply; the exchange then continues.
     private func askIfPossible<Answer: JSONDecodable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
     ) async throws(HTTPFailure) -> Answer? {

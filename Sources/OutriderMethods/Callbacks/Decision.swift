@@ -6,9 +6,9 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// A question that waits until its client comes for it, and answers it with `request.decide`.
+/// A callback that waits until its client fetches the event, and replies with `request.decide`.
 ///
-/// Settled once: by an answer, its deadline, cancelling, or the end of its owner; whatever comes later is too late.
+/// Settled once: by a reply, its deadline, cancellation, or the end of its owner. Later replies have no effect.
 package final class Decision: Holdable {
     package static let kind = HandleKind.decision
 
@@ -19,7 +19,7 @@ package final class Decision: Holdable {
 
     private let state = Mutex(State.open(nil))
 
-    /// A client that sends nothing more cannot answer either.
+    /// False: a client that sends nothing more cannot reply.
     package var isAwaited: Bool { false }
 
     package func close() {
@@ -32,7 +32,7 @@ package final class Decision: Holdable {
         }
     }
 
-    /// False if it was settled before.
+    /// False if already settled.
     @discardableResult
     func settle(_ result: Result<JSONValue, RPCError>) -> Bool {
         let (isFirst, waiting) = state.withLock {
@@ -45,7 +45,7 @@ package final class Decision: Holdable {
         return isFirst
     }
 
-    /// How it was settled. One task waits.
+    /// The outcome. A single task may wait.
     func outcome() async -> Result<JSONValue, RPCError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives a request a credential for when a server asks who is asking.
+/// Sets the credentials with which a request responds to a challenge.
 struct RequestAuthenticate: Method {
     static let name = "request.authenticate"
 

@@ -57,12 +57,12 @@ struct RequestBuild: Method {
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
         var spec = try params.spec(with: engine.settings)
-        // nobody is asked, so that nothing happens
+        // no callback runs, so that the call has no effects
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)
         do throws(HTTPFailure) {
             let attempt = try await engine.attempt(for: spec, of: call.scope.quota.client)
-            // text may grow sixfold where it is escaped
+            // escaping may make text six times as long
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
             return Result(
                 attempt: attempt, bodyKind: kind(of: spec, attempt),
@@ -74,7 +74,7 @@ struct RequestBuild: Method {
 }
 
 extension RequestBuild {
-    /// What the body was given as; nil where there is none.
+    /// The form of the body in the request; nil without a body.
     private static func kind(of spec: RequestSpec, _ attempt: Attempt) -> String? {
         guard attempt.body != .none else { return nil }
         return spec.body.kind

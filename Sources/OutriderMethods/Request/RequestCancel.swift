@@ -12,7 +12,7 @@ struct RequestCancel: Method {
 
     struct Params: JSONDecodable {
         var request: Handle<RequestRecord>
-        /// Keep what came of a download, and say how to go on with it.
+        /// Keep the partial file of a download, with data for resuming.
         var keepsPartial: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {
@@ -40,7 +40,7 @@ struct RequestCancel: Method {
         let record = try call.scope.handles.find(params.request, "request")
         let exchange = record.exchange
         exchange.cancel(keepingPartial: params.keepsPartial)
-        // only at its end it is known what was kept, and the place is free for the next one
+        // only the end tells what was kept, and frees the path for the next download
         if exchange.isDownload { _ = await exchange.reached(.finish) }
         return Result(
             state: exchange.snapshot.phase,
@@ -48,7 +48,7 @@ struct RequestCancel: Method {
     }
 }
 
-/// The params of a method that is about one request.
+/// The params of a method for a single request.
 struct RequestReference: JSONDecodable {
     var request: Handle<RequestRecord>
 

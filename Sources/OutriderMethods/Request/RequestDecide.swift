@@ -4,14 +4,14 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Answers a question that waited as `event.decision`.
+/// Replies to a callback that waited as `event.decision`.
 struct RequestDecide: Method {
     static let name = "request.decide"
 
     struct Params: JSONDecodable {
         var decision: Handle<Decision>
         var answer: JSONValue
-        /// Why there is no answer.
+        /// Why the client does not decide.
         var error: String?
 
         init(json: JSONValue) throws(JSONComplaint) {

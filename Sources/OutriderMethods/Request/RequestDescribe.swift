@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Shows a request and what came of it as text for people.
+/// Shows a request and its result as text for people.
 struct RequestDescribe: Method {
     static let name = "request.describe"
 

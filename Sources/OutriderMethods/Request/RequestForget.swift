@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Ends a request, and forgets it with all that is kept of it.
+/// Ends a request, and drops all its kept data.
 struct RequestForget: Method {
     static let name = "request.forget"
 

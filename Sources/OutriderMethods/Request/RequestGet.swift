@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Tells how a request stands.
+/// Describes the current state of a request.
 struct RequestGet: Method {
     static let name = "request.get"
 

@@ -35,7 +35,8 @@ struct RequestList: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         var records: [RequestRecord] = []
         if params.scope != .detached { records += call.scope.handles.all() }
-        // a connection lists what it made or adopted; it must know the handle or the name of all others
+        // a connection lists the requests that it made or adopted; a client must know the handle or the name of any
+        // other
         if params.scope != .connection {
             let owner = call.scope.owner
             records += call.scope.share.handles.all(RequestRecord.self).filter { owner.shares($0.handle.name) }

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a request that was not started, or goes on with a suspended one.
+/// Starts a request that was not started, or resumes a suspended request.
 struct RequestResume: Method {
     static let name = "request.resume"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// The state of a request, after something was done to it.
+/// The state of a request after a method changed the request.
 struct RequestStateResult: JSONEncodable {
     var state: RequestPhase
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Holds a request up: nothing is sent or read, and its timeouts stand still.
+/// Suspends a request: nothing is sent or read, and its timeouts stop.
 struct RequestSuspend: Method {
     static let name = "request.suspend"
 

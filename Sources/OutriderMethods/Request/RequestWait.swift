@@ -49,7 +49,7 @@ struct RequestWait: Method {
         let exchange = record.exchange
         let milestone = params.until == .response ? Exchange.Milestone.response : .finish
         var isThere = await reached(milestone, exchange, params.timeout)
-        // a retry may have taken the head away again
+        // a retry may have replaced the head
         while isThere, params.timeout == nil, exchange.outcome == nil, exchange.snapshot.head == nil {
             isThere = await exchange.reached(milestone)
         }

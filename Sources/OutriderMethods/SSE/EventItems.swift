@@ -6,23 +6,23 @@ import OutriderJSON
 
 /// The events of a body, as items of a stream.
 struct EventItems: ItemScanner {
-    /// How an event looks.
+    /// The form of an event.
     struct Style: Sendable {
-        /// An event is a string where it has data only; otherwise `event` and `id` are left out where they say nothing
-        /// new. For those who take very many.
+        /// An event with only data is a string; other events leave out an unchanged `event` and `id`. For clients with
+        /// very many
+        /// events.
         var isCompact = false
-        /// Data that is JSON comes as a value, too.
+        /// Data in JSON also comes as a value.
         var parsesJSON = false
     }
 
-    /// Events that are looked for before anybody asks: more would cost memory, which short ones take much more of than they
-    /// have bytes.
+    /// The most events that are parsed ahead: parsed short events take much more memory than their bytes.
     private static let mostReady = 1024
 
     private let style: Style
     private let memory: EventStreamMemory
     private var scanner: EventStreamScanner
-    /// What was found before it was asked for: first what is in `ready`, the last of it first, then what is `fresh`.
+    /// Events parsed ahead: first those in `ready`, in reverse order, then those in `fresh`.
     private var ready: [StreamItem] = []
     private var fresh: [StreamItem] = []
     private var readyBytes = 0
@@ -30,7 +30,7 @@ struct EventItems: ItemScanner {
     /// The id that the client knows.
     private var knownID: String
 
-    /// - Parameter limit: the most bytes of a line, and of the data of one event.
+    /// - Parameter limit: the most bytes of a line, and of an event's data.
     init(_ style: Style, limit: Int, _ memory: EventStreamMemory) {
         self.style = style
         self.memory = memory
@@ -42,13 +42,13 @@ struct EventItems: ItemScanner {
 
     var isContinuous: Bool { false }
 
-    /// Events of the connection before stay; what it left unfinished does not.
+    /// Keeps whole events of the former connection, and drops its unfinished event.
     mutating func begin(contentType: String?) {
         drain()
         scanner.begin()
     }
 
-    /// Some are looked for at once, while the client is busy with those that it has.
+    /// Parses some events at once, while the client is busy with earlier ones.
     mutating func feed(_ bytes: [UInt8]) {
         scanner.feed(bytes)
         while ready.count &+ fresh.count < Self.mostReady, failure == nil, find() {}
@@ -70,7 +70,7 @@ struct EventItems: ItemScanner {
         if ready.isEmpty {
             swap(&ready, &fresh)
             ready.reverse()
-            // many were there once; the next may be few
+            // give large memory back: the next chunk may hold few events
             if fresh.capacity > 64 { fresh = [] }
         }
         guard let item = ready.popLast() else {
@@ -81,12 +81,12 @@ struct EventItems: ItemScanner {
         return item
     }
 
-    /// What is there, so that the last id is known.
+    /// Parses all remaining events, so that the last id is known.
     private mutating func drain() {
         while failure == nil, find() {}
     }
 
-    /// Whether there was one more.
+    /// Whether there was another event.
     @discardableResult
     private mutating func find() -> Bool {
         do throws(HTTPFailure) {
@@ -100,9 +100,9 @@ struct EventItems: ItemScanner {
         }
     }
 
-    // MARK: looks
+    // MARK: forms
 
-    /// Of the event that was found.
+    /// The content of the event just parsed.
     private mutating func content() -> StreamItem.Content {
         let isNewID = scanner.id != knownID
         if isNewID { knownID = scanner.id }
@@ -139,13 +139,13 @@ struct EventItems: ItemScanner {
             writer.name("retry")
             writer.value(retry)
         }
-        // what is no JSON has no value: many streams end with a word
+        // data that is not JSON has no value: many streams end with a word
         if style.parsesJSON, let value = try? JSONText(checking: event.bytes, limits: Self.limits) {
             writer.member("value", value)
         }
     }
 
-    /// A value is passed through; what must be bounded is depth, for the client's parser.
+    /// Values are passed through; only their depth is limited, for the client's parser.
     private static let limits: JSONLimits = {
         var limits = JSONLimits()
         limits.hasLongIntegers = true

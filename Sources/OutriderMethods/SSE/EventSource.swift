@@ -5,18 +5,18 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Runs an `EventSourceMachine` for one request: a connection that ends is an attempt of it, and reconnecting a retry.
+/// Runs an `EventSourceMachine` for a request: each connection is an attempt, and each reconnection a retry.
 ///
-/// It stands before whoever else advises the exchange, and before the streams that take its body.
+/// The source stands before the exchange's other advisors, and before the streams that take its body.
 final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
-    /// Under this the exchange asks for it, not for the client's code.
+    /// The key of the source among the exchange's advisors.
     private static let key = "\0events"
 
     private struct State {
         var machine: EventSourceMachine
-        /// The connection has ended, and nothing was wrong with it.
+        /// The connection has ended without an error.
         var hasEnded = false
-        /// Whoever else advises.
+        /// The exchange's other advisors.
         var inner: (any ExchangeAdvisor)?
     }
 
@@ -35,13 +35,13 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         state = Mutex(State(machine: EventSourceMachine(policy)))
     }
 
-    /// Takes its place in the plan of a request: it is asked first about retries, and adapts last.
+    /// Joins the plan of a request: decides on retries first, and adapts last.
     func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
         plan.retriers.insert(.callback(Self.key), at: 0)
         plan.asksAboutHead = true
-        // what makes it an event stream, and lets it go on, goes along everywhere
+        // redirects keep the fields of an event stream
         plan.redirect.keepHeaders += ["Last-Event-ID", "Cache-Control"]
         plan.isLasting = reconnects
         return self
@@ -54,12 +54,12 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
 
     // MARK: BodyOutlet
 
-    /// Where it goes on from the last event, nothing need be taken back.
+    /// The stream resumes after the last event, so delivered events need not be taken back.
     var hasTaken: Bool { !reconnects && outlet.hasTaken }
 
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
         state.withLock { $0.hasEnded = false }
-        // the length of one answer is not that of the stream
+        // the length of a response is not the length of the stream
         try await outlet.begin(head, expecting: reconnects ? nil : bytes)
     }
 
@@ -94,7 +94,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         var attempt = moment.request
         attempt.fields.remove("Last-Event-ID")
         let id = memory.note.lastEventID
-        // an id may hold what a field may not: then the server begins as it does without one
+        // an id may hold bytes that a field must not: the server then starts as without an id
         if !id.isEmpty, FieldRules.fault(inField: "Last-Event-ID", id) == nil {
             attempt.fields.add("Last-Event-ID", id)
         }
@@ -129,7 +129,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         _ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> RetryVerdict {
         guard name == Self.key else { return try await inner?.retry(name, failure, moment) ?? .doNotRetry }
-        // what was cut off in the middle is over for the streams, too; then the last id is known
+        // ends the cut-off event for the streams, too; then the last id is known
         if outlet.hasTaken { try await hub.bodyEnded() }
         let now = now
         let asked = memory.note.reconnectionTime

@@ -3,12 +3,12 @@
 
 import Synchronization
 
-/// What one connection of an event stream leaves to the next.
+/// The state that a connection of an event stream passes to the next.
 final class EventStreamMemory: Sendable {
     struct Note: Sendable {
         /// Empty for none.
         var lastEventID: String
-        /// What the server has asked for, in seconds; nil if it has not.
+        /// The server's reconnection time in seconds; nil if not set.
         var reconnectionTime: Double?
     }
 

@@ -4,10 +4,10 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Whether an event stream is opened again when it ends: true, false, or how.
+/// Whether to reopen an event stream after its end: true, false, or an object with options.
 struct ReconnectParameter: JSONDecodable {
     var policy = ReconnectPolicy()
-    /// Whether it was said; otherwise the method decides.
+    /// Whether the member was present; otherwise the method decides.
     var isSaid = false
 
     private static let longest = 86400.0

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Opens an event stream, and keeps it open.
+/// Opens an event stream, and reopens the stream when its connection ends.
 struct SSEOpen: Method {
     static let name = "sse.open"
 
@@ -26,7 +26,7 @@ struct SSEOpen: Method {
             mode = own.mode
             isBatched = own.isBatched
             style = own.style
-            // one event in a message of its own is told in full
+            // a single event per message has the complete form
             if mode != .pull, !isBatched { style.isCompact = false }
             lastEventID = own.lastEventID
             mostEventBytes = own.mostEventBytes
@@ -37,17 +37,17 @@ struct SSEOpen: Method {
                     "wait and startImmediately false exclude each other: nobody could resume what this call waits for",
                     at: JSONPointer(member: "wait"))
             }
-            // null is as good as nothing
+            // null counts as absent
             let isSaid = json.object?["method"]?.string != nil
             if !isSaid, !request.spec.body.isNone { request.spec.method = "POST" }
             policy = own.reconnect?.policy ?? ReconnectPolicy()
-            // a request that may not be sent twice is not repeated unasked (RFC 9110 section 9.2.2)
+            // a request that is not idempotent is not repeated without the client's consent (RFC 9110 section 9.2.2)
             if own.reconnect?.isSaid != true { policy.isEnabled = RetryPolicy().methods.contains(request.spec.method) }
             prepareFields()
             request.isQuiet = true
         }
 
-        /// What an event source asks for (WHATWG HTML section 9.2.2), unless it is asked for something else.
+        /// Adds the fields of an event source (WHATWG HTML section 9.2.2), unless the request sets others.
         private mutating func prepareFields() {
             var fields = request.spec.fields
             if let id = fields.first("Last-Event-ID") {
@@ -60,7 +60,7 @@ struct SSEOpen: Method {
         }
     }
 
-    /// The parameters that other requests do not have.
+    /// The parameters beyond those of other requests.
     private struct Own {
         var mode = StreamMachine.Mode.pull
         var isBatched = false

@@ -3,7 +3,7 @@
 
 package import OutriderJSON
 
-/// What this version can do, by name: the names of the contract's `x-outrider-features`.
+/// The features of this version, by name: the names of the contract's `x-outrider-features`.
 package struct Features: JSONEncodable {
     static func contains(_ name: String) -> Bool { names.contains { $0.description == name } }
 

@@ -8,10 +8,10 @@ import OutriderRPC
 struct Initialize: Method {
     static let name = "initialize"
 
-    /// An editor sends much more; none of it means anything here.
+    /// An editor sends many other members, which are ignored.
     struct Params: JSONDecodable {
         var processID: Int?
-        /// `protocolVersion` is in MCP's `initialize` only.
+        /// True with `protocolVersion`, which only MCP's `initialize` has.
         var isMCP: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {

@@ -15,7 +15,7 @@ struct Limits: JSONEncodable {
 
     private var values: [(name: StaticString, value: Int)]
 
-    /// Those of the server, and those of the hall and the engine.
+    /// The limits of the server, of the methods and of the engine.
     init(_ scope: ClientScope) {
         let settings = scope.service.engine.settings
         values =

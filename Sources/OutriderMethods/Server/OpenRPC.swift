@@ -12,7 +12,7 @@ package enum OpenRPC {
         return UnsafeBufferPointer(start: bytes, count: outrider_contract_length())
     }
 
-    /// The same value on one line, as messages need it. A string in JSON holds no line feed (RFC 8259, section 7).
+    /// The same value on a single line, for messages. A string in JSON holds no line feed (RFC 8259, section 7).
     package static func line() -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(document.count)
@@ -22,7 +22,7 @@ package enum OpenRPC {
         return line
     }
 
-    /// Where a text begins in the document.
+    /// The offset of a text in the document.
     package static func place(of wanted: String) -> Int? {
         let document = outrider_contract()
         return strstr(document, wanted).map { UnsafePointer($0) - document }

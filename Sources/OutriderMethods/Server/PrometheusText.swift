@@ -23,7 +23,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// A family without samples is left out.
+    /// Leaves out a family without samples.
     mutating func add(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ samples: [Sample]) {
         guard !samples.isEmpty else { return }
         head(name, kind, help)
@@ -34,7 +34,7 @@ struct PrometheusText {
         add(name, kind, help, [Sample(value)])
     }
 
-    /// Histograms of one family, told apart by the values of one label; nil for a single one without.
+    /// Histograms of a family, told apart by the values of a label; nil for a single histogram without a label.
     mutating func add(
         _ name: StaticString, _ help: StaticString, by label: StaticString? = nil, _ histograms: [(String, Histogram)]
     ) {
@@ -79,7 +79,7 @@ struct PrometheusText {
         return escaped
     }
 
-    /// Whole numbers without a fraction; what is none in the words of the format.
+    /// Whole numbers without a fraction; infinities and NaN in the terms of the format.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

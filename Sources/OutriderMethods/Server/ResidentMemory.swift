@@ -5,7 +5,7 @@ import Glibc
 
 /// The memory of this process, as the kernel counts it (proc(5), statm).
 enum ResidentMemory {
-    /// Bytes resident now; 0 where the kernel does not say.
+    /// Resident bytes now; 0 if the kernel does not tell.
     static func bytes() -> Int {
         let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }

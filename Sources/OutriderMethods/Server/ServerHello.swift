@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Greets the service: says what the client needs and cannot take, and learns what it gets. Optional.
+/// Greets the service: the client states its needs and limits, and learns the service's. Optional.
 struct ServerHello: Method {
     static let name = "server.hello"
 
@@ -37,7 +37,7 @@ struct ServerHello: Method {
     }
 }
 
-/// What the service says when greeted.
+/// The service's reply.
 struct Greeting: JSONEncodable {
     var server: SoftwareInfo
     var limits: Limits

@@ -6,7 +6,7 @@ import OutriderEngine
 import OutriderJSON
 import OutriderRPC
 
-/// Tells what the service is, and what holds on this connection.
+/// Describes the service, and the limits of this connection.
 struct ServerInfo: Method {
     static let name = "server.info"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What the service has done and is doing, as Prometheus reads it.
+/// Counters of the service's work, in Prometheus format.
 struct ServerMetrics: Method {
     static let name = "server.metrics"
 

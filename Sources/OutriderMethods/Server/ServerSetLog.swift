@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sets how much the service logs, and where to; returns what was set before.
+/// Sets the level and destination of the log; returns the former ones.
 struct ServerSetLog: Method {
     static let name = "server.setLog"
 

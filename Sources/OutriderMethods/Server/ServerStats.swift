@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Counts what the service is doing, over all connections.
+/// Counts the service's work, over all connections.
 struct ServerStats: Method {
     static let name = "server.stats"
 

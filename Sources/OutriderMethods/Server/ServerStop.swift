@@ -4,14 +4,14 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Stops the service: refuses new calls, and finishes those that run. The answer comes at once.
+/// Stops the service: refuses new calls, and finishes the running calls. The reply comes at once.
 struct ServerStop: Method {
     static let name = "server.stop"
 
     struct Params: JSONDecodable {
         /// Seconds that running calls may still take.
         var grace: Double
-        /// Whatever is lost by it.
+        /// Stop even if requests or data are lost.
         var isForced: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Ends this connection's work, as LSP asks. The connection itself refuses what comes after.
+/// Ends this connection's work, as LSP asks. The connection itself refuses later calls.
 struct Shutdown: Method {
     static let name = "shutdown"
 

@@ -4,15 +4,15 @@
 import Glibc
 package import OutriderJSON
 
-/// The variables of this process that decide about trust, proxies and settings, without passwords. They are those of the
-/// program that started the service, so that other programs can tell where theirs differ.
+/// The variables of this process that affect trust, proxies and settings, without passwords. They come from the program
+/// that started the service; other programs can compare their own.
 package enum StartVariables {
     private static let names: Set = [
         "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
         "HTTPS_PROXY",
         "ALL_PROXY", "NO_PROXY",
     ]
-    /// Variables of clients alone.
+    /// Variables that only clients read.
     private static let others: Set = ["OUTRIDER_SOCKET", "OUTRIDER_PEER_UID", "OUTRIDER_REPLAY", "OUTRIDER_STARTED"]
 
     package static var current: JSONObject {

@@ -6,10 +6,11 @@ import OutriderJSON
 
 /// The messages of a WebSocket as items of a stream, out of records (`MessageRecord`).
 ///
-/// A control record is an item of its own if it tells how the socket stands; the final record, which only the side
-/// channel carries, is left out.
+/// A control record about the state of the socket is an item of its own; the final record, for the side channel alone,
+/// is
+/// left out.
 struct MessageItems: ItemScanner {
-    /// How a message looks.
+    /// The form of a message.
     struct Style: Sendable {
         /// A text message is a plain string, in `values`.
         var isCompact = false
@@ -30,7 +31,7 @@ struct MessageItems: ItemScanner {
 
     var raw: [UInt8]? { Array(window.slice(window.count)) }
 
-    /// Messages of the connection before stay.
+    /// Keeps messages of the former connection.
     mutating func begin(contentType: String?) {}
 
     mutating func feed(_ bytes: [UInt8]) { window.append(bytes) }
@@ -55,7 +56,7 @@ struct MessageItems: ItemScanner {
         return StreamItem(Self.content(payload, isText: isText, style), bytes: length)
     }
 
-    /// Of the next record, all of which is there.
+    /// The head of the next record, if the record is complete.
     private func head() -> (MessageRecord.Kind, Int)? {
         guard window.count >= MessageRecord.headBytes else { return nil }
         let (kind, length) = MessageRecord.head(window.slice(MessageRecord.headBytes))
@@ -95,7 +96,7 @@ struct MessageItems: ItemScanner {
         return JSONText(written: writer.bytes)
     }
 
-    /// A value is passed through; its depth must be bounded for the client's parser.
+    /// Values are passed through; only their depth is limited, for the client's parser.
     private static let limits: JSONLimits = {
         var limits = JSONLimits()
         limits.hasLongIntegers = true
@@ -103,7 +104,7 @@ struct MessageItems: ItemScanner {
     }()
 }
 
-/// How the connection behind a WebSocket stands, as a control record: `{"socket":{"kind":…}}`.
+/// The state of the connection behind a WebSocket, as a control record: `{"socket":{"kind":…}}`.
 struct SocketState: JSONEncodable {
     enum Kind: String { case open, reconnecting, closing, dropped }
 

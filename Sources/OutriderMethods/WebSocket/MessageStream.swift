@@ -4,9 +4,9 @@
 import OutriderHTTP
 import OutriderRPC
 
-/// What a stream of messages has beside its reading half.
+/// Members of a stream of messages beside its reading half.
 extension ReadStream {
-    /// What runs the WebSocket; nil for other streams.
+    /// The WebSocket; nil for other streams.
     var socket: WebSocketSource? { contents.withLock { $0.socket } as? WebSocketSource }
 
     /// How the WebSocket was closed; nil while it is open, and for other streams.
@@ -26,8 +26,9 @@ extension ReadStream {
         throw RPCError.wrongState("this stream is no WebSocket: give one of websocket.open", "read")
     }
 
-    /// Reserves the stream for a second connection that carries records both ways, and waits until the WebSocket is open,
-    /// or over. Returns why it is over. Throws `wrongState`, and `cancelled`.
+    /// Reserves the stream for a second connection that carries records both ways, and waits until the WebSocket is
+    /// open, or
+    /// over. Returns the failure if over. Throws `wrongState` and `cancelled`.
     func attachMessages() async throws -> HTTPFailure? {
         let refusal = contents.withLock { contents -> RPCError? in
             if isPushed { return .wrongState("this stream sends events; open it with mode \"pull\" to attach", "push") }

@@ -8,7 +8,7 @@ import OutriderRPC
 // MARK: ExchangeAdvisor
 
 extension WebSocketSource: ExchangeAdvisor, RequestGuide {
-    /// Takes its place in the plan of a request: asked first about retries, adapting last.
+    /// Joins the plan of a request: decides on retries first, and adapts last.
     func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
@@ -85,7 +85,7 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
         if failure.kind == .webSocketReconnectLimit { throw failure }
         let wasOpen = state.withLock { $0.stage == .open }
         if wasOpen {
-            // the connection broke: `finish` decides as it does for one that ended
+            // the connection broke: `finish` decides as after a regular end
             do throws(HTTPFailure) {
                 try await finish()
             } catch {

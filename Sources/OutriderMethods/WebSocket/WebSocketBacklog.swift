@@ -13,7 +13,7 @@ struct WebSocketBacklog: ~Copyable {
     /// Whole records each. Those before `head` were taken.
     private var portions: [[UInt8]] = []
     private var head = 0
-    /// Where the first record of the first portion begins that was not taken.
+    /// The offset of the first waiting record in the first portion.
     private var start = 0
     /// Bytes that wait.
     private(set) var count = 0
@@ -21,7 +21,7 @@ struct WebSocketBacklog: ~Copyable {
     private(set) var underWay = 0
     /// Delivers; nil while nothing waits.
     var pump: Task<Void, Never>?
-    /// Messages that were dropped since the client last heard of it.
+    /// Messages dropped since the last report to the client.
     var dropped = 0
 
     /// Bytes that wait, or are being delivered.
@@ -66,7 +66,7 @@ struct WebSocketBacklog: ~Copyable {
 
     mutating func delivered() { underWay = 0 }
 
-    /// Drops the oldest messages until no more than so many bytes wait. The newest stays, even if it is longer.
+    /// Drops the oldest messages until no more than that many bytes wait. Keeps the newest, even if longer.
     mutating func drop(to most: Int) {
         while count > most, let first = portions[head...].first {
             let size = MessageRecord.size(first[start...])
@@ -76,7 +76,7 @@ struct WebSocketBacklog: ~Copyable {
         }
     }
 
-    /// Whether more than so many bytes are held. A message that alone is longer counts once another one follows.
+    /// Whether more than that many bytes are held. A single longer message counts once another follows.
     func isFull(_ most: Int) -> Bool {
         guard held > most, let last = portions.last else { return false }
         var newest = 0
@@ -106,13 +106,13 @@ struct WebSocketBacklog: ~Copyable {
 extension WebSocketSource {
     /// Bytes that are handed to the streams at once.
     private static let pieceBytes = 128 << 10
-    /// Bytes that have been read from the network and are not cut into messages yet; they are part of the backlog.
+    /// Bytes that have been read from the network and are not cut into messages yet; part of the backlog.
     private static let uncutBytes = 448 << 10
 
-    /// With so many bytes of messages waiting nothing more is read.
+    /// The limit of waiting messages, in bytes; a full backlog stops reading.
     private var mostHeld: Int { max(wishes.backlog - Self.uncutBytes, wishes.backlog / 2) }
 
-    /// Puts records behind those that wait, and sees to it that they are delivered.
+    /// Appends records, and starts the delivery.
     func store(_ records: [UInt8]) {
         let (exchange, isFull) = state.withLock { state -> (Exchange?, Bool) in
             var isFull = false
@@ -137,7 +137,7 @@ extension WebSocketSource {
         }
     }
 
-    /// Hands what waits to the streams, as fast as they take it.
+    /// Delivers the waiting records to the streams, as fast as they take records.
     private func deliver() async {
         while true {
             let records = state.withLock { state -> [UInt8] in
@@ -161,7 +161,7 @@ extension WebSocketSource {
             do throws(HTTPFailure) {
                 try await hub.take(records)
             } catch {
-                // the rest is given to the streams at the end, if they are still wanted
+                // the end delivers the rest, if the streams still need records
                 return state.withLock { $0.backlog.delivered() }
             }
         }
@@ -178,7 +178,7 @@ extension WebSocketSource {
 
     // MARK: keep-alive
 
-    /// Looks after the connection when something may be due.
+    /// Checks the connection when a ping or a timeout may be due.
     func watch() {
         guard wishes.keepAlive != nil else { return }
         let now = now

@@ -26,7 +26,7 @@ struct WebSocketOpen: Method {
                 throw Self.known(error)
             }
             (wishes, mode, isBatched, style) = (own.wishes, own.mode, own.isBatched, own.style)
-            // one message in an event of its own is an object
+            // a single message per event is an object
             if mode != .pull, !isBatched { style.isCompact = false }
             wishes.tellsStates = own.tellsStates ?? (mode != .pull || wishes.reconnect.isEnabled)
             try request.judgesHeadOnly()
@@ -45,7 +45,7 @@ struct WebSocketOpen: Method {
             "method", "body", "parameters", "encoding", "compress", "expectContinue", "allowGetBody",
         ]
 
-        /// The same complaint; where the known names are listed, without those that a handshake does not have.
+        /// The same complaint; lists of known names lack the members that a handshake does not have.
         private static func known(_ complaint: JSONComplaint) -> JSONComplaint {
             var complaint = complaint
             if complaint.known?.contains("backlog") == true { complaint.known?.removeAll { absent.contains($0) } }
@@ -88,7 +88,7 @@ struct WebSocketOpen: Method {
         }
     }
 
-    /// The parameters that other requests do not have.
+    /// The parameters beyond those of other requests.
     fileprivate struct Own {
         var wishes = WebSocketSource.Wishes()
         var mode = StreamMachine.Mode.pull

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Compression of a WebSocket: true, false, or how.
+/// Compression of a WebSocket: true, false, or an object with options.
 struct CompressionParameter: JSONDecodable {
     var offer: DeflateOffer?
 
@@ -27,7 +27,7 @@ struct CompressionParameter: JSONDecodable {
     }
 }
 
-/// Pings that keep a WebSocket alive: false, or how often.
+/// Pings that keep a WebSocket alive: false, or an object with an interval.
 struct KeepAliveParameter: JSONDecodable {
     var settings: KeepAlive.Settings?
 
@@ -48,7 +48,7 @@ struct KeepAliveParameter: JSONDecodable {
     }
 }
 
-/// When a WebSocket is opened again: true, false, or how.
+/// Whether to reopen a WebSocket: true, false, or an object with options.
 struct SocketReconnectParameter: JSONDecodable {
     var policy = WebSocketReconnect.Policy()
 
@@ -77,7 +77,7 @@ struct SocketReconnectParameter: JSONDecodable {
     }
 }
 
-/// One message: exactly one of `text`, `base64` and `json`.
+/// A message: exactly one of `text`, `base64` and `json`.
 struct MessageParameter: JSONDecodable {
     var message: OutgoingMessage
 

@@ -8,7 +8,7 @@ import OutriderRPC
 
 /// The message side channel: a second connection of the client that carries records both ways.
 extension WebSocketSource {
-    /// Takes what comes from the second connection, until its end.
+    /// Sends the messages of the second connection, until its end.
     func feed(from pipe: any RawPipe) async {
         var scanner = MessageRecordScanner(longest: MessageRecord.longest)
         while true {

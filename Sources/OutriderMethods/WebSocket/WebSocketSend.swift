@@ -51,7 +51,7 @@ struct WebSocketSend: Method {
         case .refused(let error): throw error
         case .tooMuch:
             let text = "too many bytes wait to be sent: wait for the results of earlier calls"
-            // no reply tells that a message is missing, so the WebSocket must not go on without it
+            // no reply can report the missing message, so the WebSocket must close
             if call.id == nil {
                 socket.fail(
                     WebSocketFault(CloseCode.policyViolation, text),

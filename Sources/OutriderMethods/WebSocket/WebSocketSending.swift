@@ -12,7 +12,7 @@ struct OutgoingMessage: Sendable {
     var bytes: [UInt8]
 }
 
-/// Masks that cannot be predicted, drawn from the system some at a time.
+/// Unpredictable masks, drawn from the system in batches.
 struct FrameMasks: Sendable {
     private var spare: [UInt32] = []
 
@@ -24,13 +24,13 @@ struct FrameMasks: Sendable {
     }
 }
 
-/// What waits to be written on a WebSocket, and the calls that wait for that.
+/// Frames that wait to be written on a WebSocket, and the calls that wait for them.
 struct WebSocketSending: ~Copyable {
-    /// A call returns once no more than this waits, in bytes.
+    /// A call returns once no more than this many bytes wait.
     static let capacity = 256 << 10
-    /// More than this may not wait, in bytes.
+    /// The most bytes that may wait.
     static let limit = 16 << 20
-    /// Beyond this only the newest ping gets its pong.
+    /// Beyond this many bytes only the newest ping gets its pong.
     private static let congestion = 64 << 10
 
     struct Ping {
@@ -72,7 +72,7 @@ struct WebSocketSending: ~Copyable {
         return frames
     }
 
-    /// The kernel has so many bytes. Returns the senders that may go on.
+    /// The kernel has that many bytes. Returns the senders that may continue.
     mutating func wrote(_ count: Int) -> [Bell] {
         unwritten = max(0, unwritten - count)
         guard waiting < Self.capacity else { return [] }
@@ -115,7 +115,7 @@ extension WebSocketSource {
         case tooMuch
     }
 
-    /// Takes the messages in order, and returns when there is room for more, or after so long.
+    /// Takes the messages in order, and returns when there is room for more, or after `wait`.
     func send(_ messages: [OutgoingMessage], wait: Duration) async throws -> Outcome {
         let size = messages.reduce(0) { $0 &+ $1.bytes.count }
         let refusal = state.withLock { state -> Outcome? in
@@ -132,7 +132,7 @@ extension WebSocketSource {
         return try await room(wait)
     }
 
-    /// Why nothing can be sent; nil if something can.
+    /// Why the WebSocket cannot send; nil if possible.
     private static func refusal(_ state: inout State) -> RPCError? {
         switch state.stage {
         case .opening: return nil
@@ -151,7 +151,7 @@ extension WebSocketSource {
         }
     }
 
-    /// Makes the frame of a message. False if nothing can be sent.
+    /// Makes the frame of a message. False if the WebSocket cannot send.
     func encode(_ message: OutgoingMessage, _ state: inout State) -> Bool {
         let threshold = state.agreement?.deflate?.threshold ?? 0
         let isCompressed = message.bytes.count >= threshold && message.bytes.count <= Self.mostCompressed
@@ -193,7 +193,7 @@ extension WebSocketSource {
 
     // MARK: writing
 
-    /// Lets the event loop write what waits, with everything else that is sent in this turn.
+    /// Lets the event loop write the waiting frames, with everything else that is sent in this turn.
     func flush() {
         let link = state.withLock { state -> (any UpgradeLink)? in
             guard !state.sending.frames.isEmpty, !state.sending.isScheduled else { return nil }
@@ -204,7 +204,7 @@ extension WebSocketSource {
         link?.soon { self.drain() }
     }
 
-    /// Writes what waits. On the loop.
+    /// Writes the waiting frames. On the loop.
     func drain() {
         let (bytes, link) = state.withLock { ($0.sending.take(), $0.link) }
         guard !bytes.isEmpty, let link else { return }
@@ -272,7 +272,7 @@ extension WebSocketSource {
         state.sending.append(frames)
     }
 
-    /// Pongs came: each answers the ping with its payload, and all pings before it.
+    /// Pongs came: each completes the ping with its payload, and all pings before that ping.
     func answered(_ pongs: [[UInt8]]) {
         let now = ContinuousClock.now
         let bells = state.withLock { state -> [Bell] in
@@ -318,7 +318,7 @@ extension WebSocketSource {
         await bell.wait()
         try Task.checkCancellation()
         if let close = state.withLock({ $0.close }) { return close }
-        // the server does not say anything: TCP ends
+        // the server stays silent: TCP ends
         finish(state.withLock { $0.link }, within: 0)
         return SocketClose(code: CloseCode.lost)
     }

@@ -7,23 +7,24 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// Runs the WebSocket of one request: each connection is an attempt of the request, and reconnecting a retry.
+/// Runs the WebSocket of a request: each connection is an attempt of the request, and reconnecting a retry.
 ///
 ///     opening ──101──▶ open ──ended──▶ over
 ///        ▲               └──to be opened again──▶ reconnecting ──▶ opening
 ///
 /// The bytes of the response go through a `WebSocketMachine`; whole messages wait in a backlog, within its bound, until
-/// the streams take them (`WebSocketBacklog`). What is sent is masked here and written by the connection's event loop.
+/// the streams take them (`WebSocketBacklog`). Outgoing messages are masked here and written by the connection's event
+/// loop.
 ///
-/// Responsible for: the connection of the moment, its end, what the client hears of both.
+/// Responsible for: the current connection, its end, and the reports on both to the client.
 /// Not responsible for: the rules of frames and reconnecting, delivering items.
 final class WebSocketSource: StreamSocket {
-    /// What the client asked for.
+    /// The client's options.
     struct Wishes: Sendable {
         var protocols: [String] = []
         /// Nil if compression is not offered.
         var deflate: DeflateOffer? = DeflateOffer()
-        /// Bytes of one message at most.
+        /// The most bytes of a message.
         var maxMessage = 1 << 20
         /// Bytes of messages that may wait for the client.
         var backlog = 1 << 20
@@ -33,26 +34,26 @@ final class WebSocketSource: StreamSocket {
         var reconnect = WebSocketReconnect.Policy()
         /// Sent first on each connection.
         var greeting: [OutgoingMessage] = []
-        /// Whether the client hears how the connection stands.
+        /// Whether the client gets reports on the connection's state.
         var tellsStates = false
     }
 
-    /// What happens when the backlog is full.
+    /// The action on a full backlog.
     enum Overflow: String, Sendable, CaseIterable { case wait, dropOldest, close }
 
     enum Stage: Sendable { case opening, open, reconnecting, over }
 
-    /// Under this name the exchange asks for the WebSocket, not for the client's code.
+    /// The key of the WebSocket among the exchange's advisors.
     static let key = "\0websocket"
     /// Compressed bytes that are inflated before the backlog is looked at again.
     private static let sliceBytes = 4 << 10
-    /// Seconds for which a connection that is over for messages waits for the server to close.
+    /// Seconds that a connection without further messages waits for the server to close.
     static let linger = 2.0
 
     struct State: ~Copyable {
         var stage = Stage.opening
         var reconnect: WebSocketReconnect
-        /// The rest of the client's code that advises the exchange.
+        /// The exchange's other advisors.
         var inner: (any ExchangeAdvisor)?
         weak var exchange: Exchange?
         var handshake: WebSocketHandshake?
@@ -64,12 +65,12 @@ final class WebSocketSource: StreamSocket {
         var backlog = WebSocketBacklog()
         var keepAlive: KeepAlive?
         var alarm: Postponed?
-        /// How the connection ended; the last one, once the stage is over.
+        /// How the connection closed; the last connection, once the stage is over.
         var close: SocketClose?
         var failure: HTTPFailure?
         /// The reconnection that `finish` decided on.
         var delay: Double?
-        /// Messages that were cut off since the client last heard of it.
+        /// Messages that were cut off since the last report to the client.
         var dropped = 0
         /// The client closes: no connection follows.
         var isLeaving = false
@@ -99,7 +100,7 @@ final class WebSocketSource: StreamSocket {
     /// Seconds, forward.
     var now: Double { began.duration(to: .now) / .seconds(1) }
 
-    /// What both sides agreed on; nil before the first connection is open.
+    /// The negotiated options; nil before the first connection is open.
     var agreement: WebSocketHandshake.Agreement? { state.withLock { $0.agreement } }
 
     var wasOpen: Bool { state.withLock { $0.wasOpen } }
@@ -131,7 +132,7 @@ final class WebSocketSource: StreamSocket {
         finish(link, within: failure?.kind == .webSocketPingTimeout ? 0 : Self.linger)
     }
 
-    /// Writes what waits, and leaves the connection to its end.
+    /// Writes the waiting frames, and ends the connection after that many seconds at most.
     func finish(_ link: (any UpgradeLink)?, within seconds: Double) {
         guard let link else { return }
         link.onLoop {
@@ -151,7 +152,7 @@ final class WebSocketSource: StreamSocket {
     private static let lost = HTTPFailure(
         .connectionLost, "the server ended the connection without closing the WebSocket", phase: .response, sent: .sent)
 
-    /// Fails the connection for a reason of our own.
+    /// Fails the connection for a local reason.
     func fail(_ fault: WebSocketFault, _ failure: HTTPFailure? = nil) {
         var arrivals = WebSocketArrivals()
         state.withLock { state in
@@ -163,7 +164,7 @@ final class WebSocketSource: StreamSocket {
         if let end = arrivals.end { ended(end) }
     }
 
-    /// The client wants no more: says so to the server, and ends the exchange.
+    /// The client is done: tells the server, and ends the exchange.
     func leave(_ failure: HTTPFailure) {
         let (exchange, link) = state.withLock { state in
             state.isLeaving = true
@@ -185,10 +186,10 @@ extension WebSocketSource: UpgradeOwner {
 // MARK: BodyOutlet
 
 extension WebSocketSource: BodyOutlet {
-    /// Whether the handshake can be repeated is for the rules of reconnecting.
+    /// False: the rules of reconnecting decide whether to repeat the handshake.
     var hasTaken: Bool { false }
 
-    /// The handshake was accepted: `judge` has seen to that.
+    /// The handshake was accepted: `judge` has checked.
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
         let now = now
         let record = state.withLock { state in
@@ -211,7 +212,7 @@ extension WebSocketSource: BodyOutlet {
         if let record { store(record) }
     }
 
-    /// Greetings first, then what the client sent while the connection was opened.
+    /// Sends greetings first, then the messages that the client sent during the handshake.
     private func open(_ state: inout State) {
         let early = state.sending.takeEarly()
         for message in wishes.greeting + early { _ = encode(message, &state) }
@@ -259,7 +260,7 @@ extension WebSocketSource: BodyOutlet {
         return arrivals
     }
 
-    /// The connection has ended. Throws why, or that another one is to follow.
+    /// The connection has ended. Throws the reason, or the failure that leads to a reconnection.
     func finish() async throws(HTTPFailure) {
         if let end = state.withLock({ $0.machine?.lost() }) { ended(end) }
         let now = now
@@ -285,7 +286,7 @@ extension WebSocketSource: BodyOutlet {
         return SocketState(kind: .closing, code: close.code, reason: close.reason).record
     }
 
-    /// The connection is gone; another one follows.
+    /// The connection is gone; another follows.
     private func reconnecting(_ state: inout State, after delay: Double) -> [UInt8]? {
         if state.machine?.isWithinMessage == true { state.dropped += 1 }
         var told = SocketState(
@@ -312,7 +313,7 @@ extension WebSocketSource: BodyOutlet {
         }
         bells.forEach { $0.ring() }
         hub.hasten()
-        // what a cancelled request has not delivered is dropped
+        // a cancelled request drops its undelivered messages
         if outcome.failure?.kind.isEnd == true { pump?.cancel() }
         await pump?.value
         let rest = state.withLock { state in
