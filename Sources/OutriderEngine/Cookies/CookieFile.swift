@@ -10,7 +10,7 @@ package enum CookieFile {
         try await offLoop(for: quota.client) { () throws(HTTPFailure) in try DocumentFile.read(path, limit: limit) }
     }
 
-    /// The file appears whole or not at all, with mode 0600.
+    /// Writes the file atomically, with mode 0600.
     package static func write(
         _ bytes: [UInt8], to path: String, replace: Bool, for quota: BodyQuota
     ) async throws(HTTPFailure) {

@@ -25,12 +25,12 @@ package final class CookieJars: Sendable {
         self.suffixes = SuffixLists(file: suffixes)
     }
 
-    /// Where the key of sealed jars comes from.
+    /// Sets the source of the key of sealed jars.
     package func use(_ keys: any JarKeySource) { self.keys.withLock { $0 = keys } }
 
     /// A jar in memory.
     ///
-    /// - Parameter path: of a list of public suffixes in place of that of the service.
+    /// - Parameter path: of a list of public suffixes in place of the service's list.
     package func make(suffixes path: String? = nil) async throws(JarFailure) -> SharedJar {
         let suffixes = suffixes
         let result = await withUnsafeContinuation { (continuation: UnsafeContinuation<PublicSuffixes?, Never>) in
@@ -45,7 +45,7 @@ package final class CookieJars: Sendable {
         return SharedJar(result)
     }
 
-    /// The jar of that name, from the disk or new. A store that cannot be written is no failure: its jar stays in memory.
+    /// The jar of that name, from the disk or new. If the store cannot be written, the jar stays in memory.
     ///
     /// - Parameter isSealed: values are sealed from now on.
     package func named(_ name: String, isSealed: Bool = false) async throws(JarFailure) -> SharedJar {
@@ -55,7 +55,7 @@ package final class CookieJars: Sendable {
         }
         guard let root else { throw JarFailure(.unwritable, "the user has no home directory: name one with --jars") }
         let result = await withUnsafeContinuation { continuation in
-            // the thread opens one after the other, so that no jar is opened twice
+            // the thread opens jars in sequence, so that no jar is opened twice
             JarStore.thread.run(for: .service, isOwed: true) {
                 continuation.resume(returning: self.opened(name, in: root, isSealed: isSealed))
             }
@@ -99,6 +99,6 @@ package final class CookieJars: Sendable {
         return JarFiles.names(in: root).filter { JarFiles.fault(ofName: $0) == nil }.sorted()
     }
 
-    /// Why a jar may not be called that; nil if it may.
+    /// The reason why the name is not allowed; nil if allowed.
     package static func fault(ofName name: String) -> String? { JarFiles.fault(ofName: name) }
 }

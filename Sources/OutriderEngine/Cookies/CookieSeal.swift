@@ -4,14 +4,14 @@
 import Crypto
 package import OutriderHTTP
 
-/// Where the key of sealed jars comes from: it is derived from the key of the credential store. Blocks.
+/// The source of the key of sealed jars, which is derived from the key of the credential store. Blocks.
 package protocol JarKeySource: AnyObject, Sendable {
     /// 32 bytes. Throws when no key is chosen, or the store is locked.
     func jarKey() throws(OAuthFailure) -> [UInt8]
 }
 
-/// Seals the values of cookies in a jar: AES-256-GCM, with all other columns of the row as associated data, so that a value
-/// that was moved to another cookie does not open.
+/// Seals the values of cookies in a jar: AES-256-GCM, with all other columns of the row as associated data, so that a
+/// value that was moved to another cookie does not open.
 struct CookieSeal {
     private static let mark = Array("outrider cookies 1".utf8)
     private static let nonceBytes = 12
@@ -26,7 +26,7 @@ struct CookieSeal {
         )
     }
 
-    /// Nil if the library cannot: then nothing is written.
+    /// Nil if the library fails: then nothing is written.
     func close(_ bytes: [UInt8], _ row: [UInt8]) -> [UInt8]? {
         do {
             let box = try AES.GCM.seal(bytes, using: key, authenticating: row)
@@ -36,7 +36,7 @@ struct CookieSeal {
         }
     }
 
-    /// Nil for bytes that were not sealed so.
+    /// Nil for bytes that were not sealed with this key and row.
     func open(_ sealed: [UInt8], _ row: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.nonceBytes + Self.tagBytes else { return nil }
         do {
@@ -50,14 +50,14 @@ struct CookieSeal {
         }
     }
 
-    /// What a database keeps to know its key again.
+    /// A value in the database by which the key is recognized.
     var check: [UInt8]? { close(Self.mark, Self.mark) }
 
     func isKey(of check: [UInt8]) -> Bool { open(check, Self.mark) == Self.mark }
 }
 
 extension KeeperVault: JarKeySource {
-    /// Derived from the key of the credentials on disk, which stays here no longer than that takes.
+    /// Derived from the key of the credentials on disk, which stays in memory only meanwhile.
     package func jarKey() throws(OAuthFailure) -> [UInt8] {
         guard let disk, let source = try diskKey() else { throw .noKeyProvider }
         let key = HKDF<SHA256>.deriveKey(

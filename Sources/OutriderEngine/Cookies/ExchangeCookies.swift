@@ -31,15 +31,15 @@ package struct CookieOptions: Sendable, Equatable {
     package init() {}
 }
 
-/// The cookie step of one exchange: the Cookie field of each hop, and the Set-Cookie fields of each final head.
+/// The cookie step of an exchange: the Cookie field of each hop, and the Set-Cookie fields of each final head.
 package final class ExchangeCookies: Sendable {
     /// Nil for a request that has extra cookies only.
     private let jar: SharedJar?
     private let options: CookieOptions
-    /// The URL that the caller asked for.
+    /// The URL that the caller requested.
     private let home: HTTPURL?
     private let homeSite: String?
-    /// The site that SameSite judges by.
+    /// The site for SameSite decisions.
     private let context: String?
 
     /// - Parameter url: of the request, as the caller wrote it.
@@ -59,12 +59,12 @@ package final class ExchangeCookies: Sendable {
     struct Applied {
         var attempt: Attempt
         var leftOut: [CookieChange] = []
-        /// Whose responses a cache may give to the request, as far as the cookies of the jar say: a login as another user
-        /// changes it, a counter of visits does not. Nil for a field that is not the jar's.
+        /// An identifier of the user whose cached responses the request may get: a login as another user changes the
+        /// identifier, a counter of visits does not. Nil for a Cookie field that is not the jar's.
         var principal: String?
     }
 
-    /// Nil if the jar must be read first; then `load` and ask again, with `evenIfOld`.
+    /// Nil if the jar must be read first; then `load` and call again, with `evenIfOld`.
     func apply(to attempt: Attempt, evenIfOld: Bool = false) -> Applied? {
         var pairs: [String] = []
         var leftOut: [CookieChange] = []
@@ -93,7 +93,7 @@ package final class ExchangeCookies: Sendable {
         return Applied(attempt: attempt, leftOut: leftOut, principal: principal)
     }
 
-    /// The request with the cookies that it would have now, for showing: no cookie counts as used.
+    /// The request with its present cookies, for display: no cookie counts as used.
     package func shown(_ attempt: Attempt) -> Attempt {
         guard attempt.fields.first("Cookie") == nil else { return attempt }
         var pairs: [String] = []
@@ -112,7 +112,7 @@ package final class ExchangeCookies: Sendable {
 
     func load() async { await jar?.refresh() }
 
-    /// Takes the cookies of a head. The second part waits until they are on the disk; nil if there is nothing to wait for.
+    /// Takes the cookies of a head. `commit` waits until they are on the disk; nil if there is no write to wait for.
     func take(_ fields: HTTPFields, from attempt: Attempt) -> (changes: [CookieChange], commit: JarCommit?)? {
         guard let jar else { return nil }
         let values = fields.all("Set-Cookie")

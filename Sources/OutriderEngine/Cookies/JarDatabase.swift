@@ -5,16 +5,16 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// Why a named jar cannot be used, or not be written.
+/// The reason why a named jar cannot be used or written.
 package struct JarFailure: Error, Sendable {
     package enum Reason: String, Sendable {
-        /// Made by a later version of Outrider, or no jar at all: left as it is.
+        /// Made by a later version of Outrider, or not a jar: left unchanged.
         case newer, foreign
         /// The directory is open to others, or on a network file system.
         case unsafe
-        /// Sealed, and the key cannot be had.
+        /// Sealed, and the key is not available.
         case locked
-        /// No permission, a read-only disk, no room, or a disk that fails.
+        /// No permission, a read-only disk, no room, or a failing disk.
         case unwritable
         /// Another process keeps the lock.
         case busy
@@ -22,7 +22,7 @@ package struct JarFailure: Error, Sendable {
     }
 
     package var reason: Reason
-    /// One sentence for people, without values of cookies.
+    /// A sentence for people, without values of cookies.
     package var message: String
 
     init(_ reason: Reason, _ message: String) {
@@ -31,11 +31,11 @@ package struct JarFailure: Error, Sendable {
     }
 }
 
-/// The database of one jar: a row per cookie. Blocks; for one thread at a time, with the lock of the store.
+/// The database of a jar: a row per cookie. Blocks; for a single thread at a time, with the lock of the store.
 final class JarDatabase {
     /// "OutC", so that other programs' databases are recognized.
     private static let applicationID: Int64 = 0x4F75_7443
-    /// 1 for plain values, 2 for sealed ones.
+    /// 1 for plain values, 2 for sealed values.
     private static let version: Int64 = 2
     private static let day = 86_400 * Cookie.second
 
@@ -49,12 +49,12 @@ final class JarDatabase {
     /// Opens the database, or makes a new one. Throws SQLiteFailure or JarFailure.
     ///
     /// - Parameters:
-    ///   - isSealed: values that are plain are sealed now; a sealed database stays so.
-    ///   - key: gives the key, if it is needed.
+    ///   - isSealed: seal plain values now; a sealed database stays sealed.
+    ///   - key: returns the key, if needed.
     init(_ path: String, isSealed: Bool, key: () throws(JarFailure) -> CookieSeal) throws {
         if access(path, F_OK) != 0 {
             do throws(FileFault) {
-                // SQLite itself would let the umask decide who may read it
+                // SQLite itself would let the umask decide on permissions
                 close(try CheckedFile.open(path, O_RDWR | O_CREAT | O_EXCL, .own))
             } catch {
                 throw JarFailure(.unwritable, "\(path) cannot be made: \(error)")
@@ -107,7 +107,7 @@ final class JarDatabase {
         database.truncate()
     }
 
-    /// Before anything is written: whether the file is empty; a foreign or newer one is left alone.
+    /// Checks the file before any write: whether it is empty; a foreign or newer database is left unchanged.
     private static func inspect(_ database: SQLiteDatabase, _ path: String) throws -> Bool {
         let application = try database.integer("PRAGMA application_id") ?? 0
         let version = try database.integer("PRAGMA user_version") ?? 0
@@ -152,7 +152,7 @@ final class JarDatabase {
         domain, path, name, hostOnly, partition, value, expires, created, usedHour, flags, change
         """
 
-    /// The rows that are newer than what was read before. Rows up to a broken page are kept in `rows` if it throws.
+    /// Rows changed since the last read. If reading throws at a broken page, `rows` has the rows before.
     func read(into rows: inout [JarRow]) throws(SQLiteFailure) {
         let statement = try database.prepare(
             "SELECT \(Self.columns) FROM cookie WHERE change > \(lastChange) ORDER BY change")
@@ -162,10 +162,10 @@ final class JarDatabase {
         }
     }
 
-    /// The next reading gives all rows.
+    /// Makes the next read return all rows.
     func rewind() { lastChange = 0 }
 
-    /// The number of a change, which only damage makes this large. Throws `SQLITE_CORRUPT`.
+    /// Checks the number of a change: only damage makes the number so large. Throws `SQLITE_CORRUPT`.
     private static func sound(_ change: Int64) throws(SQLiteFailure) -> Int64 {
         guard change < 1 << 62 else { throw SQLiteFailure.damage("the number of a change is out of range") }
         return change
@@ -211,7 +211,7 @@ final class JarDatabase {
         change = excluded.change
         """
 
-    /// All rows or none; they are on the disk when this returns.
+    /// Writes all rows or none; they are on the disk when the call returns.
     func write(_ rows: [JarRow], now: Int64) throws(SQLiteFailure) {
         try database.run("BEGIN IMMEDIATE")
         do throws(SQLiteFailure) {
@@ -237,7 +237,7 @@ final class JarDatabase {
         upsert.bind(2, identity.path)
         upsert.bind(3, identity.name)
         upsert.bind(4, identity.isHostOnly ? 1 : 0)
-        // "" stands for none, so that a partition without a site can be told from it
+        // "" means no partition; ":" marks a partition without a site
         upsert.bind(5, identity.partition.map { ":" + $0 } ?? "")
         upsert.bind(11, change)
         switch row {

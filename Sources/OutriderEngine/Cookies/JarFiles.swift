@@ -6,7 +6,7 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// The files of one jar: `jar.db` with its `-wal` and `-shm`, `store.lock`, and databases that were put aside.
+/// The files of a jar: `jar.db` with its `-wal` and `-shm`, `store.lock`, and damaged databases set aside.
 struct JarFiles: Sendable {
     let directory: String
 
@@ -30,14 +30,14 @@ struct JarFiles: Sendable {
         return nil
     }
 
-    /// The directory of all jars of the user, unless a setting names another one.
+    /// The default directory of all jars of the user.
     static var usualRoot: String? {
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
         let path = String(cString: home)
         return path.hasPrefix("/") ? "\(path)/.local/share/outrider/cookies" : nil
     }
 
-    /// Makes the directory if need be; refuses one that others may enter, or on another machine's disk.
+    /// Makes the directory if missing; refuses a directory that others may enter, or on a network file system.
     func prepare() throws(JarFailure) {
         do throws(OAuthFailure) {
             try StoreFile.makeDirectory(directory)
@@ -61,7 +61,7 @@ struct JarFiles: Sendable {
         for name in aside.dropLast(Self.mostAside) { remove(name) }
     }
 
-    /// Removes databases that were put aside more than a week ago.
+    /// Removes damaged databases that were set aside more than a week ago.
     func clean(now: Int64) {
         for name in names() where name.hasPrefix("damaged-") && name.hasSuffix(".db") {
             let seconds = Int64(name.dropFirst(8).dropLast(3)) ?? 0  // safe: of a text this gives nil
@@ -73,7 +73,7 @@ struct JarFiles: Sendable {
 
     private func names() -> [String] { Self.names(in: directory) }
 
-    /// The entries of a directory; none if it cannot be read.
+    /// The entries of a directory; empty if unreadable.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

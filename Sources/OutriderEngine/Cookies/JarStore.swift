@@ -5,30 +5,30 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Where a jar is on disk, for showing.
+/// The state of a jar on disk, for display.
 package struct JarStoreState: Sendable, Equatable {
     package var path: String
-    /// Why changes are not written at present; nil if they are.
+    /// The reason why changes are not written at present; nil without a problem.
     package var problem: String?
 }
 
-/// What a jar learns from its store.
+/// News from the store for its jar.
 struct JarNews: Sendable {
-    /// Rows of other processes; all rows at the first reading.
+    /// Rows of other processes; all rows on the first read.
     var rows: [JarRow] = []
-    /// The counter of the store at which they were read.
+    /// The counter of the store at the time of the read.
     var mark: UInt64
     var isFirst = false
-    /// The database is new, in place of a damaged one: all that is in memory belongs into it.
+    /// The database is new, in place of a damaged database: all cookies in memory must be written.
     var isRebuilt = false
 }
 
-/// The store of one jar: changes wait here and are written in batches by the thread of all jars.
+/// The store of a jar: changes wait here and are written in batches by the thread of all jars.
 ///
-/// Responsible for: batches, retries after failures, what waits for a commit.
-/// Not responsible for: statements (`JarDatabase`); which files (`JarFiles`).
+/// Responsible for: batches, retries after failures, waiters of a commit.
+/// Not responsible for: statements (`JarDatabase`); the choice of files (`JarFiles`).
 final class JarStore: Sendable {
-    /// All jars share one thread, which ends when there is nothing to do.
+    /// A single thread for all jars, which ends when idle.
     static let thread = BlockingThreads(1)
 
     private struct State {
@@ -39,13 +39,13 @@ final class JarStore: Sendable {
         /// Nothing is written before this time, in microseconds since 1970.
         var retryAt: Int64 = 0
         var problem: String?
-        /// What has happened to the store since it was opened.
+        /// The last notable event since the store was opened.
         var notice: String?
     }
 
     private let worker: JarWorker
     private let state = Mutex(State())
-    /// Hears of each batch, on the thread.
+    /// Called with each batch, on the thread.
     private let listener = Mutex<(@Sendable (JarNews) -> Void)?>(nil)
 
     init(_ worker: JarWorker) { self.worker = worker }
@@ -53,7 +53,7 @@ final class JarStore: Sendable {
     deinit {
         let (worker, rows) = (worker, state.withLock { Array($0.pending.values) })
         Self.thread.run(for: .service, isOwed: true) {
-            // what a full disk kept back has a last chance
+            // last chance for rows that a full disk kept back
             if !rows.isEmpty { do throws(JarFailure) { _ = try worker.sync(rows, now: SharedJar.now) } catch {} }
             worker.close()
         }
@@ -74,16 +74,16 @@ final class JarStore: Sendable {
 
     // MARK: for the jar
 
-    /// Writes rows; the commit ends once they are on the disk, or cannot be for now.
+    /// Writes rows; the commit ends once they are on the disk, or have failed for now.
     func write(_ rows: [JarRow]) -> JarCommit? {
         guard !rows.isEmpty else { return nil }
         return enqueue(rows, isWaitedFor: true)
     }
 
-    /// The same for what nothing waits for.
+    /// The same without a waiter.
     func touch(_ rows: [JarRow]) { _ = enqueue(rows, isWaitedFor: false) }
 
-    /// Reads what other processes have changed.
+    /// Reads the changes of other processes.
     func read() -> JarCommit { enqueue([], isWaitedFor: true) }
 
     func isPending(_ identity: Cookie.Identity) -> Bool { state.withLock { $0.pending[identity] != nil } }
@@ -143,7 +143,7 @@ final class JarStore: Sendable {
         Self.thread.run(for: .service, isOwed: true) { self.work() }
     }
 
-    /// The jar in memory goes on; the rows are written when there is room again.
+    /// The jar in memory continues; the rows are written when there is room again.
     private func giveBack(_ batch: [Cookie.Identity: JarRow], _ failure: JarFailure, now: Int64) {
         let seconds: Int64 = failure.reason == .busy ? 1 : 60
         state.withLock { state in

@@ -5,7 +5,7 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// The thread's side of a store: the open database, and what to do if it is damaged.
+/// The thread's side of a store: the open database, and its repair.
 // proof: everything but the lock is used on the one thread of all jars only.
 final class JarWorker: @unchecked Sendable {
     let files: JarFiles
@@ -15,7 +15,7 @@ final class JarWorker: @unchecked Sendable {
     private let keys: (any JarKeySource)?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
-    /// That the database was put aside, for people; nil if it was not.
+    /// A notice for people that the database was set aside; nil if it was not.
     private(set) var notice: String?
     /// Commits since the last checkpoint.
     private var commits = 0
@@ -23,9 +23,9 @@ final class JarWorker: @unchecked Sendable {
     private static let commitsPerCheckpoint = 100
     private static let pauseMicroseconds: useconds_t = 5000
 
-    /// Opens the store or makes a new one. Blocks; throws for a store that may not be used at all.
+    /// Opens the store or makes a new store. Blocks; throws if the store must not be used at all.
     ///
-    /// - Parameter isSealed: values are sealed from now on.
+    /// - Parameter isSealed: seal values from now on.
     init(_ files: JarFiles, isSealed: Bool, keys: (any JarKeySource)?) throws(JarFailure) {
         self.files = files
         self.isSealed = isSealed
@@ -39,7 +39,7 @@ final class JarWorker: @unchecked Sendable {
         do throws(JarFailure) {
             try held { () throws(JarFailure) in try open(now: SharedJar.now) }
         } catch {
-            // a full disk, or a busy one: each use tries again
+            // a full or busy disk: each use tries again
             guard error.reason == .unwritable || error.reason == .busy else { throw error }
         }
     }
@@ -47,7 +47,7 @@ final class JarWorker: @unchecked Sendable {
     /// Whether the rows have been read at least once.
     var hasRead: Bool { mark != nil }
 
-    /// Writes rows and reads those of others, in one step under the lock.
+    /// Writes rows and reads those of other processes, in a single step under the lock.
     func sync(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
         try held { () throws(JarFailure) in
             do throws(JarFailure) {
@@ -59,7 +59,7 @@ final class JarWorker: @unchecked Sendable {
         }
     }
 
-    /// Lets other processes have the lock.
+    /// Leaves the lock to other processes for a moment.
     func pause() { usleep(Self.pauseMicroseconds) }
 
     func close() {
@@ -68,7 +68,7 @@ final class JarWorker: @unchecked Sendable {
         database = nil
     }
 
-    /// Values are sealed from now on; those that are there, too.
+    /// Seals existing and future values.
     func seal() throws(JarFailure) {
         if isSealed { return }
         isSealed = true
@@ -110,7 +110,7 @@ final class JarWorker: @unchecked Sendable {
             database = opened
         } catch let failure as SQLiteFailure where failure.isDamage {
             _ = try rebuild([], now: now)
-            // what was saved is not in memory yet: the next reading brings it
+            // saved rows are not in memory yet: the next read returns them
             database?.rewind()
         } catch let failure as JarFailure {
             throw failure
@@ -147,7 +147,7 @@ final class JarWorker: @unchecked Sendable {
         return news
     }
 
-    /// Reads what can be read of a damaged database, cookie by cookie, puts it aside, and makes a new one.
+    /// Reads the intact rows of a damaged database, sets the database aside, and makes a new database.
     private func rebuild(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
         var salvaged: [JarRow] = []
         database = nil

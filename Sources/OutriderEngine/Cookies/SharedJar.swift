@@ -6,7 +6,7 @@ import Synchronization
 
 /// A jar that the exchanges of a session use, or all programs of a user that name it.
 ///
-/// Responsible for: one order of changes, in memory and in the store; telling observers.
+/// Responsible for: a single order of changes, in memory and in the store; notifying observers.
 /// Not responsible for: rules (`CookieJar`); files (`JarStore`).
 package final class SharedJar: Sendable {
     package typealias Observer = @Sendable ([CookieChange]) -> Void
@@ -15,22 +15,22 @@ package final class SharedJar: Sendable {
         var jar = CookieJar()
         var observers: [Int: Observer] = [:]
         var nextObserver = 0
-        /// The counter of the store that the jar in memory was read at; nil before the first reading.
+        /// The store's counter at the last read; nil before the first read.
         var mark: UInt64?
         /// Counts calls of `cookies.clear`, for a jar in memory.
         var generation: UInt64 = 0
     }
 
-    /// Tells jars in memory apart.
+    /// Distinguishes jars in memory.
     private let number = UInt64.random(in: 0 ... .max)
 
-    /// Nil for the jar of one session, which ends with it.
+    /// Nil for the jar of a single session, which ends with the session.
     package let name: String?
     package let suffixes: PublicSuffixes
     private let store: JarStore?
     private let state = Mutex(State())
 
-    /// Why a named jar has no store.
+    /// The reason why a named jar has no store.
     private let problem: String?
 
     init(name: String? = nil, _ suffixes: PublicSuffixes, store: JarStore? = nil, problem: String? = nil) {
@@ -49,7 +49,7 @@ package final class SharedJar: Sendable {
 
     // MARK: exchanges
 
-    /// Nil if another process has changed the store: then `refresh` first, and ask again with `evenIfOld`.
+    /// Nil if another process has changed the store: then call `refresh`, and this again with `evenIfOld`.
     func choose(for request: CookieRequest, evenIfOld: Bool = false) -> CookieJar.Chosen? {
         let mark = store?.mark
         return state.withLock { state in
@@ -75,13 +75,13 @@ package final class SharedJar: Sendable {
         return (changes, commit)
     }
 
-    /// Reads what other processes have changed.
+    /// Reads the changes of other processes.
     package func refresh() async { await store?.read().value() }
 
     /// On the thread of the store.
     private func receive(_ news: JarNews) {
         let (changes, observers) = state.withLock { state -> ([CookieChange], [Observer]) in
-            // what waits to be written is newer
+            // rows that wait to be written are newer
             let rows = news.rows.filter { store?.isPending($0.identity) != true }
             // deletions first: they make room
             for row in rows where row.isGone { apply(row, &state.jar) }
@@ -98,14 +98,14 @@ package final class SharedJar: Sendable {
         let site = suffixes.site(of: row.identity.domain)
         switch row {
         case .cookie(let cookie):
-            // a damaged file, or a list of suffixes that is newer than the cookie
+            // a damaged file, or a list of suffixes newer than the cookie
             do throws(CookieError) { try CookieRules.check(cookie, suffixes) } catch { return }
             jar.restore(cookie, site: site)
         case .gone(let identity): jar.remove(identity, site: site)
         }
     }
 
-    /// What the store has to be told: the present cookie of each identity, or that it is gone.
+    /// Rows for the store: the present cookie of each identity, or its deletion.
     private func rows(_ changes: [CookieChange], _ jar: CookieJar) -> [JarRow] {
         changes.compactMap { change in
             guard let identity = change.identity else { return nil }
@@ -117,9 +117,9 @@ package final class SharedJar: Sendable {
         identities.compactMap { jar.cookie($0, site: site).map(JarRow.cookie) }
     }
 
-    // MARK: whose it is
+    // MARK: user
 
-    /// The jar and its generation, by which caches tell users apart.
+    /// The jar and its generation, by which caches distinguish users.
     var principal: String {
         guard let name, let store else { return "jar:\(number):\(state.withLock { $0.generation })" }
         return "jar:\(name):\(store.generation)"
@@ -131,7 +131,7 @@ package final class SharedJar: Sendable {
     /// Seals the values of a jar on disk.
     func seal() async throws(JarFailure) { try await store?.seal() }
 
-    /// The next user of the jar is another one.
+    /// Marks a change of the jar's user.
     package func raiseGeneration() {
         if let store { return store.raiseGeneration() }
         state.withLock { $0.generation &+= 1 }
@@ -142,12 +142,12 @@ package final class SharedJar: Sendable {
     /// A copy of the jar as it is now; `refresh` first.
     package var contents: CookieJar { state.withLock { $0.jar } }
 
-    /// Where the jar is on disk, and what is wrong with the store; nil for a jar in memory.
+    /// The state of the jar on disk, with its problem; nil for a jar in memory.
     package var storeState: JarStoreState? {
         store?.storeState ?? problem.map { JarStoreState(path: "", problem: $0) }
     }
 
-    /// Tells the observer of every change from now on, until `unobserve`.
+    /// Notifies the observer of every change from now on, until `unobserve`.
     package func observe(_ observer: @escaping Observer) -> Int {
         state.withLock { state in
             state.nextObserver += 1
@@ -159,7 +159,7 @@ package final class SharedJar: Sendable {
     package func unobserve(_ id: Int) { _ = state.withLock { $0.observers.removeValue(forKey: id) } }
 }
 
-/// A row of a store: a cookie, or that there is none any more.
+/// A row of a store: a cookie, or a deletion.
 enum JarRow: Sendable {
     case cookie(Cookie)
     case gone(Cookie.Identity)
@@ -173,7 +173,7 @@ enum JarRow: Sendable {
 
     fileprivate var isGone: Bool { if case .gone = self { true } else { false } }
 
-    /// How a change by another process is told: whether the cookie was there before is not known.
+    /// A change by another process: whether the cookie existed before is unknown.
     fileprivate var change: CookieChange {
         switch self {
         case .cookie(let cookie): CookieChange(.replaced, cookie)

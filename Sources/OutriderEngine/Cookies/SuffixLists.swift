@@ -5,19 +5,19 @@ import Glibc
 package import OutriderHTTP
 import Synchronization
 
-/// The Public Suffix List that holds: the newest of the one that is built in, Debian's, and the file of a setting.
+/// The Public Suffix List in use: the newest of the built-in list, Debian's, and the file of a setting.
 package final class SuffixLists: Sendable {
     package struct Choice: Sendable {
         package var list: PublicSuffixes
         /// `built in`, or the path of the file.
         package var source: String
-        /// Why the file of the setting is not used; nil if it is, or there is none.
+        /// The reason why the file of the setting is not used; nil if used or not set.
         package var problem: String?
     }
 
     private static let debian = "/usr/share/publicsuffix/public_suffix_list.dat"
     private static let builtInSource = "built in"
-    /// A longer file is no list.
+    /// Limit of a list's file.
     private static let mostBytes = 16 << 20
 
     private let file: String?
@@ -35,10 +35,10 @@ package final class SuffixLists: Sendable {
         }
     }
 
-    /// What is known of the list without reading one that nothing has used yet.
+    /// Facts on the list; does not load an unused list.
     package struct Facts: Sendable {
         package var source: String
-        /// `YYYY-MM-DD`; nil if it is not known.
+        /// `YYYY-MM-DD`; nil if unknown.
         package var date: String?
         package var problem: String?
     }
@@ -72,9 +72,9 @@ package final class SuffixLists: Sendable {
         return Choice(list: list, source: file)
     }
 
-    /// Blocks; nil for a file that is no list.
+    /// Blocks; nil if the file is not a list.
     static func read(_ path: String) -> PublicSuffixes? {
-        // a pipe under that name would wait for a writer
+        // a pipe of that name would wait for a writer
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         guard let file = fdopen(descriptor, "r") else {

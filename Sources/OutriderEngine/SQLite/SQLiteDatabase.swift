@@ -3,16 +3,16 @@
 
 import CSQLite
 
-/// A connection to a database. For one thread at a time; every call may block on the disk.
+/// A connection to a database. For a single thread at a time; every call may block on the disk.
 ///
 /// Responsible for: statements, bound values, errors as values.
-/// Not responsible for: which files may be opened, and when (`JarDatabase`); locks between processes (`StoreLock`).
+/// Not responsible for: the choice of files (`JarDatabase`); locks between processes (`StoreLock`).
 final class SQLiteDatabase {
     private let handle: OpaquePointer
 
-    /// Opens a database that exists, never through a symbolic link.
+    /// Opens an existing database, never through a symbolic link.
     ///
-    /// - Parameter busySeconds: how long a statement waits for another connection.
+    /// - Parameter busySeconds: longest wait of a statement for another connection.
     init(_ path: String, isReadOnly: Bool = false, busySeconds: Double = 2) throws(SQLiteFailure) {
         var found: OpaquePointer?
         let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
@@ -29,7 +29,7 @@ final class SQLiteDatabase {
 
     deinit { sqlite3_close_v2(handle) }
 
-    /// Runs one statement to its end.
+    /// Runs a statement to its end.
     func run(_ sql: String) throws(SQLiteFailure) {
         let statement = try prepare(sql)
         while try statement.step() {}
@@ -48,18 +48,18 @@ final class SQLiteDatabase {
         return SQLiteStatement(found, of: self)
     }
 
-    /// Pages of a log that is cut off after its checkpoint: 16 MiB.
+    /// Limit of the log, in pages, before it is cut off after a checkpoint: 16 MiB.
     private static let mostFrames: CInt = 4096
 
-    /// Moves what is in the write-ahead log into the database, as far as readers permit.
+    /// Moves the write-ahead log into the database, as far as readers permit.
     func checkpoint() {
-        // what fails now is done by the next checkpoint
+        // the next checkpoint makes up for a failure
         var frames: CInt = 0
         _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, nil)
         if frames > Self.mostFrames { _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
     }
 
-    /// The same, and the log is cut off: no old page stays in it.
+    /// The same, and cuts the log off: no old page stays in the log.
     func truncate() { _ = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil) }
 
     fileprivate func failure(_ code: CInt, _ action: String) -> SQLiteFailure {
@@ -89,7 +89,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// Ready for other values; bound ones are dropped.
+    /// Drops the bound values, ready for others.
     func reset() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
@@ -144,13 +144,13 @@ final class SQLiteStatement {
     func text(_ column: CInt) -> String? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// Why SQLite did not do what was asked.
+/// A failed call of SQLite.
 struct SQLiteFailure: Error {
     /// An extended result code.
     var code: CInt
-    /// Of the system; 0 if it is not known.
+    /// Of the system; 0 if unknown.
     var errno: CInt
-    /// What was tried.
+    /// The attempted action.
     var action: String
 
     init(code: CInt, errno: CInt, _ action: String) {
@@ -159,14 +159,14 @@ struct SQLiteFailure: Error {
         self.action = action
     }
 
-    /// A value that SQLite reads, and that cannot be.
+    /// For a value that SQLite reads but that is invalid.
     static func damage(_ action: String) -> SQLiteFailure { SQLiteFailure(code: SQLITE_CORRUPT, errno: 0, action) }
 
     private var primary: CInt { code & 0xFF }
 
-    /// The file is no database, or a broken one.
+    /// The file is not a database, or is damaged.
     var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
-    /// There is no room.
+    /// The disk is full.
     var isFull: Bool {
         // ENOSPC, EDQUOT, and EFBIG: the process may write no longer files
         primary == SQLITE_FULL || primary == SQLITE_IOERR && [28, 122, 27].contains(errno)

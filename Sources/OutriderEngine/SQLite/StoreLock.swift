@@ -6,15 +6,15 @@ import OutriderFiles
 
 /// The file `store.lock` of a store that several processes use: a lock for writing (flock(2)), and two counters.
 ///
-/// `changes` is raised by each commit, so that what other processes have in memory is known to be old; `epoch` when the
-/// database was put aside, so that they open the new one. Counters are read without the lock.
+/// Each commit raises `changes`, so that other processes know that their copy in memory is old; setting a database
+/// aside raises `epoch`, so that they open the new database. Counters are read without the lock.
 final class StoreLock: Sendable {
     private let file: CInt
 
-    /// Seconds for which another process may keep the lock.
+    /// Longest wait for another process, in seconds.
     private static let patience = 2.0
 
-    /// - Parameter path: of a file that is made if need be and never removed.
+    /// - Parameter path: of a file that is created if missing and never removed.
     init(_ path: String) throws(FileFault) {
         file = try CheckedFile.open(path, O_RDWR | O_CREAT, .own)
     }
@@ -29,7 +29,7 @@ final class StoreLock: Sendable {
     /// With the lock only.
     func raiseChanges() { raise(at: 0) }
     func raiseEpoch() { raise(at: 8) }
-    /// Also without the lock: two at once may count as one.
+    /// Also without the lock: two calls at once may count as a single call.
     func raiseGeneration() { raise(at: 16) }
 
     /// Runs work with the lock; nil if another process keeps the lock for seconds. Blocks.
@@ -53,7 +53,7 @@ final class StoreLock: Sendable {
 
     private func raise(at offset: off_t) {
         var value = counter(at: offset) &+ 1
-        // a full disk: others notice the change at the next one
+        // a full disk: other processes notice with the next change
         _ = pwrite(file, &value, 8, offset)
     }
 }
