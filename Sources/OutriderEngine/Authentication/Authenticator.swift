@@ -42,7 +42,7 @@ final class Authenticator: Sendable {
         return Authenticator(nil, callback: spec.shared?.plan.challenge, keeper, source: .proxy)
     }
 
-    /// Adds a credential that is part of the proxy's or server's URL.
+    /// Adds a credential that belongs to the server or proxy at the URL.
     func know(_ credential: UserCredential, at url: HTTPURL) { machine.withLock { $0.know(credential, at: url) } }
 
     func take(_ credential: UserCredential, isKept: Bool, for url: HTTPURL?) {

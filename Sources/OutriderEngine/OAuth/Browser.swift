@@ -5,13 +5,13 @@ import CLinux
 import Glibc
 package import OutriderHTTP
 
-/// Opens a page in the user's browser, where that was asked for.
+/// Opens a page in the user's browser, on request.
 package enum Browser {
     /// POSIX_SPAWN_SETSID, which the module map hides.
     private static let newSession: Int16 = 0x80
 
-    /// Starts `$BROWSER`, if it is one word, or `xdg-open`: without a shell, with nothing of ours but the URL, and without
-    /// waiting for it. Nil, or why it was not started.
+    /// Starts `$BROWSER`, if set to a single word, or `xdg-open`: without a shell, with only the URL as input, and
+    /// without waiting for the end. Returns the failure if the program did not start.
     package static func open(_ url: String) -> OAuthFailure? {
         guard isFit(url) else { return failure("the address is none for a browser") }
         let named = getenv("BROWSER").map { String(cString: $0) }
@@ -22,7 +22,7 @@ package enum Browser {
             let hint = isWord ? "BROWSER names it" : "install xdg-utils, or name a program in BROWSER"
             return failure("\(program) could not be started (\(String(cString: strerror(code)))); \(hint)")
         }
-        // it ends some day, and somebody has to take note
+        // the ended process must be reaped
         _ = WaitingThread.start {
             var status: CInt = 0
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -55,7 +55,7 @@ package enum Browser {
         OAuthFailure(.config, "no_browser", "no browser was opened: \(why); open the address yourself")
     }
 
-    /// What a browser, and nothing else, makes something of.
+    /// Whether the text is a URL that only a browser interprets.
     static func isFit(_ text: String) -> Bool {
         guard let url = try? HTTPURL(parsing: text), url.isFitForAuthorization else { return false }
         return text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"'`<>\\^{|}$".utf8.contains($0) }

@@ -5,12 +5,12 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// The attempts to log in that are under way, by credential, and how the last ones ended.
+/// The logins under way, by credential, and the results of the last ones.
 final class LoginAttempts: Sendable {
-    /// One that waits for its answer.
+    /// An attempt that waits for the response.
     struct Waiting: Sendable {
         var attempt: LoginAttempt
-        /// Whose answer it is, whatever has its name when that comes.
+        /// The owner of the response, even if the name belongs to another credential by then.
         var credential: SharedCredential
         var keys: String?
         var listener: LoopbackListener?
@@ -19,16 +19,16 @@ final class LoginAttempts: Sendable {
 
     private struct Entry {
         let number: Int
-        /// Until its answer is taken.
+        /// Nil once the response is taken.
         var waiting: Waiting?
-        /// What asks the server for a device.
+        /// Polls the server of a device login.
         var task: Task<Void, Never>?
-        /// A client ends it.
+        /// A client is ending the attempt.
         var isEnding = false
         var ending: LoginDesk.Ending?
         var waiters: [Int: CheckedContinuation<LoginDesk.Ending?, Never>] = [:]
 
-        /// What has to stop when it is over.
+        /// Removes and returns the resources to stop at the end.
         mutating func release() -> Waiting? {
             defer { waiting = nil }
             return waiting
@@ -37,17 +37,17 @@ final class LoginAttempts: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        /// Alarms that rang before a caller could wait for them.
+        /// Alarms that rang before their callers could wait.
         var early: Set<Int> = []
         var last = 0
     }
 
     private let state = Mutex(State())
 
-    /// Names that are remembered; more make room by the oldest that is over.
+    /// Limit of the remembered names; beyond, the oldest ended attempt is forgotten.
     private static let most = 256
 
-    /// A new attempt, in place of one that is under way.
+    /// Begins a new attempt, replacing an attempt under way.
     func begin(_ name: String) -> Int {
         let (number, old) = state.withLock { state in
             state.last += 1
@@ -65,7 +65,7 @@ final class LoginAttempts: Sendable {
         return number
     }
 
-    /// It waits for its answer now, unless it is over already.
+    /// Makes the attempt wait for its response, unless ended already.
     func wait(_ name: String, _ number: Int, _ waiting: Waiting) {
         let isOver = state.withLock { state in
             guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
@@ -75,7 +75,7 @@ final class LoginAttempts: Sendable {
         if isOver { Self.stop(waiting) }
     }
 
-    /// What ends with it.
+    /// Adds a task that ends with the attempt.
     func run(_ name: String, _ number: Int, _ task: Task<Void, Never>) {
         let isOver = state.withLock { state in
             guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
@@ -85,7 +85,7 @@ final class LoginAttempts: Sendable {
         if isOver { task.cancel() }
     }
 
-    /// Whether the attempt waits for an answer, and this one has its state.
+    /// Whether the attempt waits for a response with this state.
     func expects(_ name: String, _ number: Int, _ answer: String) -> Bool {
         let waiting = state.withLock { state in
             state.entries[name].flatMap { $0.number == number ? $0.waiting : nil }
@@ -93,11 +93,12 @@ final class LoginAttempts: Sendable {
         return waiting?.attempt.hasState(answer) ?? false
     }
 
-    /// Takes the answer to the attempt that waits for one, once.
+    /// Takes the response for the waiting attempt, once.
     ///
     /// - Parameters:
-    ///   - isGuess: a client may have brought the wrong one: a wrong state is thrown, and the attempt goes on.
-    ///   - number: only for this one.
+    ///   - isGuess: a client may have brought a wrong response: throws for a wrong state, and the attempt
+    ///     continues.
+    ///   - number: of the only attempt to accept; nil for any.
     func judge(
         _ name: String, _ answer: String, isGuess: Bool, _ number: Int? = nil
     ) throws(OAuthFailure) -> (number: Int, owner: SharedCredential, request: Result<TokenRequest, OAuthFailure>) {
@@ -122,7 +123,7 @@ final class LoginAttempts: Sendable {
         return (found, waiting.credential, request)
     }
 
-    /// Ends it once. Callers that wait for its end hear of it after `tell` has returned: events come before replies.
+    /// Ends the attempt once. Waiting callers resume after `tell` has returned: events come before replies.
     func end(_ name: String, _ number: Int, _ ending: LoginDesk.Ending, tell: () -> Void) {
         let isFirst = state.withLock { state in
             guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return false }
@@ -144,7 +145,7 @@ final class LoginAttempts: Sendable {
 
     func number(of name: String) -> Int? { state.withLock { $0.entries[name]?.number } }
 
-    /// Waits for the end; nil if there is no such attempt, or if the task is cancelled, or the alarm rings, before that.
+    /// Waits for the end; nil without such an attempt, or if the task is cancelled or the alarm rings first.
     func ending(
         of name: String, _ number: Int?, alarm: ((@escaping @Sendable () -> Void) -> Postponed)? = nil
     ) async -> LoginDesk.Ending? {

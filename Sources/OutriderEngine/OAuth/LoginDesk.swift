@@ -10,7 +10,7 @@ import OutriderTransport
 package final class LoginDesk: Sendable {
     /// How an attempt ended.
     package typealias Ending = Result<CredentialSnapshot, OAuthFailure>
-    /// Where the answer of the server comes in.
+    /// The destination of the authorization server's redirect.
     package enum Redirect: Sendable {
         /// A listener of our own.
         case loopback(LoopbackWishes)
@@ -23,11 +23,11 @@ package final class LoginDesk: Sendable {
         package var url: String
         package var redirect: String
         package var state: String
-        /// Seconds for which the answer is waited for.
+        /// Seconds to wait for the response.
         package var seconds: Double
     }
 
-    /// Seconds for which an answer is waited for.
+    /// Seconds to wait for the response.
     package static let patience = 300.0
 
     private let engine: Engine
@@ -41,7 +41,7 @@ package final class LoginDesk: Sendable {
 
     // MARK: authorization codes
 
-    /// Begins to log in by a browser. An attempt of the same credential that is under way ends.
+    /// Begins a login by a browser. An older attempt of the same credential ends.
     package func login(
         _ credential: SharedCredential, _ redirect: Redirect, _ wishes: LoginAttempt.Wishes, random: [UInt8]
     ) async throws(OAuthFailure) -> Begun {
@@ -91,7 +91,7 @@ package final class LoginDesk: Sendable {
     {
         let (number, owner, request) = try attempts.judge(credential.name, answer, isGuess: true)
         switch request {
-        // what has the name by now may be another one
+        // the name may belong to another credential by now
         case .success(let request): redeem(request, owner, number)
         case .failure(let failure): end(owner, number, .failure(failure))
         }
@@ -120,7 +120,7 @@ package final class LoginDesk: Sendable {
 
     // MARK: devices
 
-    /// Begins to log in on another device, and asks the server until a person has approved the login there.
+    /// Begins a login on another device, and polls the server until a person has approved the login there.
     package func device(
         _ credential: SharedCredential, scope: [String]?
     ) async throws(OAuthFailure) -> DeviceAuthorization {
@@ -174,7 +174,7 @@ package final class LoginDesk: Sendable {
         }
     }
 
-    /// False if there is nothing more to wait for. By the clock that counts sleep.
+    /// False if cancelled. By the clock that counts sleep.
     private static func sleep(until time: Double) async -> Bool {
         let seconds = min(max(0, time - Clocks.now.boot), 86_400)
         do {
@@ -190,7 +190,7 @@ package final class LoginDesk: Sendable {
     /// Revokes the tokens where the server can, and forgets the tokens in any case.
     ///
     /// - Returns: the reason of a failure; nil after a revocation.
-    /// - Throws: why they are not forgotten. Nothing has changed then.
+    /// - Throws: if the tokens could not be forgotten; then the credential is unchanged.
     package func logout(_ credential: SharedCredential) async throws(OAuthFailure) -> OAuthFailure? {
         cancel(credential, because: Self.loggedOut)
         let vault = try vault()
@@ -263,7 +263,7 @@ package final class LoginDesk: Sendable {
         throw OAuthFailure(.store, "no_store", "this service keeps no credentials")
     }
 
-    // MARK: what the server publishes
+    // MARK: published documents
 
     private func metadata(_ spec: CredentialSpec) async throws(OAuthFailure) -> ServerMetadata? {
         guard let issuer = spec.issuer else { return nil }

@@ -4,9 +4,9 @@
 package import OutriderHTTP
 import Synchronization
 
-/// Fetches what authorization servers publish: their metadata, which are remembered for a day, and their keys.
+/// Fetches the documents of authorization servers: their metadata, which are cached for a day, and their keys.
 package final class ServerDocuments: Sendable {
-    /// Metadata, and where they were found.
+    /// Metadata, and their URL.
     package struct Found: Sendable {
         package var metadata: ServerMetadata
         package var place: HTTPURL
@@ -20,7 +20,7 @@ package final class ServerDocuments: Sendable {
     private let engine: Engine
     private let known = Mutex<[String: Known]>([:])
 
-    /// Seconds for one document.
+    /// Seconds per document.
     private static let patience = 3.0
     private static let lifetime = Duration.seconds(86_400)
     private static let most = 64
@@ -28,9 +28,9 @@ package final class ServerDocuments: Sendable {
 
     package init(_ engine: Engine) { self.engine = engine }
 
-    /// What an issuer says of itself.
+    /// The metadata of an issuer.
     ///
-    /// - Parameter fresh: ask again, though we know.
+    /// - Parameter fresh: fetch again, ignoring the cache.
     package func metadata(of issuer: String, fresh: Bool = false) async throws(OAuthFailure) -> Found {
         if !fresh, let found = remembered(issuer) { return found }
         var complaints: [String] = []
@@ -49,7 +49,7 @@ package final class ServerDocuments: Sendable {
         )
     }
 
-    /// What a protected resource says of itself.
+    /// The metadata of a protected resource.
     package func resource(_ resource: String) async throws(OAuthFailure) -> ResourceMetadata {
         let place = try ResourceMetadata.place(of: resource)
         switch try await fetch(place) {
@@ -61,7 +61,7 @@ package final class ServerDocuments: Sendable {
         }
     }
 
-    /// A JWK Set, as it was written.
+    /// A JWK Set, unparsed.
     package func keys(at place: HTTPURL) async throws(OAuthFailure) -> String {
         switch try await fetch(place) {
         case .document(let bytes): return String(decoding: bytes, as: UTF8.self)
@@ -92,11 +92,11 @@ package final class ServerDocuments: Sendable {
 
     private enum Answer {
         case document([UInt8])
-        /// The server answered, but not with a document.
+        /// The server responded, but not with a document.
         case nothing(String)
     }
 
-    /// Follows redirects within the origin only: a client that names a server means that one.
+    /// Follows redirects within the origin only: a client that names a server trusts only that server.
     private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Answer {
         var url = place
         for _ in 0...Self.mostRedirects {
@@ -117,7 +117,7 @@ package final class ServerDocuments: Sendable {
         return .nothing("too many redirects")
     }
 
-    /// What pages in its place are not.
+    /// Whether the bytes are a JSON object, and not an HTML page in its place.
     private static func isObject(_ bytes: [UInt8]) -> Bool {
         bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) } == UInt8(ascii: "{")
     }
@@ -128,7 +128,7 @@ package final class ServerDocuments: Sendable {
         spec.timeouts.total = Self.patience
         spec.wishes = ResponseWishes(maxBody: ServerMetadata.longest)
         spec.plan.redirect = .none
-        // http is for this machine alone: what a proxy could change in it would decide where secrets go
+        // http is for this machine alone: a proxy could change the document, and so the receiver of secrets
         spec.proxies = url.isSecure ? engine.settings.proxies : nil
         spec.security = engine.settings.security
         let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
