@@ -4,11 +4,11 @@
 import Glibc
 import OutriderHTTP
 
-/// How long the files of a body are, looked up away from the event loop.
+/// The sizes of a body's files, looked up away from the event loop.
 struct BodySizes: Sendable {
     /// Of a body that is a file.
     var file: Int64?
-    /// Of the files in a form, by the place of their part.
+    /// Of the files in a form, by the index of their part.
     var parts: [Int: Int64] = [:]
 
     static func of(_ body: BodySpec, for client: ClientKey) async throws(HTTPFailure) -> BodySizes {
@@ -30,7 +30,7 @@ struct BodySizes: Sendable {
         throw HTTPFailure(.createUploadableFailed, "\(path) is not a regular file", pointer: "/body/file")
     }
 
-    /// The first part at fault is the one that is told of.
+    /// Throws for the first part at fault.
     static func partSizes(
         _ form: MultipartForm, for client: ClientKey
     ) async throws(HTTPFailure) -> [Int: Int64] {

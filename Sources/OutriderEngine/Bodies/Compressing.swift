@@ -9,7 +9,7 @@ extension RequestCompression {
     /// A body of more bytes is compressed away from the event loop.
     private static let longBytes = 16 << 10
 
-    /// Bytes are compressed now, so that their length is known; files and streams on their way.
+    /// Bytes are compressed now, so that their length is known; files and streams while being sent.
     func apply(to attempt: inout Attempt) async throws(HTTPFailure) {
         guard try begin(&attempt.fields, attempt.body) else { return }
         switch attempt.body {

@@ -6,17 +6,17 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// Where an encoded form goes.
+/// The destination of an encoded form.
 package enum FormDestination: Sendable {
-    /// Into memory; into a private file if it has more bytes.
+    /// Into memory; into a private file if longer.
     case memory(most: Int)
-    /// Into a private file, kept until it is released.
+    /// Into a private file, kept until released.
     case kept
-    /// Into a file of the caller's that must not exist.
+    /// Into a new file of the caller's.
     case path(String)
 }
 
-/// A form, written.
+/// An encoded form.
 package struct EncodedForm: Sendable {
     package enum Place: Sendable {
         case memory([UInt8])
@@ -67,7 +67,7 @@ package struct EncodedForm: Sendable {
         return EncodedForm(place: .kept(body), size: size, contentLength: parts)
     }
 
-    /// The file appears under its name when it is whole; what could not be finished is removed.
+    /// Writes the file atomically; removes an incomplete file.
     private static func write(_ source: inout FormPieces, to path: String) async throws(HTTPFailure) -> Int {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
             throw HTTPFailure(
@@ -124,7 +124,7 @@ package struct EncodedForm: Sendable {
     }
 }
 
-/// The bytes of a form one piece after the other.
+/// The bytes of a form, piece by piece.
 struct FormPieces {
     private static let pieceBytes = 256 << 10
 
@@ -132,7 +132,7 @@ struct FormPieces {
     private var pieces: ArraySlice<ComposedBody.Piece>
     private var reader: PieceReader?
     private var taken: Int64?
-    /// Bytes of streams whose length was not known.
+    /// Bytes of streams of unknown length.
     private(set) var fed: Int64 = 0
 
     init(_ pieces: [ComposedBody.Piece], for client: ClientKey) {

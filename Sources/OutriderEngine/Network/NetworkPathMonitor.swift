@@ -5,10 +5,10 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// Watches the network of this machine for everything that waits for a way, or reports one.
+/// Watches the network of this machine for waiters that need a route, and for watchers that report its changes.
 ///
-/// netlink is a bell: 50 ms after it has rung, or a second at most while it keeps ringing, everything is looked at again.
-/// The thread that listens exists only while something waits or watches.
+/// A netlink message only triggers sampling: the routes are sampled 50 ms after the last message, or after a second of
+/// continuous messages. The listening thread exists only while there are waiters or watchers.
 package final class NetworkPathMonitor: Sendable {
     private struct Waiter {
         var url: HTTPURL
@@ -17,7 +17,7 @@ package final class NetworkPathMonitor: Sendable {
         var continuation: UnsafeContinuation<Bool, Never>
     }
 
-    /// What several waiters may have in common.
+    /// The part that several waiters may have in common.
     private struct Way: Hashable {
         var origin: String
         var rule: InterfaceRule
@@ -28,22 +28,22 @@ package final class NetworkPathMonitor: Sendable {
         var watchers: [Int: @Sendable () -> Void] = [:]
         var nextID = 0
         var socket: RouteSocket?
-        /// When the bell rang first and last since the last look; nil if it did not.
+        /// The first and last netlink message since the last sampling; nil for none.
         var rung: (first: ContinuousClock.Instant, last: ContinuousClock.Instant)?
-        /// A look without a ring is due.
+        /// A periodic sampling is due.
         var isPolling = false
 
         var isIdle: Bool { waiters.isEmpty && watchers.isEmpty }
     }
 
-    /// Quiet seconds behind a ring.
+    /// Seconds without messages before sampling.
     private static let quiet = 0.05
     private static let longestStorm = 1.0
-    /// Seconds between looks where a way is waited for: a ring may be lost.
+    /// Seconds between samplings with waiters: a message may be lost.
     private static let patience = 1.0
     /// The same without netlink.
     private static let blindPatience = 0.1
-    /// Seconds between looks of those who only watch, without netlink.
+    /// Seconds between samplings with watchers only, without netlink.
     private static let blindWatch = 2.0
 
     private let executors: LoopExecutors
@@ -51,7 +51,8 @@ package final class NetworkPathMonitor: Sendable {
 
     init(_ executors: LoopExecutors) { self.executors = executors }
 
-    /// Waits until a way leads there over such an interface; false after so many seconds, or when the task is cancelled.
+    /// Waits until a route over an allowed interface leads to the URL; false after so many seconds, or when the task is
+    /// cancelled.
     func leads(to url: HTTPURL, over rule: InterfaceRule, within seconds: Double) async -> Bool {
         let id = makeID()
         let end = ContinuousClock.now + .seconds(min(max(seconds, 0), 86400))
@@ -65,7 +66,7 @@ package final class NetworkPathMonitor: Sendable {
                 guard isWaiting else { return continuation.resume(returning: false) }
                 listen()
                 poll()
-                // the end of the wait need not be near a look
+                // the end of the wait need not coincide with a sampling
                 _ = executors.later(seconds: max(0, (end - .now).seconds)) { [weak self] in self?.expire(id) }
             }
         } onCancel: {
@@ -95,9 +96,9 @@ package final class NetworkPathMonitor: Sendable {
         }
     }
 
-    // MARK: the bell
+    // MARK: netlink
 
-    /// Opens the bell, unless it is open.
+    /// Opens the netlink socket, unless open.
     private func listen() {
         let opened = state.withLock { state -> RouteSocket? in
             guard !state.isIdle, state.socket == nil, let socket = RouteSocket() else { return nil }
@@ -111,7 +112,7 @@ package final class NetworkPathMonitor: Sendable {
         if !isHeard { state.withLock { if $0.socket === opened { $0.socket = nil } } }
     }
 
-    /// Closes the bell where nothing waits or watches.
+    /// Closes the netlink socket if there are no waiters or watchers.
     private func rest() {
         let socket = state.withLock { state -> RouteSocket? in
             guard state.isIdle else { return nil }
@@ -129,7 +130,7 @@ package final class NetworkPathMonitor: Sendable {
         if isFirst { _ = executors.later(seconds: Self.quiet) { [weak self] in self?.settle() } }
     }
 
-    /// Looks when the bell has been quiet, or has rung for long.
+    /// Samples after a quiet period, or after a long series of messages.
     private func settle() {
         let now = ContinuousClock.now
         let left = state.withLock { state -> Double in
@@ -147,9 +148,9 @@ package final class NetworkPathMonitor: Sendable {
         look()
     }
 
-    // MARK: looking
+    // MARK: sampling
 
-    /// Looks now and then where the bell alone is not enough.
+    /// Samples periodically where netlink alone is not enough.
     private func poll() {
         let seconds = state.withLock { state -> Double? in
             guard !state.isPolling else { return nil }
@@ -171,7 +172,7 @@ package final class NetworkPathMonitor: Sendable {
         }
     }
 
-    /// Lets all go whose way is there, and tells all who watch.
+    /// Resumes the waiters with a route, and calls all watchers.
     private func look() {
         let (waiters, watchers) = state.withLock { ($0.waiters, Array($0.watchers.values)) }
         let now = ContinuousClock.now
@@ -181,7 +182,7 @@ package final class NetworkPathMonitor: Sendable {
             let leads = found[way] ?? NetworkPath.leads(to: waiter.url, over: waiter.rule)
             found[way] = leads
             guard leads || now >= waiter.end else { continue }
-            // a cancelled one has gone already
+            // a cancelled waiter is gone already
             state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(returning: leads)
         }
         for watcher in watchers { watcher() }
@@ -195,7 +196,7 @@ package final class NetworkPathMonitor: Sendable {
     }
 }
 
-/// Reports how a way changes, until it is stopped.
+/// Reports changes of a route until stopped.
 package final class PathWatch: Sendable {
     private struct State {
         var machine: ReachabilityMachine
@@ -209,12 +210,12 @@ package final class PathWatch: Sendable {
     private let sample: @Sendable () -> PathSample
     private let tell: @Sendable (PathSample, PathSample) -> Void
     private let state: Mutex<State>
-    /// How the way was at the beginning.
+    /// The first sample.
     package let first: PathSample
 
     /// - Parameters:
-    ///   - sample: how the way is now; called on an event loop.
-    ///   - tell: hears the new state and the one before.
+    ///   - sample: samples the route; called on an event loop.
+    ///   - tell: called with the new state and the previous state.
     init(
         _ monitor: NetworkPathMonitor, _ executors: LoopExecutors, sample: @escaping @Sendable () -> PathSample,
         tell: @escaping @Sendable (PathSample, PathSample) -> Void
@@ -244,7 +245,7 @@ package final class PathWatch: Sendable {
         if let id { monitor.unwatch(id) }
     }
 
-    /// Samples, and tells what has changed.
+    /// Samples, and reports a change.
     package func look() {
         let now = Double(ContinuousClock.now.seconds)
         let sample = sample()
@@ -270,7 +271,7 @@ package final class PathWatch: Sendable {
 }
 
 extension ContinuousClock.Instant {
-    /// Since some instant that stays the same while the process runs.
+    /// Since an instant that stays the same while the process runs.
     fileprivate var seconds: Double { (self - Self.origin).seconds }
 
     private static let origin = ContinuousClock.now

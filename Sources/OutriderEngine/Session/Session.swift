@@ -4,12 +4,12 @@
 package import OutriderHTTP
 import Synchronization
 
-/// What requests of one session share while they run: their limits, and that they can be reached together.
+/// The shared state of a session's requests: their limits, and the list of the requests.
 ///
-/// Requests of the default session have none, and pay for none.
+/// Requests of the default session have no session object, at no cost.
 package final class Session: TurnKeeper {
     package struct Counts: Sendable, Equatable {
-        /// Made and not over.
+        /// Created and not ended.
         package var requests = 0
         /// On the wire.
         package var running = 0
@@ -22,7 +22,7 @@ package final class Session: TurnKeeper {
     fileprivate enum Waiter {
         /// The number of an exchange before an attempt, and its completion.
         case begins(Int, @Sendable (HTTPFailure?) -> Void)
-        /// The number of an exchange that comes back, and how it goes on.
+        /// The number of a resumed exchange, and its continuation.
         case returns(Int, @Sendable () -> Void)
 
         var number: Int {
@@ -31,7 +31,7 @@ package final class Session: TurnKeeper {
             }
         }
 
-        /// - Parameter failure: nil for its turn.
+        /// - Parameter failure: nil if the turn is granted.
         func wake(_ failure: HTTPFailure? = nil) {
             switch self {
             case .begins(_, let completion): completion(failure)
@@ -48,7 +48,7 @@ package final class Session: TurnKeeper {
         var tickets: [Int: Int] = [:]
         var nextID = 0
         var alarm: Postponed?
-        /// Why nothing is admitted any more.
+        /// The failure for requests after the end of the session.
         var ending: HTTPFailure?
     }
 
@@ -70,12 +70,12 @@ package final class Session: TurnKeeper {
         }
     }
 
-    /// All that are not over, oldest first.
+    /// All exchanges that have not ended, oldest first.
     package var exchanges: [Exchange] {
         state.withLock { state in state.exchanges.values.sorted { $0.number < $1.number } }
     }
 
-    /// Other limits from now on.
+    /// Replaces the limits.
     package func change(_ limits: AdmissionLimits) {
         let going = state.withLock { state in
             let ids = state.machine.change(limits, now: Self.now)
@@ -85,7 +85,7 @@ package final class Session: TurnKeeper {
         watchTime()
     }
 
-    /// Ends everything with the failure, and admits nothing more.
+    /// Ends all exchanges with the failure, and admits no more.
     package func close(_ failure: HTTPFailure) {
         let (exchanges, waiters, alarm) = state.withLock { state in
             state.ending = failure
@@ -103,9 +103,9 @@ package final class Session: TurnKeeper {
         for waiter in waiters { waiter.wake(failure) }
     }
 
-    // MARK: what its exchanges say
+    // MARK: calls of exchanges
 
-    /// Nil if it may be part of it.
+    /// Nil if the session accepts the exchange.
     package func join(_ exchange: Exchange) -> HTTPFailure? {
         state.withLock { state in
             if state.ending == nil { state.exchanges[exchange.number] = exchange }
@@ -175,7 +175,7 @@ package final class Session: TurnKeeper {
 
     // MARK: time
 
-    /// One alarm at most, for the next turn that time alone brings.
+    /// Sets a single alarm, for the next turn that depends on time alone.
     private func watchTime() {
         let seconds = state.withLock { state -> Double? in
             guard state.alarm == nil, state.ending == nil else { return nil }

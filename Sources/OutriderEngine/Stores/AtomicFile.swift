@@ -4,8 +4,8 @@
 import Glibc
 import OutriderHTTP
 
-/// Writes a file so that it appears whole or not at all: beside its place, synced, then moved. Blocks. Only a regular file is
-/// replaced.
+/// Writes a file atomically: to a temporary file beside the destination, synced, then moved. Blocks. Replaces only a
+/// regular file.
 enum AtomicFile {
     static func write(
         to path: String, replace: Bool, from source: () throws(HTTPFailure) -> [UInt8]?
@@ -40,7 +40,7 @@ enum AtomicFile {
             if rename(temporary, path) != 0 { throw PosixFile.failure("write", path) }
             return
         }
-        // link() never replaces, whoever else is writing; where there are no hard links, rename() must do
+        // link() never replaces, even if other processes write; without hard links, rename() must do
         if link(temporary, path) == 0 {
             unlink(temporary)
         } else if errno == EEXIST {
@@ -50,7 +50,7 @@ enum AtomicFile {
         }
     }
 
-    /// Makes the new name durable; a file system that cannot has lost nothing we promised.
+    /// Makes the new name durable. Errors are ignored: a file system without that feature breaks no promise of ours.
     private static func syncDirectory(of path: String) {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])

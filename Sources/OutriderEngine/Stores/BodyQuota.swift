@@ -4,21 +4,21 @@
 package import OutriderHTTP
 import Synchronization
 
-/// How much one client may have kept for it, in memory and in files. Shared by all bodies of that client.
+/// The limits of a client's kept bodies, in memory and in files. Shared by all bodies of that client.
 package final class BodyQuota: Sendable {
     package struct Limits: Sendable {
-        /// Bytes of kept bodies in memory; more goes to files. Default 64 MiB.
+        /// Bytes of kept bodies in memory; further bodies go to files. Default 64 MiB.
         package var memory = 64 << 20
-        /// Bytes of one body in memory; a longer one goes to a file. Default 8 MiB.
+        /// Bytes of a body in memory; a longer body goes to a file. Default 8 MiB.
         package var memoryPerBody = 8 << 20
-        /// Bytes in files; a body that would exceed it fails. Default 4 GiB.
+        /// Bytes in files; a body that exceeds the rest fails. Default 4 GiB.
         package var files = 4 << 30
 
         package init() {}
     }
 
     package let limits: Limits
-    /// Whose quota it is; work on files for this client counts into its share.
+    /// The owner of the quota; work on files counts against this client's share.
     package let client: ClientKey
     private let memory = Atomic(0)
     private let files = Atomic(0)
@@ -28,7 +28,7 @@ package final class BodyQuota: Sendable {
         self.client = client
     }
 
-    /// Whether so much more may be held in memory; if so, it is counted.
+    /// Charges memory; false if the quota is exceeded.
     func takeMemory(_ bytes: Int) -> Bool { Self.take(bytes, from: memory, limit: limits.memory) }
 
     func takeFile(_ bytes: Int) -> Bool { Self.take(bytes, from: files, limit: limits.files) }
@@ -42,7 +42,7 @@ package final class BodyQuota: Sendable {
         (memory.load(ordering: .relaxed), files.load(ordering: .relaxed))
     }
 
-    /// Counts memory for as long as the charge is held; nil if there is no room.
+    /// Charges memory for as long as the charge is held; nil if the quota is exceeded.
     func charge(memory bytes: Int) -> MemoryCharge? {
         takeMemory(bytes) ? MemoryCharge(self, bytes) : nil
     }
@@ -55,12 +55,12 @@ package final class BodyQuota: Sendable {
     }
 }
 
-/// So much memory of a quota, given back with the last reference.
+/// Charged memory of a quota, returned with the last reference.
 package final class MemoryCharge: Sendable {
     private let quota: BodyQuota
     private let bytes: Int
 
-    /// The quota has counted them.
+    /// For bytes that the quota has already counted.
     init(_ quota: BodyQuota, _ bytes: Int) {
         self.quota = quota
         self.bytes = bytes

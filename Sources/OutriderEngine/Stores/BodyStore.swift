@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Where one client's bodies are kept.
+/// The place of a client's kept bodies.
 package struct BodyStore: Sendable {
     package let quota: BodyQuota
     package let workspace: Workspace

@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// The kinds of files that a written file may replace.
 enum DestinationKind {
-    /// Throws destinationUnsafe for anything but a regular file.
+    /// Throws `destinationUnsafe` for anything but a regular file.
     static func check(_ info: stat, _ path: String) throws(HTTPFailure) {
         let what =
             switch info.st_mode & S_IFMT {

@@ -4,9 +4,9 @@
 import Glibc
 package import OutriderHTTP
 
-/// Files that people wrote for us to read whole. All calls block: use them off the event loop, or at start.
+/// Files that people wrote, read whole. All calls block: use them off the event loop, or at start.
 package enum DocumentFile {
-    /// The bytes of a regular file of at most so many.
+    /// The content of a regular file of at most `limit` bytes.
     package static func read(_ path: String, limit: Int) throws(HTTPFailure) -> [UInt8] {
         guard let size = try PosixFile.regularSize(of: path) else {
             throw HTTPFailure(.inputFileReadFailed, "\(path) is no regular file", details: [.path(path)])
@@ -17,13 +17,13 @@ package enum DocumentFile {
         return try PosixFile(reading: path).read(at: 0, count: size, path: path)
     }
 
-    /// Whether the path is a directory; false for what is not there.
+    /// Whether the path is a directory; false if missing.
     package static func isDirectory(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The names in a directory, in alphabetical order, hidden ones left out.
+    /// The names in a directory, in alphabetical order, without hidden files.
     package static func names(in directory: String) throws(HTTPFailure) -> [String] {
         guard let stream = opendir(directory) else { throw PosixFile.failure("read", directory) }
         defer { closedir(stream) }

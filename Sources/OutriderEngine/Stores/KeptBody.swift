@@ -6,22 +6,22 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// A response's body that stays for later reading: in memory or in a private file. Given back when the last one lets go.
+/// A response's body for later reading: in memory or in a private file. Released with the last reference.
 package final class KeptBody: Sendable {
     private enum Storage: Sendable {
         case memory([UInt8])
         case file(String)
-        /// In the place that its client chose, and its client's own.
+        /// In a place that the client chose, and owned by the client.
         case arrived(String)
     }
 
-    /// Nil once it has been released.
+    /// Nil once released.
     private let storage: Mutex<Storage?>
     private let quota: BodyQuota
     package let size: Int
     package let contentType: String?
 
-    /// The quota has been charged already.
+    /// For bytes that the quota has already counted.
     init(memory bytes: [UInt8], quota: BodyQuota, contentType: String?) {
         storage = Mutex(.memory(bytes))
         self.quota = quota
@@ -45,9 +45,9 @@ package final class KeptBody: Sendable {
 
     deinit { release() }
 
-    /// Gives memory or file back; nothing can be read any more. Harmless when repeated.
+    /// Releases memory or file; later reads fail. Repeated calls have no effect.
     ///
-    /// A file is removed on another thread, since removing a large file takes long.
+    /// Another thread removes the file, since removing a large file takes long.
     package func release() { release {} }
 
     /// The same, and waits until the file is removed.
@@ -76,7 +76,7 @@ package final class KeptBody: Sendable {
 
     package var isReleased: Bool { storage.withLock { $0 == nil } }
 
-    /// The file, if it is in one.
+    /// The path of the file; nil for a body in memory.
     package var path: String? {
         switch storage.withLock({ $0 }) {
         case .file(let path), .arrived(let path): path
@@ -84,7 +84,7 @@ package final class KeptBody: Sendable {
         }
     }
 
-    /// Up to so many bytes from the offset; none past the end.
+    /// Up to `count` bytes from the offset; none past the end.
     package func read(at offset: Int, count: Int) async throws(HTTPFailure) -> [UInt8] {
         let start = min(max(0, offset), size)
         let count = min(max(0, count), size - start)
@@ -100,9 +100,8 @@ package final class KeptBody: Sendable {
 
     private static let released = HTTPFailure(.bodyUnreadable, "the kept body has been released")
 
-    /// Writes it to a file that appears whole or not at all, readable by its owner only. Fails with destinationExists
-    /// unless told to replace, with destinationUnsafe for anything but a regular file, with fileWriteFailed otherwise; all point
-    /// at `/path`.
+    /// Writes the body atomically to a file that only its owner can read. Throws `destinationExists` unless `replace`
+    /// is set, `destinationUnsafe` for anything but a regular file, `fileWriteFailed` otherwise; all point at `/path`.
     package func save(to path: String, replace: Bool) async throws(HTTPFailure) {
         guard let storage = storage.withLock({ $0 }) else { throw Self.released }
         let size = size
@@ -118,7 +117,7 @@ package final class KeptBody: Sendable {
         }
     }
 
-    /// The body piece by piece, for copying.
+    /// Reads the body piece by piece, for copying.
     private struct Source {
         let storage: Storage
         let size: Int

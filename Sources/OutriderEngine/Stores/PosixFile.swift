@@ -5,7 +5,7 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// One open file descriptor, closed with the value. All calls block: use them off the event loop.
+/// An open file descriptor, closed with the value. All calls block: use them off the event loop.
 struct PosixFile: ~Copyable {
     private let descriptor: CInt
 
@@ -14,7 +14,7 @@ struct PosixFile: ~Copyable {
         descriptor = try Self.open("open", path, O_RDONLY, .regular)
     }
 
-    /// Creates a file that must not exist, readable by its owner only.
+    /// Creates a new file that only its owner can read; throws if the path exists.
     init(creating path: String) throws(HTTPFailure) {
         descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own)
     }
@@ -34,7 +34,7 @@ struct PosixFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all of it, at the end of what was written before.
+    /// Appends all bytes.
     func write(_ bytes: [UInt8], path: String) throws(HTTPFailure) {
         var written = 0
         while written < bytes.count {
@@ -47,7 +47,7 @@ struct PosixFile: ~Copyable {
         }
     }
 
-    /// Up to so many bytes from the offset; fewer only at the end.
+    /// Up to `count` bytes from the offset; fewer only at the end.
     func read(at offset: Int, count: Int, path: String) throws(HTTPFailure) -> [UInt8] {
         var fault: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -66,12 +66,12 @@ struct PosixFile: ~Copyable {
         return bytes
     }
 
-    /// Waits until the bytes are on the medium.
+    /// Syncs the file to disk.
     func sync(path: String) throws(HTTPFailure) {
         if fsync(descriptor) != 0 { throw Self.failure("sync", path) }
     }
 
-    /// The bytes of a regular file; nil for anything else.
+    /// The size of a regular file; nil for anything else.
     static func regularSize(of path: String) throws(HTTPFailure) -> Int64? {
         var info = stat()
         if stat(path, &info) != 0 { throw failure("open", path) }
@@ -88,12 +88,12 @@ struct PosixFile: ~Copyable {
     }
 }
 
-/// Lets closures share what cannot be copied.
+/// Lets closures share a file, which cannot be copied.
 final class OpenFile: Sendable {
     let file: PosixFile
 
     init(_ file: consuming PosixFile) { self.file = file }
 }
 
-/// The home directory of the service's user, as its environment names it.
+/// The home directory of the service's user, from the environment.
 func homeDirectory() -> String? { getenv("HOME").map { String(cString: $0) } }

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// A private file that a body is written to, piece by piece; deleted with the last reference unless handed over.
+/// A private file for a body, written piece by piece; deleted with the last reference unless handed over.
 final class SpillFile: Sendable {
     /// Bytes to gather before writing.
     static let pieceBytes = 256 << 10
@@ -34,7 +34,7 @@ final class SpillFile: Sendable {
         }
     }
 
-    /// Blocks. One caller at a time. Fails with limitExceeded when the client's files are full.
+    /// Blocks. Calls must not overlap. Throws `limitExceeded` if the client's files exceed the quota.
     func append(_ bytes: [UInt8]) throws(HTTPFailure) {
         guard quota.takeFile(bytes.count) else {
             throw HTTPFailure(
@@ -45,6 +45,6 @@ final class SpillFile: Sendable {
         try opened.withLock { $0 }?.file.write(bytes, path: path)
     }
 
-    /// From now on somebody else deletes it, and gives the quota back.
+    /// The new owner deletes the file, and returns the quota.
     func handOver() { counted.withLock { $0 = -1 } }
 }

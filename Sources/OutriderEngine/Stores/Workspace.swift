@@ -6,8 +6,8 @@ import OutriderFiles
 import OutriderHTTP
 import Synchronization
 
-/// A private directory for bodies that are too large for memory: made when first needed, removed at the end, swept by the
-/// next start if we were killed. A locked file beside it says that its owner lives.
+/// A private directory for bodies that are too large for memory: made on first use, removed at the end; the next start
+/// removes the directory of a killed service. A locked file beside it shows that the owner lives.
 package final class Workspace: Sendable {
     private struct State {
         var directory: String?
@@ -24,7 +24,7 @@ package final class Workspace: Sendable {
         self.root = root.isEmpty ? "/tmp" : root
     }
 
-    /// A path for a new file. Blocks; the directory is made by the first call.
+    /// A path for a new file. Blocks; the first call makes the directory.
     func newPath() throws(HTTPFailure) -> String {
         let root = root
         return try state.withLock { state throws(HTTPFailure) in
@@ -38,7 +38,8 @@ package final class Workspace: Sendable {
         }
     }
 
-    /// The directory for downloads without a place of their own. It outlives the service, so that they can go on. Blocks.
+    /// The directory for downloads without a destination. The directory outlives the service, so that downloads can be
+    /// resumed. Blocks.
     func downloads() throws(HTTPFailure) -> String {
         let parent = try WorkspaceParent.make(in: root)
         let directory = "\(parent)/downloads"
@@ -46,7 +47,7 @@ package final class Workspace: Sendable {
         return directory
     }
 
-    /// Removes the directory and all in it.
+    /// Removes the directory and its content.
     package func remove() {
         let (directory, lock) = state.withLock { state in
             defer { state = State() }
@@ -58,14 +59,14 @@ package final class Workspace: Sendable {
         close(lock)
     }
 
-    /// Removes what services that were killed have left. Blocks.
+    /// Removes the directories of killed services. Blocks.
     package func sweep() {
         guard let parent = WorkspaceParent.find(in: root) else { return }
         sweepDownloads(of: parent)
         Self.sweep(parent, prefix: "bodies-") { Self.remove($0) }
     }
 
-    /// Removes every directory of that kind whose lock, a file beside it with the suffix `.lock`, nobody holds. Blocks.
+    /// Removes every directory of that prefix whose lock is free: a file beside it with the suffix `.lock`. Blocks.
     static func sweep(_ parent: String, prefix: String, _ remove: (String) -> Void) {
         for name in names(in: parent) where name.hasPrefix(prefix) && name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
@@ -78,7 +79,7 @@ package final class Workspace: Sendable {
         }
     }
 
-    /// Nobody comes back for a download after so many seconds.
+    /// Seconds after which an abandoned download is removed.
     private static let keptSeconds = 7 * 86400
 
     private func sweepDownloads(of parent: String) {
@@ -96,7 +97,7 @@ package final class Workspace: Sendable {
         while true {
             let directory = "\(parent)/bodies-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
             let lock = try PosixFile.open("create", "\(directory).lock", O_RDWR | O_CREAT | O_EXCL, .own)
-            // a sweeper may have taken it for an orphan between the two calls: then it is gone, and we try again
+            // a sweeper may have removed the lock as orphaned between the two calls: then we try again
             if flock(lock, LOCK_EX | LOCK_NB) == 0, isSame(lock, "\(directory).lock") {
                 if mkdir(directory, 0o700) == 0 { return (directory, lock) }
                 let failure = PosixFile.failure("create", directory)
@@ -107,7 +108,7 @@ package final class Workspace: Sendable {
         }
     }
 
-    /// Whether the open file is what the path names now.
+    /// Whether the path still names the open file.
     static func isSame(_ descriptor: CInt, _ path: String) -> Bool {
         var one = stat()
         var other = stat()
@@ -115,7 +116,7 @@ package final class Workspace: Sendable {
         return one.st_ino == other.st_ino && one.st_dev == other.st_dev
     }
 
-    /// What is in a directory, in no order; nothing if it cannot be read.
+    /// The names in a directory, in no order; empty if unreadable.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

@@ -4,18 +4,17 @@
 import Glibc
 import OutriderHTTP
 
-/// The directory of temporary files that all services of this user share: `outrider-UID` in `$TMPDIR`. Where another user made a
-/// file or directory of that name first, it is `outrider-UID-` and six random characters, which the next service finds again.
-/// All calls block.
+/// The directory of temporary files that all services of this user share: `outrider-UID` in `$TMPDIR`. If another user
+/// owns that name, `outrider-UID-` and six random characters, which the next service finds again. All calls block.
 enum WorkspaceParent {
-    /// The private directory of this user in the root; nil if there is none yet.
+    /// The private directory of this user in the root; nil if missing.
     static func find(in root: String) -> String? {
         let usual = usual(in: root)
         if !isForeign(usual) { return isPrivate(usual) ? usual : nil }
         return others(in: root).first
     }
 
-    /// Finds it or makes it. Throws fileWriteFailed, also where the user's own directory is open to others.
+    /// Finds or makes the directory. Throws `fileWriteFailed`, also if the user's own directory is open to others.
     static func make(in root: String) throws(HTTPFailure) -> String {
         let usual = usual(in: root)
         if mkdir(usual, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", usual) }
@@ -29,13 +28,13 @@ enum WorkspaceParent {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Makes a directory for this user only, or throws fileWriteFailed where it is not that.
+    /// Makes a directory for this user only; throws `fileWriteFailed` if others may enter an existing directory.
     static func makePrivate(_ path: String) throws(HTTPFailure) {
         if mkdir(path, 0o700) != 0 && errno != EEXIST { throw PosixFile.failure("create", path) }
         guard isPrivate(path) else { throw notPrivate(path) }
     }
 
-    /// Whether it is a directory that only this user may enter, and no link to one.
+    /// Whether the path is a directory, not a link, that only this user may enter.
     static func isPrivate(_ path: String) -> Bool {
         var info = stat()
         guard lstat(path, &info) == 0 else { return false }

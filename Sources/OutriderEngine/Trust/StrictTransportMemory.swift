@@ -63,7 +63,7 @@ package final class StrictTransportMemory: StrictTransport {
         if mustWrite { write() }
     }
 
-    /// Writes follow each other; the next write has the changes of the time between.
+    /// Writes run in sequence; each write includes the changes since the last.
     private func write() {
         guard let path else { return }
         BlockingThreads.files.run(for: .service, isOwed: true) { [self] in

@@ -4,11 +4,11 @@
 package import OutriderHTTP
 import OutriderTransport
 
-/// Makes what compresses and inflates the messages of a WebSocket, as both sides agreed.
+/// Makes the compressor and decompressor of a WebSocket's messages, by the agreement of both sides.
 package enum MessageCoders {
     package static func inflater(_ agreement: DeflateAgreement) -> any MessageInflating { MessageInflate(agreement) }
 
-    /// Nil if the agreement leaves no window that zlib can make: messages then go out as they are.
+    /// Nil if zlib cannot make the agreed window: then messages are sent uncompressed.
     package static func deflater(_ agreement: DeflateAgreement) -> (any MessageDeflating)? { MessageDeflate(agreement) }
 }
 
@@ -18,6 +18,6 @@ extension Exchange {
         Task.immediate(executorPreference: surroundings.executors.current) { await work() }
     }
 
-    /// Whether the client has suspended it.
+    /// Whether the client has suspended the exchange.
     package var isSuspended: Bool { state.withLock { $0.snapshot.phase == .suspended } }
 }
