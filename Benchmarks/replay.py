@@ -9,10 +9,12 @@ Needs vcrpy and requests; prints a table in Markdown, and exits with 1 if a goal
 """
 
 import argparse
+import contextlib
 import http.server
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -70,11 +72,25 @@ def played(ask, origin, many):
     return median(lambda index: ask(f"{origin}/{index % many}"), 300)
 
 
+@contextlib.contextmanager
+def service(directory):
+    socket = os.path.join(directory, "s")
+    process = subprocess.Popen([os.environ["OUTRIDER_BIN"], "serve", "--socket", socket, "--no-config"])
+    try:
+        while not os.path.exists(socket):
+            time.sleep(0.01)
+        yield socket
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
 def outrider_figures(origin, directory, figures):
     import outrider
 
     tape, small = os.path.join(directory, "a.har"), os.path.join(directory, "b.har")
-    with outrider.Client(stdio=True) as client:
+    # a service on a socket, as the pytest plugin starts one for each test
+    with service(directory) as socket, outrider.Client(socket=socket, spawn=False) as client:
         client.get(origin + "/warm")
         plain, recorded = [], []
         for _ in range(ROUNDS):

@@ -43,6 +43,7 @@ struct ServiceProcess {
         let engine = Engine(
             transport: transport, group: group, settings: settings.engine,
             fields: Self.fields, stage: stage)
+        tape?.hide(engine.credentials)
         let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
         engine.credentials.use(stage != nil && tape?.records != true ? PlayedVault(vault) : vault)
         engine.jars.use(vault)

@@ -3,17 +3,26 @@
 
 import NIOCore
 import OutriderHTTP
+import OutriderTransport
 
 /// The server's side of a recorded WebSocket: sends the recorded messages up to the next one of the client, and expects that.
 // proof: everything runs on the loop; other threads only carry the reference.
 final class PlayedSocket: UpgradeLink, @unchecked Sendable {
+    /// Longer messages are compared away from the event loop, in bytes.
+    private static let longest = 16 << 10
+
     private let loop: any EventLoop
+    private let client: ClientKey
     private let messages: [ReplayMessage]
     private let mask: CassetteMask
     private let factor: Double
     private var position = 0
     private var tap = FrameTap()
     private var output: [UInt8] = []
+    /// What the client has sent, and was not looked at yet.
+    private var frames: ArraySlice<(opcode: UInt8, bytes: [UInt8])> = []
+    private var completions: [@Sendable (Bool) -> Void] = []
+    private var isComparing = false
     private var alarm: Scheduled<Void>?
     /// The recorded server has closed.
     private var hasClosed = false
@@ -23,7 +32,10 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
     var wake: (() -> Void)?
 
     /// - Parameter factor: of the recorded waits; 0 for none.
-    init(_ messages: [ReplayMessage], _ mask: CassetteMask, factor: Double, on loop: any EventLoop) {
+    init(
+        _ messages: [ReplayMessage], _ mask: CassetteMask, factor: Double, for client: ClientKey, on loop: any EventLoop
+    ) {
+        self.client = client
         self.messages = messages
         self.mask = mask
         self.factor = factor
@@ -78,8 +90,18 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
     func soon(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
 
     func write(_ bytes: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) {
-        for (opcode, payload) in tap.feed(bytes) where !isOver { took(opcode, payload) }
-        completion(true)
+        frames += tap.feed(bytes)
+        completions.append(completion)
+        read()
+    }
+
+    /// Takes what the client has sent, one message after the other; a client waits while a long message is compared.
+    private func read() {
+        while !isOver, !isComparing, let frame = frames.popFirst() { took(frame.opcode, frame.bytes) }
+        guard !isComparing else { return }
+        let done = completions
+        completions = []
+        done.forEach { $0(true) }
         advance()
     }
 
@@ -102,15 +124,36 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
     }
 
     private func expect(_ opcode: UInt8, _ payload: [UInt8]) {
+        let wanted = position < messages.count ? messages[position] : nil
+        let mask = mask
+        guard payload.count > Self.longest else {
+            return compared(Self.difference(opcode, payload, wanted, mask))
+        }
+        isComparing = true
+        BlockingThreads.computing.run(for: client, isOwed: true) {
+            let difference = Self.difference(opcode, payload, wanted, mask)
+            self.loop.execute {
+                self.isComparing = false
+                self.compared(difference)
+                self.read()
+            }
+        }
+    }
+
+    private func compared(_ difference: String?) {
+        if let difference { fail(difference) } else { position += 1 }
+    }
+
+    /// How a message differs from the recorded one; nil if they are the same.
+    private static func difference(
+        _ opcode: UInt8, _ payload: [UInt8], _ wanted: ReplayMessage?, _ mask: CassetteMask
+    ) -> String? {
         let sent = opcode == 1 ? mask.line(payload) : payload
-        guard position < messages.count, messages[position].isSent, messages[position].opcode < 8 else {
-            return fail("the client sent \(Self.shown(sent)), and no message of it was recorded here")
+        guard let wanted, wanted.isSent, wanted.opcode < 8 else {
+            return "the client sent \(shown(sent)), and no message of it was recorded here"
         }
-        let wanted = messages[position]
-        guard wanted.opcode == opcode, RequestMatcher.areSame(wanted.bytes, sent) else {
-            return fail("\(Self.shown(wanted.bytes)) was recorded, and the client sent \(Self.shown(sent))")
-        }
-        position += 1
+        if wanted.opcode == opcode, RequestMatcher.areSame(wanted.bytes, sent) { return nil }
+        return "\(shown(wanted.bytes)) was recorded, and the client sent \(shown(sent))"
     }
 
     private func fail(_ text: String) {

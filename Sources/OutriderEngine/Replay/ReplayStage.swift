@@ -7,8 +7,13 @@ import Synchronization
 
 /// What stands between the requests of a session and the network: stubs, then a cassette.
 package final class ReplayStage: Sendable {
+    /// Work that blocks or takes long.
+    typealias Work = @Sendable () -> Course
+
     /// What becomes of an attempt.
-    enum Course: Sendable {
+    indirect enum Course: Sendable {
+        /// It has to be worked out, away from the event loop.
+        case work(Work)
         case script(AttemptScript)
         case fail(HTTPFailure)
         case record(Recording)
@@ -78,21 +83,43 @@ package final class ReplayStage: Sendable {
         return if case .factor(let factor) = tape.settings.timing { factor } else { 0 }
     }
 
+    /// Bytes that may be compared on the event loop for a request.
+    private static let mostOnLoop = 256 << 10
+
+    /// Whether a request takes long to be compared, or to be searched for secrets.
+    static func isLong(_ request: ReplayRequest) -> Bool {
+        request.body.count > 16 << 10 || request.url.utf8.count > 4 << 10
+    }
+
     /// Decides about an attempt whose body is known.
     func course(of attempt: Attempt, _ body: [UInt8]) -> Course {
         let request = ReplayRequest(attempt, body: body)
+        let isLong = Self.isLong(request) || stubs.withLock { $0.work(for: request) } > Self.mostOnLoop
+        return isLong ? .work { self.decide(attempt, request) } : decide(attempt, request)
+    }
+
+    private func decide(_ attempt: Attempt, _ request: ReplayRequest) -> Course {
         let tape = tape
-        let verdict = stubs.withLock { stubs -> StubTable.Verdict in
-            if stubs.isEmpty, stubs.unmatched == nil, !isClosed || tape != nil { return .pass }
-            return stubs.take(
-                request, shown: Self.shown(request), at: WallTime.now.milliseconds, passes: tape != nil || base != nil)
-        }
-        switch verdict {
+        switch verdict(request, tape) {
         case .reply(let reply, _): return .script(AttemptScript(reply, for: attempt))
         case .pass:
             if let tape, tape.covers(request.url) { return tape.course(of: attempt, request) }
-            return base?.course(of: attempt, body) ?? .network
+            return base?.course(of: attempt, request.body) ?? .network
         case .miss(let failure): return .fail(failure)
+        }
+    }
+
+    /// What the stubs say. They are compared without the lock.
+    private func verdict(_ request: ReplayRequest, _ tape: Tape?) -> StubTable.Verdict {
+        let rules = stubs.withLock { stubs -> [StubTable.NamedRule]? in
+            stubs.isEmpty && stubs.unmatched == nil && (!isClosed || tape != nil) ? nil : stubs.rules
+        }
+        guard let rules else { return .pass }
+        let fitting = StubTable.fitting(rules, request)
+        let shown = Self.shown(request)
+        return stubs.withLock {
+            $0.take(
+                shown, fitting: fitting, at: WallTime.now.milliseconds, passes: tape != nil || base != nil)
         }
     }
 

@@ -149,9 +149,25 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         collector.start()
     }
 
-    private func begin(_ body: [UInt8]) {
+    private func begin(_ body: [UInt8]) { follow(stage.course(of: attempt, body), body) }
+
+    /// What takes long is decided away from the event loop.
+    private func decide(_ work: @escaping ReplayStage.Work, _ body: [UInt8]) {
+        let isTaken = BlockingThreads.computing.run(for: attempt.client) {
+            var course = work()
+            while case .work(let more) = course { course = more() }
+            let found = course
+            self.loop.execute { self.follow(found, body) }
+        }
+        if !isTaken {
+            stop(HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time"))
+        }
+    }
+
+    private func follow(_ course: ReplayStage.Course, _ body: [UInt8]) {
         if case .over = source { return }
-        switch stage.course(of: attempt, body) {
+        switch course {
+        case .work(let work): decide(work, body)
         case .network: send()
         case .record(let recording):
             self.recording = recording
@@ -215,7 +231,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// A recorded WebSocket is open.
     private func open(_ upgrade: Upgrade, _ head: AttemptScript.Head, _ messages: [ReplayMessage]) {
-        let socket = PlayedSocket(messages, stage.mask, factor: stage.factor, on: loop)
+        let socket = PlayedSocket(messages, stage.mask, factor: stage.factor, for: attempt.client, on: loop)
         source = .socket(socket)
         deadline?.cancel()
         socket.wake = { [weak self] in self?.wake() }
@@ -333,7 +349,7 @@ extension AttemptScript {
             var room = cut
             chunks = chunks.compactMap { chunk in
                 guard room > 0 else { return nil }
-                let taken = Array(chunk.bytes.prefix(room))
+                let taken = chunk.bytes.prefix(room)
                 room -= taken.count
                 return StubReply.Chunk(after: chunk.after, taken)
             }
@@ -342,8 +358,8 @@ extension AttemptScript {
         // twenty pieces a second, and few enough that a long body at a low rate takes no more memory than another
         let size = max(1, rate / 20, chunks.reduce(0) { $0 + $1.bytes.count } / 4096)
         chunks = chunks.flatMap { chunk in
-            stride(from: 0, to: chunk.bytes.count, by: size).map { start in
-                let piece = Array(chunk.bytes[start..<min(start + size, chunk.bytes.count)])
+            stride(from: chunk.bytes.startIndex, to: chunk.bytes.endIndex, by: size).map { start in
+                let piece = chunk.bytes[start..<min(start + size, chunk.bytes.endIndex)]
                 return StubReply.Chunk(after: Double(piece.count) / Double(rate), piece)
             }
         }

@@ -54,6 +54,10 @@ package final class Tape: Sendable {
         /// Bytes of attempts that are recorded, or wait to be written.
         var held = 0
         var isStopped = false
+        /// Has tokens that the service holds.
+        var broker: CredentialBroker?
+        /// The last long request that was compared.
+        var lastLong: (request: ReplayRequest, key: RequestMatcher.Key)?
     }
 
     /// Bytes of attempts that may be held in memory.
@@ -66,16 +70,15 @@ package final class Tape: Sendable {
     private let queue: RecordingQueue?
     let state: Mutex<State>
 
+    /// - Parameter index: nil if nothing is played.
     private init(
-        _ settings: Settings, _ contents: CassetteReader.Contents, plays: Bool, _ file: CassetteFile?
+        _ settings: Settings, _ contents: CassetteReader.Contents, _ index: CassetteIndex?, _ file: CassetteFile?
     ) {
         self.settings = settings
         unusable = contents.unusable
         queue = file.map { RecordingQueue($0) }
         var state = State(mask: settings.mask)
-        if plays {
-            state.playback = Playback(contents.entries, settings.matcher, settings.afterLast, path: settings.path)
-        }
+        state.playback = index.map { Playback($0, settings.afterLast) }
         self.state = Mutex(state)
     }
 
@@ -88,24 +91,26 @@ package final class Tape: Sendable {
     package static func openNow(_ settings: Settings) throws(HTTPFailure) -> Tape {
         let path = settings.path
         switch settings.mode {
-        case .none: return Tape(settings, try withBodies(try read(path), path), plays: true, nil)
+        case .none:
+            let contents = try read(path)
+            return Tape(settings, contents, try index(contents, settings), nil)
         case .once:
             var info = stat()
             if stat(path, &info) == 0, info.st_size > 0 {
                 let contents = try read(path)
                 // a run that ended before its first response left a file without entries
                 if contents.hasEntries || contents.end == nil {
-                    return Tape(settings, try withBodies(contents, path), plays: true, nil)
+                    return Tape(settings, contents, try index(contents, settings), nil)
                 }
             }
             let (file, contents) = try CassetteFile.open(path, isNew: false, program: settings.program)
-            return Tape(settings, contents, plays: contents.hasEntries, file)
+            return Tape(settings, contents, contents.hasEntries ? try index(contents, settings) : nil, file)
         case .newEpisodes:
             let (file, contents) = try CassetteFile.open(path, isNew: false, program: settings.program)
-            return Tape(settings, try withBodies(contents, path), plays: true, file)
+            return Tape(settings, contents, try index(contents, settings), file)
         case .all:
             let (file, contents) = try CassetteFile.open(path, isNew: true, program: settings.program)
-            return Tape(settings, contents, plays: false, file)
+            return Tape(settings, contents, nil, file)
         }
     }
 
@@ -128,30 +133,34 @@ package final class Tape: Sendable {
         }
     }
 
-    /// Reads the bodies that are files of their own.
-    private static func withBodies(
-        _ contents: CassetteReader.Contents, _ path: String
-    ) throws(HTTPFailure) -> CassetteReader.Contents {
-        guard contents.entries.contains(where: { $0.bodyFile != nil || $0.requestFile != nil }) else { return contents }
-        let slash = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-        var contents = contents
-        var known: [String: [UInt8]] = [:]
-        func bytes(of name: String) throws(HTTPFailure) -> [UInt8] {
-            if let found = known[name] { return found }
-            let found = try body(slash + name, path)
-            known[name] = found
-            return found
+    /// Long bodies of requests are read to be compared, and are not kept; those of responses must be there.
+    private static func index(
+        _ contents: CassetteReader.Contents, _ settings: Settings
+    ) throws(HTTPFailure) -> CassetteIndex {
+        var index = CassetteIndex(settings.matcher, path: settings.path)
+        for entry in contents.entries {
+            var entry = entry
+            if let name = entry.requestFile { entry.request.body = try body(name, settings.path) }
+            if let name = entry.bodyFile { try check(name, settings.path) }
+            index.add(entry)
         }
-        for index in contents.entries.indices {
-            if let name = contents.entries[index].bodyFile { contents.entries[index].body = try bytes(of: name) }
-            if let name = contents.entries[index].requestFile {
-                contents.entries[index].request.body = try bytes(of: name)
-            }
-        }
-        return contents
+        return index
     }
 
-    private static func body(_ place: String, _ path: String) throws(HTTPFailure) -> [UInt8] {
+    private static func place(_ name: String, _ path: String) -> String {
+        (path.lastIndex(of: "/").map { path[...$0] } ?? "") + name
+    }
+
+    private static func check(_ name: String, _ path: String) throws(HTTPFailure) {
+        let place = place(name, path)
+        if access(place, R_OK) == 0 { return }
+        let code = errno
+        throw unusable(path, "its body \(place) cannot be read: \(String(cString: strerror(code)))", posix: code)
+    }
+
+    /// The bytes of a body that is a file of its own. Blocks.
+    private static func body(_ name: String, _ path: String) throws(HTTPFailure) -> [UInt8] {
+        let place = place(name, path)
         do throws(FileFault) {
             let file = try CheckedFile.open(place, O_RDONLY, [.regular])
             defer { close(file) }
@@ -167,6 +176,9 @@ package final class Tape: Sendable {
             // safe: CInt is narrower
             underlying: posix.map { .init(.file, Int($0), String(cString: strerror($0))) }, details: [.path(path)])
     }
+
+    /// Tokens of these credentials are masked, too, whatever request they occur in.
+    package func hide(_ broker: CredentialBroker) { state.withLock { $0.broker = broker } }
 
     // MARK: how it stands
 
@@ -202,35 +214,77 @@ package final class Tape: Sendable {
         guard covers(request.url) else { return .network }
         if attempt.duplex != nil { return .fail(Self.stream(settings.path)) }
         let isRecording = records
-        let step = state.withLock { state -> Playback.Step? in
+        let plays = state.withLock { state in
             // a cassette that only plays goes on without its session: nothing may reach the network
-            if state.isStopped, isRecording { return nil }
-            guard state.playback != nil else { return nil }
-            state.mask.learn(from: request)
-            if let login = attempt.login?.credential {
-                state.mask.learn(username: login.username, password: login.password)
-            }
-            let masked = state.mask.masked(request)
-            if isRecording, state.playback?.has(masked) == false { return nil }
-            let step = state.playback?.take(masked)
-            if case .play = step { state.counts.played += 1 } else { state.counts.missed += 1 }
-            return step
+            state.playback != nil && !(state.isStopped && isRecording)
         }
-        switch step {
-        case .play(let entry):
-            return .script(
-                AttemptScript(
-                    entry, body: entry.body, settings.timing, key: attempt.fields.first("Sec-WebSocket-Key")))
-        case .miss(let failure): return .fail(failure)
-        case nil:
+        guard plays, let step = step(request, attempt) else {
             guard isRecording, state.withLock({ $0.failure == nil && !$0.isStopped }) else { return .network }
             return .record(Recording(self, request, attempt))
         }
+        switch step {
+        case .miss(let miss): return .work { .fail(miss.failure) }
+        case .play(let entry):
+            let key = attempt.fields.first("Sec-WebSocket-Key")
+            guard let name = entry.bodyFile else {
+                return .script(AttemptScript(entry, body: entry.body, settings.timing, key: key))
+            }
+            let settings = settings
+            return .work {
+                do throws(HTTPFailure) {
+                    let body = try Self.body(name, settings.path)
+                    return .script(AttemptScript(entry, body: body, settings.timing, key: key))
+                } catch {
+                    return .fail(error)
+                }
+            }
+        }
     }
 
-    /// Whether a response is left for the attempt.
+    /// The response of a request, or why there is none. Nil if the request is to be recorded.
+    private func step(_ request: ReplayRequest, _ attempt: Attempt) -> Playback.Step? {
+        var found = settings.mask.secrets(of: request)
+        if let login = attempt.login?.credential { found.add(username: login.username, password: login.password) }
+        let (masked, key) = compared(request, learn(found))
+        let isRecording = records
+        return state.withLock { state -> Playback.Step? in
+            if isRecording, state.playback?.has(key) == false { return nil }
+            let step = state.playback?.take(key, masked)
+            if case .play = step { state.counts.played += 1 } else { state.counts.missed += 1 }
+            return step
+        }
+    }
+
+    /// Takes secrets to be replaced from now on. Searching for them takes longer, and is done without the lock.
+    private func learn(_ found: FoundSecrets) -> CassetteMask {
+        var secrets = found
+        for token in state.withLock({ $0.broker })?.tokens ?? [] { secrets.add(token) }
+        return state.withLock { [secrets] state in
+            if state.mask.values.lacks(secrets) { state.mask.values.add(secrets) }
+            return state.mask
+        }
+    }
+
+    /// What is compared of a request, without its secrets, and its key. That of a long request is kept for `has`.
+    private func compared(_ request: ReplayRequest, _ mask: CassetteMask) -> (ReplayRequest, RequestMatcher.Key) {
+        let masked = mask.masked(settings.matcher.compared(request))
+        let key = settings.matcher.key(of: masked)
+        if request.fields.contains("Authorization"), ReplayStage.isLong(request) {
+            state.withLock { $0.lastLong = (request, key) }
+        }
+        return (masked, key)
+    }
+
+    /// Whether a response is left for the attempt, which was made before.
     func has(_ request: ReplayRequest) -> Bool {
-        state.withLock { $0.playback?.has($0.mask.masked(request)) ?? false }
+        let (mask, last) = state.withLock { ($0.mask, $0.lastLong) }
+        let key: RequestMatcher.Key
+        if let last, last.request.body == request.body, last.request.url == request.url {
+            key = last.key
+        } else {
+            key = settings.matcher.key(of: mask.masked(settings.matcher.compared(request)))
+        }
+        return state.withLock { $0.playback?.has(key) ?? false }
     }
 
     /// Whether no request of the cassette's can reach the network.
@@ -274,14 +328,11 @@ package final class Tape: Sendable {
         guard let queue, isTaken else { return letGo(held) }
         queue.add { file in
             defer { self.letGo(held) }
-            let mask = self.state.withLock { state -> CassetteMask? in
-                if state.failure != nil { return nil }
-                if let login { state.mask.learn(username: login.username, password: login.password) }
-                state.mask.learn(from: draft.request)
-                if let head = draft.head { state.mask.learn(from: head.fields, body: draft.body) }
-                return state.mask
-            }
-            guard let mask else { return }
+            guard self.failure == nil else { return }
+            var found = self.settings.mask.secrets(of: draft.request)
+            if let login { found.add(username: login.username, password: login.password) }
+            _ = self.learn(found)
+            let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: draft.body))
             if mask.values.isFull {
                 let failure = Self.unusable(
                     self.settings.path, "it has more secrets than can be masked: record fewer requests")
@@ -304,74 +355,5 @@ package final class Tape: Sendable {
         if entry.request.body.count > CassetteWriter.longestInline {
             entry.requestFile = try file.keep(entry.request.body)
         }
-    }
-}
-
-/// Work on a cassette's file, one piece after the other, on another thread.
-final class RecordingQueue: Sendable {
-    typealias Work = @Sendable (CassetteFile) -> Void
-
-    private struct State {
-        var file: CassetteFile?
-        var work: [Work] = []
-        var isRunning = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state: Mutex<State>
-
-    init(_ file: CassetteFile) { state = Mutex(State(file: file)) }
-
-    func add(_ work: @escaping Work) {
-        let starts = state.withLock { state in
-            state.work.append(work)
-            defer { state.isRunning = true }
-            return !state.isRunning
-        }
-        if starts { BlockingThreads.files.run(for: .service, isOwed: true) { self.run() } }
-    }
-
-    private func run() {
-        while true {
-            let (work, file) = state.withLock { state -> ([Work], CassetteFile?) in
-                defer { state.work = [] }
-                if state.work.isEmpty { state.isRunning = false }
-                return (state.work, state.file)
-            }
-            if work.isEmpty { break }
-            if let file { work.forEach { $0(file) } }
-        }
-        let waiters = state.withLock { state in
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        waiters.forEach { $0.resume() }
-    }
-
-    /// Waits for the work, and closes the file.
-    func end() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if !state.isRunning { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if isIdle { continuation.resume() }
-        }
-        await offLoop(owedTo: .service) { self.close() }
-    }
-
-    /// The same, blocking.
-    func endNow() {
-        while state.withLock({ $0.isRunning }) { usleep(200) }
-        close()
-    }
-
-    private func close() {
-        let file = state.withLock { state in
-            defer { state.file = nil }
-            return state.file
-        }
-        file?.sync()
     }
 }

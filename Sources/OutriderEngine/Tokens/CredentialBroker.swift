@@ -143,6 +143,11 @@ package final class CredentialBroker: Sendable {
         return (all.values.sorted { $0.spec.name < $1.spec.name }, failure)
     }
 
+    /// Access tokens in memory, so that no cassette gets one.
+    var tokens: [String] {
+        state.withLock { Array($0.credentials.values) }.compactMap { $0.snapshot.access?.token.exposed }
+    }
+
     /// Forgets the credential, and optionally revokes its tokens; throws if the server refuses the revocation.
     package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
         let refusal = try await credential.changes.take { () async throws(OAuthFailure) -> OAuthFailure? in

@@ -79,7 +79,7 @@ extension AttemptScript {
         trailers = reply.trailers
         if reply.chunks.isEmpty {
             let bytes = reply.body
-            if !bytes.isEmpty { chunks = [StubReply.Chunk(after: 0, bytes)] }
+            if !bytes.isEmpty { chunks = [StubReply.Chunk(after: 0, bytes[...])] }
             if !fields.contains("Content-Length"), !fields.contains("Transfer-Encoding"), reply.status != 204,
                 reply.status >= 200
             {

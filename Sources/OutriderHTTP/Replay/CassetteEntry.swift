@@ -20,7 +20,7 @@ package struct CassetteEntry: Sendable {
     package var head: AttemptScript.Head?
     /// Decoded.
     package var body: [UInt8] = []
-    /// A file beside the cassette that has the body; nil if `body` has.
+    /// A file beside the cassette that has the body, and is read when it plays; nil if `body` has.
     package var bodyFile: String?
     /// In place of a long body of the request, its file.
     package var requestFile: String?
@@ -72,13 +72,13 @@ extension AttemptScript {
             let end = min(body.count, start + max(0, chunk.count))
             guard end > start else { continue }
             chunks.append(
-                StubReply.Chunk(after: max(0, chunk.time - last) / 1000 * factor, Array(body[start..<end])))
+                StubReply.Chunk(after: max(0, chunk.time - last) / 1000 * factor, body[start..<end]))
             (start, last) = (end, chunk.time)
         }
         let size = 64 << 10
         while start < body.count {
             let end = min(body.count, start + size)
-            chunks.append(StubReply.Chunk(after: 0, Array(body[start..<end])))
+            chunks.append(StubReply.Chunk(after: 0, body[start..<end]))
             start = end
         }
     }

@@ -17,85 +17,79 @@ package struct CassetteMask: Sendable {
 
     // MARK: learning
 
-    /// Takes the secrets of a request to be replaced wherever they occur.
-    package mutating func learn(from request: ReplayRequest) {
-        learn(request.fields)
+    /// The secrets of a request, which are replaced wherever they occur.
+    package func secrets(of request: ReplayRequest) -> FoundSecrets {
+        var found = FoundSecrets()
+        find(in: request.fields, &found)
         if let at = Redaction.credentials(of: request.url) {
-            for part in at.split(separator: ":") { learn(percentEncoded: String(part)) }
+            for part in at.split(separator: ":") {
+                found.add(String(decoding: PercentEncoding.decode(part.utf8), as: UTF8.self))
+            }
         }
-        let type = request.contentType
         for pair in URLParts(request.url).query.map({ Self.pairs(of: Array($0.utf8)) }) ?? [] {
-            if holdsSecret(pair.name) { values.add(pair.value) }
+            if holdsSecret(pair.name) { found.add(pair.value) }
         }
-        guard request.body.count <= Self.mostLearned else { return }
-        learn(body: request.body, type)
+        find(in: request.body, request.contentType, &found)
+        return found
     }
 
-    /// Takes the secrets of a response: tokens that a server gave are used by later requests.
-    package mutating func learn(from fields: HTTPFields, body: [UInt8]) {
-        learn(fields)
-        guard body.count <= Self.mostLearned else { return }
-        learn(body: body, fields.first("Content-Type"))
-    }
-
-    /// The two parts of a login.
-    package mutating func learn(username: String, password: String) {
-        values.add(password)
-        values.add("\(username):\(password)")
+    /// The secrets of a response: tokens that a server gave are used by later requests.
+    package func secrets(of fields: HTTPFields, body: [UInt8]) -> FoundSecrets {
+        var found = FoundSecrets()
+        find(in: fields, &found)
+        find(in: body, fields.first("Content-Type"), &found)
+        return found
     }
 
     private static let mostLearned = 256 << 10
 
-    private mutating func learn(_ fields: HTTPFields) {
+    private func find(in fields: HTTPFields, _ found: inout FoundSecrets) {
         for field in fields.list where names.isSecret(field: field.name) {
             let lower = field.name.lowercased()
             switch lower {
             case "cookie":
-                for cookie in ShownCookie.sent([field]) { values.add(cookie.value, shortest: 8) }
+                for cookie in ShownCookie.sent([field]) { found.add(cookie.value, shortest: 8) }
             case "set-cookie":
-                for cookie in ShownCookie.received([field]) { values.add(cookie.value, shortest: 8) }
+                for cookie in ShownCookie.received([field]) { found.add(cookie.value, shortest: 8) }
             case "authorization", "proxy-authorization":
                 let parts = field.value.split(separator: " ", maxSplits: 1)
                 guard let credential = parts.last else { continue }
-                values.add(String(credential))
+                found.add(String(credential))
                 guard parts.count == 2, HTTPFields.same(String(parts[0]), "Basic"),
                     let bytes = Base64.decode(String(credential)), let login = String(validating: bytes, as: UTF8.self),
                     let colon = login.firstIndex(of: ":")
                 else { continue }
-                learn(username: String(login[..<colon]), password: String(login[login.index(after: colon)...]))
-            default: values.add(field.value, shortest: 8)
+                found.add(username: String(login[..<colon]), password: String(login[login.index(after: colon)...]))
+            default: found.add(field.value, shortest: 8)
             }
         }
     }
 
-    private mutating func learn(percentEncoded text: String) {
-        values.add(String(decoding: PercentEncoding.decode(text.utf8), as: UTF8.self))
-    }
-
-    private mutating func learn(body: [UInt8], _ contentType: String?) {
-        guard !body.isEmpty, let type = contentType.flatMap(MediaType.init(parsing:)) else { return }
+    private func find(in body: [UInt8], _ contentType: String?, _ found: inout FoundSecrets) {
+        guard !body.isEmpty, body.count <= Self.mostLearned, let type = contentType.flatMap(MediaType.init(parsing:))
+        else { return }
         if type.subtype == "x-www-form-urlencoded" {
-            for pair in Self.pairs(of: body) where holdsSecret(pair.name) { values.add(pair.value) }
+            for pair in Self.pairs(of: body) where holdsSecret(pair.name) { found.add(pair.value) }
         } else if type.subtype == "form-data" {
             MultipartMask.masked(body, type[parameter: "boundary"], names) { name, value in
-                if holdsSecret(name) { values.add(String(decoding: value, as: UTF8.self)) }
+                if holdsSecret(name) { found.add(String(decoding: value, as: UTF8.self)) }
             }
         } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
             guard let json = try? JSONParser.parse(body, limits: Self.limits) else { return }
-            learn(json, name: nil, depth: 0)
+            find(in: json, name: nil, depth: 0, &found)
             for pointer in pointers {
-                json.forEach(at: pointer) { found in if let text = found.string { values.add(text) } }
+                json.forEach(at: pointer) { value in if let text = value.string { found.add(text) } }
             }
         }
     }
 
-    private mutating func learn(_ json: JSONValue, name: String?, depth: Int) {
+    private func find(in json: JSONValue, name: String?, depth: Int, _ found: inout FoundSecrets) {
         guard depth < 32 else { return }
         switch json {
         case .object(let object):
-            for member in object.members { learn(member.value, name: member.name, depth: depth + 1) }
-        case .array(let list): for item in list { learn(item, name: name, depth: depth + 1) }
-        case .string(let text): if let name, holdsSecret(name) { values.add(text) }
+            for member in object.members { find(in: member.value, name: member.name, depth: depth + 1, &found) }
+        case .array(let list): for item in list { find(in: item, name: name, depth: depth + 1, &found) }
+        case .string(let text): if let name, holdsSecret(name) { found.add(text) }
         default: break
         }
     }
@@ -105,9 +99,12 @@ package struct CassetteMask: Sendable {
         let lower = name.lowercased()
         if names.isShown(name) { return false }
         if names.parameters.contains(lower) { return true }
-        return ["token", "secret", "password", "passwd", "assertion", "api_key", "apikey", "api-key", "verifier"]
-            .contains { lower.contains($0) } || lower == "device_code"
+        return Self.telling.findsAny(in: lower) || lower == "device_code"
     }
+
+    private static let telling = WordFinder([
+        "token", "secret", "password", "passwd", "assertion", "api_key", "apikey", "api-key", "verifier",
+    ])
 
     private static func pairs(of form: [UInt8]) -> [(name: String, value: String)] { QueryPairs.of(form: form) }
 

@@ -219,11 +219,23 @@ package enum CassetteReader {
             }
             return Array(pairs.joined(separator: "&").utf8)
         }
-        guard content["encoding"]?.string?.lowercased() == "base64" else { return Array(text.utf8) }
+        guard content["encoding"]?.string?.lowercased() == "base64" else {
+            return latin(text, content) ?? Array(text.utf8)
+        }
         guard let bytes = Base64.decode(text.filter { !$0.isWhitespace }) else {
             throw Fault(message: "its body is no base64")
         }
         return bytes
+    }
+
+    /// The bytes of a body that mitmproxy wrote with a character for each byte, which the size tells; nil for others.
+    private static func latin(_ text: String, _ content: JSONObject) -> [UInt8]? {
+        guard let size = content["size"]?.integer, size != text.utf8.count, size == text.unicodeScalars.count,
+            text.unicodeScalars.allSatisfy({ $0.value <= 0xFF })
+        else { return nil }
+        let type = content["mimeType"]?.string.flatMap(MediaType.init(parsing:))
+        let isUnicode = type?.subtype == "json" || type?[parameter: "charset"]?.lowercased() == "utf-8"
+        return isUnicode ? nil : text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
     /// Fields, without the pseudo-header fields that Chrome lists.

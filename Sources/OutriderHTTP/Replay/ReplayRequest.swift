@@ -39,14 +39,15 @@ struct URLParts {
         var rest = url[...]
         if let scheme = rest.range(of: "://") {
             let host = rest[scheme.upperBound...]
-            let end = host.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? host.endIndex
+            let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+            let end = host.utf8.firstIndex { ends.contains($0) } ?? host.endIndex
             origin = rest[..<end]
             rest = rest[end...]
         } else {
             origin = ""
         }
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        guard let mark = rest.firstIndex(of: "?") else {
+        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else {
             path = rest
             query = nil
             return
@@ -58,11 +59,12 @@ struct URLParts {
 
 extension Substring {
     /// The first place of a short text.
-    func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
+    func range(of text: StaticString) -> Range<Index>? {
+        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        var start = utf8.startIndex
+        while start < utf8.endIndex {
+            if utf8[start...].starts(with: wanted) { return start..<utf8.index(start, offsetBy: wanted.count) }
+            start = utf8.index(after: start)
         }
         return nil
     }

@@ -6,8 +6,6 @@ internal import OutriderJSON
 /// Replaces known values wherever they occur: as they are, percent-encoded, in JSON escapes, in hex, and in base64 at each of
 /// the three offsets within a longer text.
 package struct SecretValues: Sendable {
-    /// Shorter values are words that occur by chance.
-    package static let shortest = 6
     private static let most = 4096
     /// Bytes of all values: each is held in some fifteen forms.
     private static let mostBytes = 4 << 20
@@ -29,11 +27,20 @@ package struct SecretValues: Sendable {
 
     package var isEmpty: Bool { known.isEmpty }
 
+    /// Whether some of the secrets are not known yet.
+    package func lacks(_ found: FoundSecrets) -> Bool { found.list.contains { !known.contains($0) } }
+
+    package mutating func add(_ found: FoundSecrets) { for value in found.list { insert(value) } }
+
     /// Adds a value, unless it is short or a mask.
-    package mutating func add(_ value: String, shortest: Int = shortest) {
-        guard value.utf8.count >= max(4, shortest), !value.contains(SecretFields.mask), !known.contains(value) else {
-            return
-        }
+    package mutating func add(_ value: String) {
+        var found = FoundSecrets()
+        found.add(value)
+        add(found)
+    }
+
+    private mutating func insert(_ value: String) {
+        if known.contains(value) { return }
         guard known.count < Self.most, held + value.utf8.count <= Self.mostBytes else {
             isFull = true
             return
@@ -144,5 +151,27 @@ package struct SecretValues: Sendable {
             longest = max(longest ?? 0, pattern.bytes.count)
         }
         return longest
+    }
+}
+
+/// Secrets that a request or a response has.
+package struct FoundSecrets: Sendable {
+    /// Shorter values are words that occur by chance.
+    package static let shortest = 6
+
+    fileprivate private(set) var list: [String] = []
+
+    package init() {}
+
+    /// Adds a value, unless it is short or a mask.
+    package mutating func add(_ value: String, shortest: Int = shortest) {
+        guard value.utf8.count >= max(4, shortest), !value.contains(SecretFields.mask) else { return }
+        list.append(value)
+    }
+
+    /// The two parts of a login.
+    package mutating func add(username: String, password: String) {
+        add(password)
+        add("\(username):\(password)")
     }
 }

@@ -34,18 +34,27 @@ package struct StubRule: Sendable {
     }
 
     /// Whether the request is one that the stub is for.
-    func fits(_ request: ReplayRequest) -> Bool {
+    func fits(_ subject: inout StubSubject) -> Bool {
+        let request = subject.request
         if let method, method != request.method { return false }
         guard url.fits(request.url) else { return false }
         if !query.isEmpty {
-            let pairs = QueryPairs.of(request.url)
+            let pairs = subject.query
             guard query.allSatisfy({ wanted in pairs.contains { $0 == wanted } }) else { return false }
         }
         guard fields.list.allSatisfy({ request.fields.all($0.name).contains($0.value) }) else { return false }
         guard let body else { return true }
-        guard let json = try? JSONParser.parse(request.body) else { return false }
-        return json.contains(body)
+        return subject.json?.contains(body) == true
     }
+}
+
+/// A request that is compared with stubs: its parts are read once.
+struct StubSubject {
+    let request: ReplayRequest
+    lazy var query = QueryPairs.of(request.url)
+    lazy var json = try? JSONParser.parse(request.body)
+
+    init(_ request: ReplayRequest) { self.request = request }
 }
 
 /// What a request gets: a response, a failure, or a response that fails.
@@ -53,9 +62,9 @@ package struct StubReply: Sendable {
     package struct Chunk: Sendable {
         /// Seconds since the piece before it, or since the head.
         package var after: Double
-        package var bytes: [UInt8]
+        package var bytes: ArraySlice<UInt8>
 
-        package init(after: Double, _ bytes: [UInt8]) {
+        package init(after: Double, _ bytes: ArraySlice<UInt8>) {
             self.after = after
             self.bytes = bytes
         }

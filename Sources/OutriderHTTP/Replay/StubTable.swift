@@ -46,6 +46,10 @@ package struct StubTable: Sendable {
     package private(set) var entries: [Entry] = []
     package private(set) var requests: [Seen] = []
     private var made = 0
+    /// Of the URLs of all stubs.
+    private var patternBytes = 0
+    /// The number of stubs that compare the body.
+    private var bodies = 0
 
     package init() {}
 
@@ -59,6 +63,7 @@ package struct StubTable: Sendable {
         made += 1
         let name = "stub_\(made)"
         entries.append(Entry(name: name, rule: rule))
+        count()
         return name
     }
 
@@ -66,26 +71,53 @@ package struct StubTable: Sendable {
     package mutating func remove(_ name: String?) -> Int {
         let before = entries.count
         entries.removeAll { name == nil || $0.name == name }
+        count()
         return before - entries.count
+    }
+
+    private mutating func count() {
+        patternBytes = entries.reduce(0) { $0 + $1.rule.url.text.utf8.count }
+        bodies = entries.count { $0.rule.body != nil }
     }
 
     package mutating func forgetRequests() { requests = [] }
 
     package func contains(_ name: String) -> Bool { entries.contains { $0.name == name } }
 
+    /// A stub as it is compared.
+    package struct NamedRule: Sendable {
+        let name: String
+        let rule: StubRule
+    }
+
+    package var rules: [NamedRule] { entries.map { NamedRule(name: $0.name, rule: $0.rule) } }
+
+    /// The number of bytes that are compared for a request, at most.
+    package func work(for request: ReplayRequest) -> Int {
+        let (url, isTooMuch) = patternBytes.multipliedReportingOverflow(by: request.url.utf8.count)
+        // a body has at most 64 MiB, and a table at most 1,000 stubs
+        return isTooMuch || url > Int.max / 2 ? Int.max / 2 : url + bodies * request.body.count
+    }
+
+    /// The names of the stubs that a request fits, whatever their counts are.
+    package static func fitting(_ rules: [NamedRule], _ request: ReplayRequest) -> Set<String> {
+        var subject = StubSubject(request)
+        return Set(rules.filter { $0.rule.fits(&subject) }.map(\.name))
+    }
+
     /// The verdict about a request. The stub that was added last wins.
     ///
     /// - Parameters:
-    ///   - shown: the same request without its secrets, to be listed.
+    ///   - shown: the request without its secrets, to be listed.
+    ///   - fitting: the names of the stubs that the request fits.
     ///   - passes: whether requests without a stub go on, if `unmatched` is nil.
     package mutating func take(
-        _ request: ReplayRequest, shown: ReplayRequest, at time: Int64, passes: Bool
+        _ shown: ReplayRequest, fitting: Set<String>, at time: Int64, passes: Bool
     ) -> Verdict {
-        for index in entries.indices.reversed() {
+        for index in entries.indices.reversed() where fitting.contains(entries[index].name) {
             let rule = entries[index].rule
             if let times = rule.times, entries[index].hits >= times { continue }
             if let after = rule.after, !entries.contains(where: { $0.name == after && $0.hits > 0 }) { continue }
-            guard rule.fits(request) else { continue }
             entries[index].seen += 1
             guard entries[index].seen % max(1, rule.every) == 0 else { continue }
             let reply = rule.replies[min(entries[index].hits, rule.replies.count - 1)]

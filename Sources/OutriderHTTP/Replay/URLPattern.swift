@@ -22,7 +22,9 @@ package struct URLPattern: Sendable, Equatable {
         self.text = text
         hasOrigin = !text.hasPrefix("/")
         hasQuery = text.utf8.contains(UInt8(ascii: "?"))
-        let schemes = ["http://", "https://", "ws://", "wss://", "*", "/", "http+unix://", "https+unix://"]
+        let schemes = [
+            "http://", "https://", "ws://", "wss://", "*", "/", "http+unix://", "https+unix://", "tcp://", "tls://",
+        ]
         guard schemes.contains(where: { text.hasPrefix($0) }) else {
             throw PatternFault("must begin with a scheme such as https://, with / for every host, or with *")
         }
@@ -82,7 +84,7 @@ package struct URLPattern: Sendable, Equatable {
         if hasQuery, let query = parts.query { subject += "?" + query }
         if Self.fits(Array(subject.utf8)[...], pieces[...]) { return true }
         // `https://host` means its root
-        return parts.path == "/" && Self.fits(Array(subject.utf8).dropLast(), pieces[...])
+        return (parts.path.isEmpty || parts.path == "/") && Self.fits(Array(subject.utf8).dropLast(), pieces[...])
     }
 
     /// Greedy from left to right, with one place to go back to: the work is bounded by text times pattern.

@@ -30,8 +30,7 @@ package enum SecretFields {
     package static func contains(_ name: String) -> Bool {
         let lower = name.lowercased()
         if fields.contains(lower) { return true }
-        let bytes = Array(lower.utf8)
-        return partBytes.contains { holds(bytes, $0) } || endings.contains(lastWord(of: name))
+        return partFinder.findsAny(in: lower) || endings.contains(lastWord(of: name))
     }
 
     /// The same for a parameter or a member; of `user[password]` and `password[0]` each part counts.
@@ -45,12 +44,7 @@ package enum SecretFields {
     /// Whether numbers under a telling name are quantities: `max_tokens`, `total_tokens`.
     package static func countsTokens(_ name: String) -> Bool { lastWord(of: name) == "tokens" }
 
-    private static let partBytes = parts.map { Array($0.utf8) }
-
-    private static func holds(_ name: [UInt8], _ word: [UInt8]) -> Bool {
-        guard name.count >= word.count else { return false }
-        return (0...(name.count - word.count)).contains { name[$0...].starts(with: word) }
-    }
+    private static let partFinder = WordFinder(parts)
 
     /// The last word of a name: behind the last sign that is no letter or digit, or from the last capital after a small
     /// letter.

@@ -143,15 +143,17 @@ private struct MaskParameter: JSONDecodable {
         mask.names.parameters = Set(query.map { $0.lowercased() })
         mask.names.shown = Set(show.map { $0.lowercased() })
         mask.pointers = body
+        var found = FoundSecrets()
         for value in values {
             if value.hasPrefix("$") {
                 if let text = getenv(String(value.dropFirst())) {
-                    mask.values.add(String(cString: text), shortest: 4)
+                    found.add(String(cString: text), shortest: 4)
                 }
             } else {
-                mask.values.add(value, shortest: 4)
+                found.add(value, shortest: 4)
             }
         }
+        mask.values.add(found)
     }
 }
 

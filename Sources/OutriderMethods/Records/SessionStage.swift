@@ -42,7 +42,9 @@ extension ReplayParameter {
         var settings = settings
         settings.program = call.scope.control.version
         do throws(HTTPFailure) {
-            return try await Tape.open(settings, for: call.scope.quota.client)
+            let tape = try await Tape.open(settings, for: call.scope.quota.client)
+            tape.hide(call.scope.service.engine.credentials)
+            return tape
         } catch {
             var failure = error
             failure.pointer = pointer

@@ -85,9 +85,9 @@ private struct ChunkParameter: JSONDecodable {
             throw JSONComplaint("must have exactly one of text and base64")
         }
         if let text {
-            chunk = StubReply.Chunk(after: after, Array(text.utf8))
+            chunk = StubReply.Chunk(after: after, Array(text.utf8)[...])
         } else {
-            chunk = StubReply.Chunk(after: after, try BodyParameter.bytes(base64 ?? ""))
+            chunk = StubReply.Chunk(after: after, try BodyParameter.bytes(base64 ?? "")[...])
         }
     }
 }

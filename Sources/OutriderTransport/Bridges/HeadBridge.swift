@@ -5,10 +5,11 @@ import NIOHTTP1
 import OutriderHTTP
 
 extension ResponseHead {
-    init(_ head: HTTPResponseHead) {
+    /// - Parameter reason: the phrase that the server sent; nil for the standard one.
+    init(_ head: HTTPResponseHead, reason: String? = nil) {
         self.init(
             // safe: a status always fits
-            status: Int(clamping: head.status.code), reason: head.status.reasonPhrase,
+            status: Int(clamping: head.status.code), reason: reason ?? head.status.reasonPhrase,
             version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
     }
 }

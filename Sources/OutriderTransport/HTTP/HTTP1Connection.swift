@@ -44,6 +44,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var reader = Reader.unknown
     /// The handler behind the parser, after the first response that needed the parser.
     private var parts: AnswerParts?
+    /// Finds phrases beside the parser, which gives the standard phrase of each status.
+    private var phrases = ReasonPhrases()
     /// Method of the running request, or of the last.
     private var method = ""
     private var framing: BodyFraming?
@@ -191,7 +193,9 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         switch reader {
         case .unknown: readFirst(arrival, data, context)
         case .plain(let left): readBody(arrival, left: left)
-        case .parser: context.fireChannelRead(data)
+        case .parser:
+            phrases.feed(arrival.readableBytesView)
+            context.fireChannelRead(data)
         }
     }
 
@@ -201,6 +205,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
         guard let plain = arrival.withUnsafeReadableBytes({ PlainHead($0) }) else {
             guard startParser(context) else { return }
+            phrases = ReasonPhrases()
+            phrases.feed(arrival.readableBytesView)
             return context.fireChannelRead(data)
         }
         received(plain.head)
@@ -240,7 +246,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func parsed(_ part: HTTPClientResponsePart) {
         guard !isClosed else { return }
         switch part {
-        case .head(let head): received(ResponseHead(head))
+        case .head(let head): received(ResponseHead(head, reason: phrases.next()))
         case .body(let bytes):
             piece = bytes
             user?.bodyCame(bytes)

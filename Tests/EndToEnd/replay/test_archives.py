@@ -87,8 +87,10 @@ def playwright(directory):
 
 
 def mitmproxy():
-    """Bodies as text, connection details, a flow without a response."""
+    """Bodies as text, even those of images, connection details, a flow without a response."""
+    picture = {"size": 4, "compression": 0, "mimeType": "image/png", "text": "\x89PN\xff"}
     return [
+        entry(request(url="https://app.example/a.png"), response(content=picture, version="HTTP/1.1")),
         entry(request(), response(content={**JSON, "compression": 0}, version="HTTP/1.1"), serverIPAddress="10.0.0.1"),
         entry(request(url="https://gone.example/"), {**response(0), "_error": "Connection refused"}),
     ]
@@ -130,6 +132,7 @@ def test_archives_play(wire, play, tmp_path, program):
     elif program == "Playwright":
         assert get(wire, "https://gone.example/")["error"]["code"] == 1402
     else:
+        assert base64.b64decode(get(wire, "https://app.example/a.png")["body"]["base64"]) == b"\x89PN\xff"
         assert get(wire, "https://gone.example/")["error"]["code"] == 1404
 
 

@@ -11,6 +11,8 @@ import time
 import contract
 import pytest
 import websockets.sync.server
+from capture_server import Capture
+from digest_server import PASSWORD, USER, Guard
 from event_stream_client import Source
 from request_client import get, result
 from tape_client import entries, fresh, start, stop
@@ -82,6 +84,37 @@ def test_a_challenge_and_its_credential(server, tape):
             stop(wire)
     assert [one["response"]["status"] for one in entries(tape)] == [401, 200]
     assert server.count == 2
+
+
+@pytest.mark.parametrize("algorithm", ["MD5", "SHA-256"])
+def test_a_digest_challenge_plays(tape, algorithm):
+    """Nonces differ from run to run, and are neither compared nor written down with a password."""
+    with Guard(algorithm) as guard:
+        url, login = guard.url("/vault"), {"username": USER, "password": PASSWORD, "schemes": ["digest"]}
+        with fresh() as wire:
+            start(wire, tape)
+            recorded = [get(wire, url, auth=login) for _ in range(2)]
+            stop(wire)
+        assert not guard.faults and guard.statuses == [401, 200, 401, 200], guard.visits
+    assert [one["response"]["status"] for one in entries(tape)] == guard.statuses
+    text = open(tape).read()
+    assert PASSWORD not in text and 'Digest ***' in text
+    with fresh() as wire:
+        start(wire, tape, mode="none")
+        played = [get(wire, url, auth=login) for _ in range(2)]
+        assert [shown(one) for one in played] == [shown(one) for one in recorded] and played[0]["status"] == 200
+        assert stop(wire)["unused"] == []
+
+
+def test_the_phrase_of_the_server_is_kept(tape):
+    """However its head is read: in one pass, or by the full parser. [RFC 9112 section 4]"""
+    status = b"HTTP/1.1 200 Quite Fine\r\n"
+    for body in (b"Content-Length: 2\r\n\r\nhi", b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"):
+        with Capture(answer=status + body) as capture, fresh() as wire:
+            start(wire, tape, mode="all")
+            assert get(wire, capture.url())["body"]["text"] == "hi"
+            stop(wire)
+        assert [one["response"]["statusText"] for one in entries(tape)] == ["Quite Fine"]
 
 
 def test_downloads_go_to_their_file(server, tape, tmp_path):

@@ -2,10 +2,13 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cassettes that are none, are in use, do not fit on the disk, or were cut off."""
 
+import os
+import shlex
+import subprocess
 
 import contract
 import pytest
-from request_client import get
+from request_client import get, result
 from tape_client import entries, fresh, start, stop
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -48,6 +51,60 @@ def test_a_full_disk_stops_the_recording_only(server, tmp_path):
         info = stop(wire)
         assert info["failure"]["code"] == 2201 and "written" in info["failure"]["message"], info
     assert len(entries(tape)) == info["recorded"] > 0
+
+
+def on_small_disk(place, size):
+    """Runs a command where that directory is a disk of so many KiB."""
+    mount = f'mount -t tmpfs -o size={size}k tmpfs {shlex.quote(str(place))} && exec "$@"'
+    user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
+    under = ["unshare", *user, "--mount", "--", "sh", "-c", mount, "sh"]
+    if subprocess.run([*under, "true"], capture_output=True).returncode:
+        pytest.skip("no small disk can be made here: namespaces are not permitted")
+    return under
+
+
+@pytest.mark.parametrize(("body", "size"), [(200, 8), (20_000, 64), (1_200_000, 4096)])
+def test_a_disk_without_space(server, tmp_path, body, size):
+    """Requests go on, `replay.get` and `replay.stop` tell the failure, and what was recorded plays."""
+    tape = str(tmp_path / "a.har")
+
+    def post(wire, number):
+        text = f"{number} " + "x" * body
+        return get(wire, f"{server.url}/echo?{number}", method="POST", body={"text": text})
+
+    with contract.Wire(under=on_small_disk(tmp_path, size)) as wire:
+        start(wire, tape)
+        count = 0
+        while "failure" not in (info := result(wire.call("replay.get", {}))):
+            response = post(wire, count)
+            assert response["ok"] and response["status"] == 200, response
+            assert (count := count + 1) < 50
+        assert info["failure"]["code"] == 2201 and "space" in info["failure"]["message"], info
+        assert get(wire, server.url + "/json")["ok"]
+        stopped = stop(wire)
+        assert stopped["failure"] == info["failure"]
+        told = start(wire, tape, mode="none", repeat="last") if stopped["recorded"] else {"entries": 0, "unusable": []}
+        assert told["entries"] == stopped["recorded"] and not told["unusable"]
+        for number in range(told["entries"]):
+            assert post(wire, number)["ok"]
+
+
+def test_a_tcp_stream_is_neither_recorded_nor_played(server, tape):
+    """It is refused before anything is sent, also under stubs; `except` and `unmatched` let it pass."""
+    target = {"host": "127.0.0.1", "port": server.server_port}
+    with fresh() as wire:
+        start(wire, tape)
+        refused = result(wire.call("tcp.open", target))
+        assert refused["error"]["code"] == 2200 and "except" in refused["error"]["message"], refused
+        stop(wire)
+        start(wire, tape, mode="all", **{"except": [f"tcp://127.0.0.1:{server.server_port}"]})
+        assert result(wire.call("tcp.open", target))["ok"]
+        stop(wire)
+        session = result(wire.call("session.create", {}))["session"]
+        wire.call("stub.add", {"session": session, "url": "/a", "response": {}})
+        assert result(wire.call("tcp.open", {**target, "session": session}))["error"]["code"] == 2203
+        wire.call("stub.add", {"session": session, "url": "/b", "response": {}, "unmatched": "pass"})
+        assert result(wire.call("tcp.open", {**target, "session": session}))["ok"]
 
 
 def test_a_cassette_that_was_cut_off_can_be_read(server, tape):

@@ -85,6 +85,23 @@ def test_no_secret_is_in_the_file(server, tape):
             assert form not in text, (one, form)
 
 
+def test_a_token_that_the_service_holds_is_masked(server, tape):
+    """Also before a request with its credential, and where no name tells that it is one."""
+    held = "h3ld-t0ken/Zq+x77"
+    credential = {"name": "held", "grant": "refresh", "clientId": "c", "tokenUrl": server.url + "/token",
+                  "persist": "memory", "origins": [server.url + "/"], "token": {"accessToken": held}}  # fmt: skip
+    asked = {"method": "POST", "body": {"text": f"note: {held}, {base64.b64encode(held.encode()).decode()}"}}
+    for mode in ("once", "none"):
+        with fresh() as wire:
+            assert "result" in (reply := wire.call("oauth.create", credential, 20)), reply
+            start(wire, tape, mode=mode)
+            assert get(wire, server.url + "/echo", **asked)["status"] == 200
+            stop(wire)
+    text = open(tape).read()
+    for form in encodings(held):
+        assert form not in text, form
+
+
 def test_no_token_is_refreshed_while_a_cassette_plays(server, tape):
     """The run with its refused token plays without the credential, the helper and the authorization server."""
     credential = {

@@ -107,12 +107,11 @@ final class HeardResponse: ConnectionUser, CustomStringConvertible {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// All of it, for comparison, but the reason phrase: the full parser gives the usual phrase of a status in place of
-    /// the one that came (RFC 9112 section 4: a client should ignore it).
+    /// All of it, for comparison.
     var description: String {
         let heads = heads.map { head in
             let fields = head.fields.list.map { "\($0.name)=\($0.value)" }.joined(separator: "|")
-            return "\(head.version) \(head.status) [\(fields)]"
+            return "\(head.version) \(head.status) \(head.reason.debugDescription) [\(fields)]"
         }
         let ending = end.map { "ended \($0)" } ?? trailers.map { "completed, \($0.list.count) trailers" } ?? "open"
         return "\(heads) \(framing.map { "\($0)" } ?? "-") \(text.debugDescription) \(ending)"

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The entries of a cassette, found by the parts of a request that are compared.
+package struct CassetteIndex: Sendable {
+    package let matcher: RequestMatcher
+    /// The path of the cassette, for messages.
+    package let path: String
+    package private(set) var entries: [CassetteEntry] = []
+    private var places: [RequestMatcher.Key: [Int]] = [:]
+    /// Each key once, with its first entry.
+    private var keys: [(key: RequestMatcher.Key, index: Int)] = []
+
+    package init(_ matcher: RequestMatcher, path: String) {
+        self.matcher = matcher
+        self.path = path
+    }
+
+    /// Adds an entry. The body of its request is not kept if it has a file of its own.
+    package mutating func add(_ entry: CassetteEntry) {
+        let key = matcher.key(of: entry.request)
+        places[key, default: []].append(entries.count)
+        if places[key]?.count == 1 { keys.append((key, entries.count)) }
+        entries.append(entry)
+        if entry.requestFile != nil { entries[entries.count - 1].request.body = [] }
+    }
+
+    /// The places of the entries of a request, in recorded order; nil if there are none.
+    func places(of key: RequestMatcher.Key) -> [Int]? { places[key] }
+
+    // MARK: misses
+
+    private static let mostCompared = 5000
+
+    /// Why there is no response for a request, with the closest entries. It takes long with long bodies.
+    func miss(_ request: ReplayRequest) -> HTTPFailure {
+        let closest = closest(to: request).enumerated().map { place, index in
+            let recorded = entries[index].request
+            let differences = matcher.differences(recorded, at: entries[index].requestFile, request)
+            return "\(place + 1). entry \(index + 1), \(recorded.title) (\(differences.joined(separator: "; ")))"
+        }
+        let list = closest.isEmpty ? "it has no entries" : "the closest are " + closest.joined(separator: ", ")
+        return HTTPFailure(
+            .replayMiss,
+            "\(path) has no response for \(request.title): \(list). Record it with mode \"newEpisodes\", or change what is "
+                + "compared with match and ignore", retryable: false)
+    }
+
+    /// Three entries by how little differs.
+    private func closest(to request: ReplayRequest) -> [Int] {
+        let wanted = matcher.key(of: request)
+        let scored = keys.prefix(Self.mostCompared).map { key, index -> (index: Int, score: Int) in
+            var score = 0
+            if key.method != wanted.method { score += 4 }
+            if key.origin != wanted.origin { score += 8 }
+            if key.path != wanted.path { score += 6 + Self.distance(key.path, wanted.path) }
+            if key.query != wanted.query { score += Set(key.query).symmetricDifference(wanted.query).count }
+            score += zip(key.fields, wanted.fields).count { $0 != $1 }
+            if key.body != wanted.body { score += 2 }
+            return (index, score)
+        }
+        return scored.sorted { ($0.score, $0.index) < ($1.score, $1.index) }.prefix(3).map(\.index)
+    }
+
+    /// Segments that differ.
+    private static func distance(_ one: String, _ two: String) -> Int {
+        let (first, second) = (one.split(separator: "/"), two.split(separator: "/"))
+        return abs(first.count - second.count) + zip(first, second).count { $0 != $1 }
+    }
+}
