@@ -40,7 +40,7 @@ def test_a_program_is_recorded_and_played(server, tape):
     again = run("replay", tape, origin=server.url)("/json?c", "/json?a")
     assert (again.returncode, again.stdout) == (0, "/json?c\n/json?a\n"), again
     missed = run("replay", tape, origin=server.url)("/json?nothing")
-    assert missed.returncode == 1 and "1 requests were not in" in missed.stderr and "has no response" in missed.stderr
+    assert missed.returncode == 1 and "1 request was not in" in missed.stderr and "has no response" in missed.stderr
     assert server.count == count
 
 
