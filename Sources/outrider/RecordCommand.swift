@@ -120,7 +120,9 @@ struct StagedProgram {
         if case .bool(true)? = info["recording"] {
             StandardError.line("outrider: \(recorded) attempts recorded to \(path)")
         }
-        if missed > 0 { StandardError.line("outrider: \(missed) request\(missed == 1 ? " was" : "s were") not in \(path)") }
+        if missed > 0 {
+            StandardError.line("outrider: \(missed) request\(missed == 1 ? " was" : "s were") not in \(path)")
+        }
     }
 
     private static func makeDirectory() throws(CommandFailure) -> String {
