@@ -5,7 +5,7 @@ import NIOHTTP1
 import OutriderHTTP
 
 extension ResponseHead {
-    /// - Parameter reason: the phrase that the server sent; nil for the standard one.
+    /// - Parameter reason: the phrase that the server sent; nil for the standard phrase.
     init(_ head: HTTPResponseHead, reason: String? = nil) {
         self.init(
             // safe: a status always fits
