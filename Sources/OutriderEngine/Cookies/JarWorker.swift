@@ -6,7 +6,7 @@ import OutriderFiles
 import OutriderHTTP
 
 /// The thread's side of a store: the open database, and its repair.
-// proof: everything but the lock is used on the one thread of all jars only.
+// proof: everything but the lock is used on the single thread of all jars only.
 final class JarWorker: @unchecked Sendable {
     let files: JarFiles
     let lock: StoreLock

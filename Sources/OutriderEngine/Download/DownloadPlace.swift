@@ -96,7 +96,7 @@ final class DownloadPlace: Sendable {
         return failure
     }
 
-    /// Makes new names durable. Errors are ignored: a file system without that feature breaks no promise of ours.
+    /// Makes new names durable. Ignores errors, since some file systems cannot sync a directory.
     func sync() { fsync(descriptor) }
 
     func remove(_ name: String) { unlinkat(descriptor, name, 0) }

@@ -80,7 +80,7 @@ package final class Exchange: Sendable {
         var download: ProgressMachine?
         /// Takes the body of the response; nil if the body is kept.
         var outlet: (any BodyOutlet)?
-        /// Bodies that the client provides; they are told when no more bytes are needed.
+        /// Bodies that the client provides; told when no more bytes are needed.
         var feeds: [any BodyFeed] = []
     }
 

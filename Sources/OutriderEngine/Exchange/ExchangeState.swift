@@ -166,7 +166,7 @@ extension Exchange {
         }
     }
 
-    /// Notes a request that was sent and that another one follows.
+    /// Notes a sent request that is followed by another.
     func note(_ sent: SentRequest, hop: RedirectHop?) {
         let isLasting = plan?.plan.isLasting == true
         state.withLock { state in

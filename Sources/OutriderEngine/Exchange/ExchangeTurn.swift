@@ -68,7 +68,7 @@ extension Exchange {
         case waits
     }
 
-    /// Requests the turn again. If it is not granted at once, the exchange resumes by itself later.
+    /// Requests the turn again. If the turn is not granted at once, the exchange resumes by itself later.
     func reclaimTurn() -> Return {
         guard let turns else { return .free }
         let before = state.withLock { state in

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A retry budget per origin, over the whole service.
 final class RetryBudgets: Sendable {
-    /// Limit of the origins with a budget; beyond, all budgets start anew.
+    /// Limit of origins with a budget; a further origin resets all budgets.
     private static let most = 4096
 
     private let budgets = Mutex<[String: RetryBudget]>([:])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A request that was sent and that another one followed.
+/// A sent request that was followed by another.
 package struct SentRequest: Sendable {
     /// The number of its attempt, from 1.
     package var attempt: Int

@@ -33,8 +33,8 @@ package enum ChildProcess {
 
     /// - Parameters:
     ///   - path: of the program; nil to search PATH for its name.
-    ///   - isSheltered: block signals until the program unblocks them, so that none ends it before it sets its
-    ///     handlers.
+    ///   - isSheltered: block signals until the program unblocks them, so that no signal ends the program before
+    ///     its handlers are set.
     ///   - seconds: limit; then the program and its process group are killed. Time in system sleep does not count,
     ///     since the program sleeps, too.
     package static func run(
@@ -115,8 +115,8 @@ package enum ChildProcess {
         return found
     }
 
-    /// Writes the input and reads the output until the pipe is closed, or the process has ended: a child that it leaves
-    /// behind may keep the other end open for ever. Nil on timeout. Closes the input pipe.
+    /// Writes the input and reads the output until the pipe is closed, or the process has ended: a grandchild may keep
+    /// the other end open for ever. Nil on timeout. Closes the input pipe.
     private static func exchange(
         _ input: Secret, _ inward: CInt, _ outward: CInt, with process: pid_t, seconds: Double
     ) -> [UInt8]? {

@@ -113,14 +113,14 @@ final class CredentialFiles {
         return files
     }
 
-    /// What is known, without the lock: the record is always whole.
+    /// The newest record, read without the lock: a record is always whole.
     func read() throws(OAuthFailure) -> (record: CredentialRecord, isSaved: Bool)? {
-        // in this order: what waits no longer when we look is in the record then
+        // in this order: a waiting record that disappears meanwhile is in the record file then
         let waiting = try waiting().value
         let record = try sight(path(.record))
         if let waiting, waiting.generation > (record.value?.generation ?? 0) { return (waiting, false) }
         if let record = record.value { return (record, true) }
-        // as whoever comes next with the lock will write it
+        // as the next holder of the lock will write the record
         if let previous = try sight(path(.previous)).value { return (previous.succeedingDamaged(), true) }
         guard record.isDamaged else { return nil }
         throw OAuthFailure(
@@ -269,7 +269,7 @@ final class CredentialFiles {
         try StoreFile.remove(path(.response))
     }
 
-    // MARK: what comes
+    // MARK: attempts
 
     /// Before a request: writes the intent, and opens the journal, since there is no time to lose when the response
     /// comes.

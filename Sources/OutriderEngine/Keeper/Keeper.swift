@@ -6,8 +6,8 @@ import Glibc
 import OutriderHTTP
 package import OutriderTransport
 
-/// Carries out a single order. Only this process handles refresh tokens, client secrets and the sealing key in plain
-/// text; it does nothing else and ends at once.
+/// Carries out a single order in a process that does nothing else and then ends. Only this process handles refresh
+/// tokens, client secrets and the sealing key in plain text.
 package struct Keeper {
     let place: CredentialPlace
     /// Of the record that the order is for; nil for any.

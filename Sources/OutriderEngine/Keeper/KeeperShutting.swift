@@ -20,9 +20,9 @@ extension Keeper {
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     }
 
-    /// Hides the memory, and limits the process in memory, addresses and time.
+    /// Prepares the process for secrets: locks and hides its memory, ignores signals, and limits addresses and time.
     package static func shut() {
-        // if the system allows less, the keeper runs unlocked
+        // if the system allows less, the memory stays unlocked
         _ = outrider_lock_heap(lockedBytes)
         hide()
         var most = rlimit(rlim_cur: mostAddresses, rlim_max: mostAddresses)

@@ -11,8 +11,8 @@ package struct KeyChoice {
 
     package init(_ root: StoreRoot) { self.root = root }
 
-    /// Chooses a source for an empty store, creates a key there if it has none, and verifies that it returns the key.
-    /// Choosing the same source again creates no key: the records sealed with the old key would be lost.
+    /// Chooses a source for an empty store, creates a key there if missing, and verifies that the source returns the
+    /// key. Choosing the same source again creates no key: the records sealed with the old key would be lost.
     ///
     /// Throws if credentials are already sealed with another key: use `KeeperVault.rekey` for these.
     package func choose(_ source: KeySource, passphrase: Secret? = nil) throws(OAuthFailure) {

@@ -6,7 +6,7 @@ import Crypto
 import Glibc
 import OutriderHTTP
 
-/// Gets the key of a store, in the keeper. Every source has a time limit, and none falls back to another.
+/// Gets the key of a store, in the keeper. Commands have a time limit, and no source falls back to another.
 enum KeyRing {
     static let keyBytes = 32
 

@@ -12,7 +12,7 @@ package struct StoreRoot {
 
     package init(_ directory: String) { self.directory = directory }
 
-    /// The default directory by the password database: every process of a user agrees on it, whatever its environment
+    /// The default directory by the password database: the same for every process of a user, whatever its environment
     /// says.
     package static var usual: String? {
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }

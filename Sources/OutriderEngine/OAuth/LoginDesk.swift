@@ -85,7 +85,7 @@ package final class LoginDesk: Sendable {
 
     /// The response that a client brings. Waits until the response is redeemed; a caller that leaves changes nothing.
     ///
-    /// A response whose state does not fit is refused, and the attempt goes on.
+    /// A response whose state does not fit is refused, and the attempt continues.
     package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
         -> CredentialSnapshot
     {

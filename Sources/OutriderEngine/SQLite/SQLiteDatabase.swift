@@ -48,7 +48,7 @@ final class SQLiteDatabase {
         return SQLiteStatement(found, of: self)
     }
 
-    /// Limit of the log, in pages, before it is cut off after a checkpoint: 16 MiB.
+    /// Pages of the log above which a checkpoint cuts the log off: 16 MiB.
     private static let mostFrames: CInt = 4096
 
     /// Moves the write-ahead log into the database, as far as readers permit.

@@ -50,7 +50,7 @@ enum AtomicFile {
         }
     }
 
-    /// Makes the new name durable. Errors are ignored: a file system without that feature breaks no promise of ours.
+    /// Makes the new name durable. Ignores errors, since some file systems cannot sync a directory.
     private static func syncDirectory(of path: String) {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])

@@ -90,7 +90,7 @@ package final class SharedCredential: Sendable {
             })
     }
 
-    /// A new token, whatever the old one is worth.
+    /// A new token, even if the old token is still valid.
     package func refresh(
         within seconds: Double
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {

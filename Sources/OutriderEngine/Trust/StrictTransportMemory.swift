@@ -90,7 +90,7 @@ package final class StrictTransportMemory: StrictTransport {
     }
 }
 
-/// The files of all sessions: one memory for each path, so that sessions do not overwrite each other's hosts.
+/// The files of all sessions: a memory per path, so that sessions do not overwrite each other's hosts.
 package final class StrictTransportFiles: Sendable {
     private struct Weak: Sendable {
         weak var memory: StrictTransportMemory?
