@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// What a failure is called on the wire (schema/errors.json).
+/// The code of a failure on the wire (schema/errors.json).
 struct FailureCode: Sendable, Equatable {
     var code: Int
     var kind: StaticString

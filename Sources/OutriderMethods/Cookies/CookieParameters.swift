@@ -6,13 +6,13 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Which jar a method is about: that of a session, or a named one.
+/// The jar that a method names: a session's jar, or a named jar.
 enum JarReference: Sendable {
     case session(SessionReference)
     case named(String)
     case ambiguous
 
-    /// Reads `session` and `jar`. Without either it is the default session, which keeps no cookies.
+    /// Reads `session` and `jar`. The default is the default session, which keeps no cookies.
     static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> JarReference {
         let session: SessionReference? = try fields.optional("session")
         let name: String? = try fields.optional("jar") { CookieJars.fault(ofName: $0) }
@@ -24,8 +24,8 @@ enum JarReference: Sendable {
         }
     }
 
-    /// The jar as it is now. Throws `unknownHandle`, `wrongState` for a session without cookies or a jar that cannot be
-    /// used, and `notPermitted` for a named jar of another user.
+    /// The current jar. Throws `unknownHandle`, `wrongState` for a session without cookies or an unusable jar, and
+    /// `notPermitted` for a named jar of another user.
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedJar {
         switch self {
         case .named(let name): return try await SharedJar.named(name, call, at: "/jar")
@@ -67,7 +67,7 @@ extension SharedJar {
         }
     }
 
-    /// Changes the jar, and waits until the change is on the disk.
+    /// Changes the jar, and waits until the change is synced to disk.
     func changed(_ work: (inout CookieJar) -> [CookieChange]) async -> [CookieChange] {
         let (changes, commit) = change(work)
         await commit?.value()
@@ -75,7 +75,7 @@ extension SharedJar {
     }
 }
 
-/// Which cookies of a jar a method is about; without members all of them.
+/// The cookies of a jar that a method names; without members all cookies.
 struct CookieFilter: Sendable {
     var url: HTTPURL?
     var domain: String?
@@ -96,7 +96,8 @@ struct CookieFilter: Sendable {
         path = try fields.optional("path")
     }
 
-    /// Cookies that would go to the URL, of the domain and those below it, of that name, of that path.
+    /// Matches cookies that requests to the URL would send, of the domain and its subdomains, of that name, and of that
+    /// path.
     func condition(_ jar: SharedJar) -> (Cookie) -> Bool {
         let request = url.flatMap { CookieRequest($0, jar.suffixes) }
         let now = SharedJar.now
@@ -118,7 +119,7 @@ struct CookieFilter: Sendable {
     }
 }
 
-/// A CookieSpec of the contract: a cookie to be put into a jar.
+/// A CookieSpec of the contract: a cookie for a jar.
 struct CookieParameter: JSONDecodable, Sendable {
     private var cookie: Cookie
     private var hasDomain: Bool
@@ -153,9 +154,9 @@ struct CookieParameter: JSONDecodable, Sendable {
         if let created { cookie.created = created }
     }
 
-    /// The cookie, as one that is set now. Throws the rule that it breaks.
+    /// The cookie, as if set now. Throws the rule that the cookie breaks.
     ///
-    /// - Parameter url: whose host is the domain of a cookie without one.
+    /// - Parameter url: gives a cookie without a domain its host.
     func made(
         for url: HTTPURL?, _ suffixes: PublicSuffixes, now: Int64
     ) throws(CookieError) -> Cookie {

@@ -28,7 +28,7 @@ struct CookieShape: JSONEncodable {
     }
 }
 
-/// A CookieChange of the contract: what became of a cookie, without its value.
+/// A CookieChange of the contract: the change of a cookie, without its value.
 struct CookieChangeShape: JSONEncodable {
     var change: CookieChange
 
@@ -46,7 +46,7 @@ struct CookieChangeShape: JSONEncodable {
     }
 }
 
-/// The changes of one call.
+/// The changes of a call.
 struct CookieChangesShape: JSONEncodable {
     var changes: [CookieChange]
 

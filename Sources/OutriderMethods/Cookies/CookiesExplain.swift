@@ -6,8 +6,9 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Tells which cookies a request to a URL would send, which Set-Cookie fields of its response would be taken, and why the
-/// others are not. Changes nothing.
+/// Explains which cookies a request to a URL would send, which Set-Cookie fields of its response the jar would store,
+/// and
+/// why not the others. Changes nothing.
 struct CookiesExplain: Method {
     static let name = "cookies.explain"
 
@@ -61,7 +62,7 @@ struct CookiesExplain: Method {
         }
     }
 
-    /// What would become of one Set-Cookie field.
+    /// The outcome of a Set-Cookie field.
     struct Received: JSONEncodable {
         var changes: [CookieChange]
         var cookie: Cookie?

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives the cookies of a jar as a file, or as a text of that form.
+/// Writes the cookies of a jar to a file, or to a text in the result.
 struct CookiesExport: Method {
     static let name = "cookies.export"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives the value of one cookie: the first of that name in the order of sending.
+/// Returns the value of a cookie: the first of that name in the order of sending.
 struct CookiesGet: Method {
     static let name = "cookies.get"
 

@@ -11,7 +11,7 @@ enum CookieFormat: String, Sendable, CaseIterable {
     case netscape, json
 }
 
-/// Puts the cookies of a file, or of a text of that form, into a jar.
+/// Stores the cookies of a file, or of a text in that format, in a jar.
 struct CookiesImport: Method {
     static let name = "cookies.import"
 
@@ -89,7 +89,7 @@ struct CookiesImport: Method {
         return Result(changes: changes, skipped: skipped)
     }
 
-    /// As many cookies as a jar holds, the last ones: the jar is locked while they are put. The rest is skipped.
+    /// The last cookies, up to the capacity of a jar, because the jar is locked meanwhile. The others are skipped.
     private static func last<Element>(_ cookies: [Element], _ skipped: inout [NetscapeCookies.Skipped]) -> [Element] {
         let rest = cookies.count - CookieJar.mostInAll
         guard rest > 0 else { return cookies }

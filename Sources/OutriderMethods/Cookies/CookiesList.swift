@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// The params of a method that is about some cookies of a jar.
+/// The params of a method for some cookies of a jar.
 struct CookieFilterParams: JSONDecodable {
     var jar: JarReference
     var filter: CookieFilter
@@ -19,7 +19,7 @@ struct CookieFilterParams: JSONDecodable {
     }
 }
 
-/// The same for cookies of one name.
+/// The same for cookies of a single name.
 struct NamedCookieParams: JSONDecodable {
     var jar: JarReference
     var filter: CookieFilter

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sets cookies: as a server at a URL would, or one by one.
+/// Sets cookies: as a server at a URL would, or individually.
 struct CookiesSet: Method {
     static let name = "cookies.set"
 
@@ -50,14 +50,14 @@ struct CookiesSet: Method {
 }
 
 extension SharedJar {
-    /// Puts cookies into the jar, each by the rules that hold for any cookie.
+    /// Stores cookies in the jar, under the rules for all cookies.
     func put(_ cookies: [CookieParameter], for url: HTTPURL?) async -> [CookieChange] {
         await changed { jar in
             var changes: [CookieChange] = []
             for (index, parameter) in cookies.enumerated() {
                 let now = Self.now
                 do throws(CookieError) {
-                    // in their order
+                    // keeps their order
                     let cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
                     changes += jar.put(cookie, site: suffixes.site(of: cookie.domain), now: now)
                 } catch {
@@ -70,7 +70,7 @@ extension SharedJar {
     }
 }
 
-/// A URL, and in whose name it is requested.
+/// A URL, and the site on whose behalf the request is made.
 struct CookieTarget: Sendable {
     private var url: HTTPURL
     private var site: HTTPURL?

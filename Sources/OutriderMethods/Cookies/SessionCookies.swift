@@ -73,7 +73,7 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
     ///
     /// - Parameters:
     ///   - title: of the session, for events.
-    ///   - old: what the session has; its jar in memory is kept.
+    ///   - old: the session's former cookies, whose jar in memory is kept.
     func made(
         title: String, replacing old: SessionCookies?, _ call: Call<ClientScope>
     ) async throws(RPCError) -> SessionCookies? {
@@ -96,7 +96,7 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
 }
 
 extension SessionCookies {
-    /// The cookie step of a request; nil if it has none.
+    /// The cookie step of a request; nil without cookies.
     static func step(
         _ parameter: RequestCookiesParameter?, _ session: SessionCookies?, url: String
     ) -> ExchangeCookies? {

@@ -38,7 +38,7 @@ final class DataCall: BegunCall {
             return true
         }
         guard isFirst else { return }
-        // what was detached belongs to nobody's call
+        // a detached request does not end with the call
         if isDetached { hand(.failure(Self.cancelled)) } else { record.exchange.cancel() }
     }
 
@@ -71,7 +71,7 @@ final class DataCall: BegunCall {
 }
 
 extension RequestRecord {
-    /// The call that waited for its end will not name it any more: it is known for a while.
+    /// The call has ended; its handle stays resolvable for a while.
     func callEnded(_ scope: ClientScope) {
         if showsHandle, !isDetached, let old = scope.recent.add(handle.name) { scope.handles.forget(old, of: .request) }
     }

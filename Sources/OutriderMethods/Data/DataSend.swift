@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sends a request, and answers with its response; as soon as the head is there, where a stream has the body.
+/// Sends a request, and returns its response; after the head alone, if the body goes to a stream.
 struct DataSend: BegunMethod {
     static let name = "data.send"
 
@@ -28,13 +28,13 @@ struct DataSend: BegunMethod {
         await withTaskCancellationHandler {
             _ = await exchange.reached(.finish)
         } onCancel: {
-            // what was detached belongs to nobody's call
+            // a detached request does not end with the call
             if !record.isDetached { exchange.cancel() }
         }
         record.callEnded(scope)
         if Task.isCancelled {
             await record.events?.cutShort()
-            // the next download to the same place may follow at once
+            // the next download to the same path may follow at once
             if exchange.isDownload, !record.isDetached { await Task { _ = await exchange.reached(.finish) }.value }
             if !record.isDetached { exchange.dropBody() }
             throw DataCall.cancelled

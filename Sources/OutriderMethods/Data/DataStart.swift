@@ -6,13 +6,13 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a request, and answers at once with its handle.
+/// Starts a request, and returns its handle at once.
 struct DataStart: Method {
     static let name = "data.start"
 
     struct Result: JSONEncodable {
         var request: Handle<RequestRecord>
-        /// What has the body, where the request says so.
+        /// The stream for the body, if the request chose a stream.
         var stream: Handle<ReadStream>?
 
         func encode(to writer: inout JSONWriter) {
@@ -35,12 +35,12 @@ struct DataStart: Method {
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
         if params.spec.shared?.plan.startsImmediately == false { return Result(request: record.handle) }
-        // with listeners, not before the reply that names the handle; without, at once
+        // with events, not before the reply that names the handle; without, at once
         if record.events == nil {
             record.exchange.launch()
         } else {
             call.afterReply { record.exchange.launch() }
-            // a client that is gone before the reply does not hear it, but what it detached goes on
+            // if the client is gone, the reply is lost, but a detached request continues
             if record.isDetached { _ = engine.later(seconds: 1) { record.exchange.launch() } }
         }
         return Result(request: record.handle)

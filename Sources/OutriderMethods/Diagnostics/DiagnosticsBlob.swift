@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Returns a text of a given length, to try how long a message a client can take.
+/// Returns a text of a given length, to test the message limits of a client.
 struct DiagnosticsBlob: Method {
     static let name = "diagnostics.blob"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Asks the client a question, and returns its answer.
+/// Makes a callback to the client, and returns the client's reply.
 struct DiagnosticsCallback: Method {
     static let name = "diagnostics.callback"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Fails with the error it is given, to try what a client makes of errors.
+/// Fails with the given error, to test a client's handling of errors.
 struct DiagnosticsFail: Method {
     static let name = "diagnostics.fail"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Sends a number of events, then answers.
+/// Sends a number of events, then replies.
 struct DiagnosticsNotify: Method {
     static let name = "diagnostics.notify"
 
@@ -33,7 +33,7 @@ struct DiagnosticsNotify: Method {
         func encode(to writer: inout JSONWriter) { writer.object { $0.member("sent", sent) } }
     }
 
-    /// One of the events.
+    /// A single event.
     struct Tick: JSONEncodable {
         var number: Int
         var pad: String?

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Answers after a while; can be cancelled.
+/// Replies after a while; can be cancelled.
 struct DiagnosticsSleep: Method {
     static let name = "diagnostics.sleep"
 

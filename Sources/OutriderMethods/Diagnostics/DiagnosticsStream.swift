@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Opens a stream of a given length, to try reading and credit.
+/// Opens a stream of a given length, to test reading and credit.
 struct DiagnosticsStream: Method {
     static let name = "diagnostics.stream"
 

@@ -44,7 +44,7 @@ struct DownloadParameters: JSONDecodable {
     }
 }
 
-/// Where a file goes: `path`, or `directory` with or without `filename`; or the client's code is asked when it is there.
+/// The destination of a file: `path`, `directory` with or without `filename`, or a callback after the transfer.
 struct DestinationParameter: JSONDecodable {
     private var place: DownloadSpec.Place
     private var createsDirectories: Bool

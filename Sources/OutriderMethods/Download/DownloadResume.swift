@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Goes on with a download that was interrupted, and answers at once with its handle.
+/// Resumes an interrupted download, and returns its handle at once.
 struct DownloadResume: Method {
     static let name = "download.resume"
 
@@ -19,7 +19,7 @@ struct DownloadResume: Method {
         }
 
         var source: Source
-        /// What is to be different.
+        /// The changed parameters.
         var download: DownloadParameters
 
         init(json: JSONValue) throws(JSONComplaint) {
@@ -59,7 +59,7 @@ struct DownloadResume: Method {
         var journal: DownloadJournal
         /// The parameters of its request, where they are known.
         var old: RequestParameters?
-        /// The connection whose secrets its URL may hold, where that is another one.
+        /// The connection that gave the secrets in the URL, if not this connection.
         var giver: MonitorOwner?
     }
 
@@ -81,7 +81,7 @@ struct DownloadResume: Method {
                     data: ["pointer": .string("/request"), "state": .string(record.exchange.snapshot.phase.rawValue)])
             }
             if record.isGiven(by: call.scope) { return Begun(journal: journal, old: record.again) }
-            // its URL may hold secrets of the other connection, so the new request is masked as the old one is
+            // the URL may hold secrets of the other connection, so the new request is masked like the former
             return Begun(journal: journal, giver: record.giver)
         case .path(let path):
             do throws(HTTPFailure) {
@@ -105,7 +105,7 @@ extension RequestParameters {
 }
 
 extension DownloadParameters {
-    /// What is not said is as it was.
+    /// Absent members keep their former values.
     mutating func fill(from old: RequestParameters) {
         var merged = old
         if request.hasURL { merged.spec.url = request.spec.url }

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Downloads a file, and answers when it is there.
+/// Downloads a file, and returns after the file is complete.
 struct DownloadSend: Method {
     static let name = "download.send"
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a download, and answers at once with its handle.
+/// Starts a download, and returns its handle at once.
 struct DownloadStart: Method {
     static let name = "download.start"
 

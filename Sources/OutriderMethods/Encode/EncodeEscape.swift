@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Escapes one text as names and values of a form are.
+/// Escapes a text like the names and values of a form.
 struct EncodeEscape: Method {
     static let name = "encode.escape"
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Shows the pairs, escaped, that one value under a name becomes.
+/// Shows the escaped pairs of a value under a name.
 struct EncodeQueryComponents: Method {
     static let name = "encode.queryComponents"
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What the `encode` methods share: values encoded without a request.
+/// The common part of the `encode` methods: values encoded without a request.
 enum EncodedText {
     private static let pointer = JSONPointer(member: "parameters")
 
@@ -33,7 +33,7 @@ enum EncodedText {
 }
 
 extension JSONFields {
-    /// An encoding of one kind, and no other.
+    /// An encoding of a single kind.
     mutating func encoding(
         _ name: StaticString, _ kind: ParameterEncoding.Kind
     ) throws(JSONComplaint) -> ParameterEncoding {

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Shows what a retry policy says, without sending anything.
+/// Shows the decision of a retry policy, without a request.
 struct EvaluateRetry: Method {
     static let name = "evaluate.retry"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Brings a response that the caller describes into a shape, as a request would. Nothing is sent.
+/// Converts a response that the client describes, as a request would. Nothing is sent.
 struct EvaluateSerialization: Method {
     static let name = "evaluate.serialization"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Holds a response that the caller describes against rules. Nothing is sent.
+/// Validates a response that the client describes. Nothing is sent.
 struct EvaluateValidation: Method {
     static let name = "evaluate.validation"
 

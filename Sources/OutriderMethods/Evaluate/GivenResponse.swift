@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// A response that a caller describes, for trying rules on it.
+/// A response that a client describes, to test rules.
 struct GivenResponse: JSONDecodable {
     var facts: ResponseFacts
     var bytes: [UInt8]
@@ -22,7 +22,7 @@ struct GivenResponse: JSONDecodable {
         try fields.finish()
     }
 
-    /// Its bytes: text, base64, or JSON that is written as it stands.
+    /// The bytes: text, base64, or JSON that is written unchanged.
     private struct GivenBody: JSONDecodable {
         var bytes: [UInt8]
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Says how far a client has dealt with the events of a subscription that has a window.
+/// Acknowledges events of a subscription with a window.
 struct EventsAck: Method {
     static let name = "events.ack"
 

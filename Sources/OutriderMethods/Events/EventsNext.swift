@@ -6,12 +6,12 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives the events that wait: of a request, of a subscription, or the decisions of this client, for clients that would rather come for them than be sent them.
+/// Returns waiting events, of a request or a subscription, or this client's decisions; for clients that fetch events.
 struct EventsNext: Method {
     static let name = "events.next"
 
     struct Params: JSONDecodable {
-        /// Those of one request or subscription; without either, what this client is to decide.
+        /// The source of the events; without a request or subscription, this client's decisions.
         var request: Handle<RequestRecord>?
         var subscription: Handle<Subscription>?
         var most: Int
@@ -52,7 +52,7 @@ struct EventsNext: Method {
         }
     }
 
-    /// Of the events in one answer, unless the client can read less.
+    /// The most bytes of events in a reply, unless the client can read less.
     private static let mostBytes = 1 << 20
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
@@ -71,7 +71,7 @@ struct EventsNext: Method {
         let queue: EventQueue
         if let request = params.request {
             let record = try scope.handles.find(request, "request")
-            // without a queue, nothing was ever to wait
+            // without a queue, no events were to wait
             guard let events = record.events else {
                 return Result(taken: EventQueue.Taken(events: [], dropped: 0, isOver: record.exchange.outcome != nil))
             }

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Tells a client what happens to its requests, from now on.
+/// Subscribes a client to topics about its requests, from now on.
 struct EventsSubscribe: Method {
     static let name = "events.subscribe"
 
@@ -73,7 +73,7 @@ struct EventsSubscribe: Method {
         return Result(subscription: subscription.handle, topics: topics)
     }
 
-    /// Throws invalidParams for a pattern that names nothing, with the names that look like it.
+    /// Throws invalidParams for a pattern without a match, with similar names.
     private static func topics(_ patterns: [TopicPattern]) throws(RPCError) -> TopicSet {
         var all = TopicSet()
         for (index, pattern) in patterns.enumerated() {

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Lists the topics: what each is about, and what its detail holds.
+/// Lists the topics, with their meaning and details.
 struct EventsTopics: Method {
     static let name = "events.topics"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// The params of a method about one subscription.
+/// The params of a method for a single subscription.
 struct SubscriptionReference: JSONDecodable {
     var subscription: Handle<Subscription>
 
@@ -16,7 +16,7 @@ struct SubscriptionReference: JSONDecodable {
     }
 }
 
-/// Ends a subscription: no event of it follows the reply.
+/// Ends a subscription: no event of the subscription follows the reply.
 struct EventsUnsubscribe: Method {
     static let name = "events.unsubscribe"
 

@@ -6,15 +6,15 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Gives requests as an HTTP Archive, in the result or in a file.
+/// Exports requests as an HTTP Archive, in the result or in a file.
 struct HARExport: Method {
     static let name = "har.export"
 
-    /// As many as a connection remembers of its calls.
+    /// The number of ended calls that a connection keeps.
     static let mostRequests = 256
-    /// A longer body is left out of an archive.
+    /// Longer bodies are left out of an archive.
     static let longestBody = 1 << 20
-    /// Once an archive holds so many bytes of bodies, the others are left out: one in a result is a single message.
+    /// The most bytes of bodies in an archive; further bodies are left out. An archive in a result is a single message.
     static let mostBodies = (inResult: 4 << 20, inFile: 64 << 20)
 
     struct Params: JSONDecodable {
@@ -90,11 +90,12 @@ struct HARExport: Method {
         return .inline(JSONText(written: bytes), entries: entries.count)
     }
 
-    /// Seconds that calls in progress are waited for.
+    /// Seconds to wait for running calls.
     private static let patience = 1.0
 
-    /// Waits for the requests of earlier calls, so that an archive holds what was asked for before it: for a second, and to
-    /// their end where the client has ended its input.
+    /// Waits for the requests of earlier calls, so that the archive includes them: for a second, or to their end if the
+    /// client
+    /// has ended its input.
     private static func untilAnswered(_ scope: ClientScope) async {
         let running = scope.handles.all(RequestRecord.self).filter { $0.isOfCall && $0.exchange.outcome == nil }
         let deadline = ContinuousClock.now + .seconds(patience)
@@ -105,7 +106,7 @@ struct HARExport: Method {
         }
     }
 
-    /// Those asked for, in their order; else the latest that have ended, of one session or of all, oldest first.
+    /// The named requests, in their order; else the latest ended requests, of a session or of all, oldest first.
     private static func records(_ params: Params, _ scope: ClientScope) throws(RPCError) -> [RequestRecord] {
         guard let handles = params.requests else {
             var ended = scope.handles.all(RequestRecord.self).filter { $0.exchange.outcome != nil }

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// What was sent, as an archive has it.
+/// The request, in the form of the archive.
 struct HARRequestShape: JSONEncodable {
     var facts: ExchangeFacts
     var redaction: Redaction
@@ -52,7 +52,7 @@ struct HARRequestShape: JSONEncodable {
     }
 }
 
-/// What came, as an archive has it; status 0 if nothing did.
+/// The response, in the form of the archive; status 0 without a response.
 struct HARResponseShape: JSONEncodable {
     var facts: ExchangeFacts
     var redaction: Redaction

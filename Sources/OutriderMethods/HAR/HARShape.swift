@@ -24,7 +24,7 @@ struct HARShape: JSONEncodable {
     }
 }
 
-/// One exchange: its last attempt.
+/// A single exchange: its last attempt.
 struct HAREntryShape: JSONEncodable {
     var facts: ExchangeFacts
     var started: WallTime
@@ -40,7 +40,7 @@ struct HAREntryShape: JSONEncodable {
             writer.member("response", HARResponseShape(facts: facts, redaction: redaction, showsBody: showsBodies))
             writer.member("cache") { _ in }
             writer.member("timings", timings)
-            // an address, without its port, of what is no socket in the file system
+            // an address without its port; none for a Unix socket
             if let remote = facts.timeline?.remote, remote.utf8.first != UInt8(ascii: "/"),
                 let colon = remote.utf8.lastIndex(of: UInt8(ascii: ":"))
             {
@@ -48,7 +48,7 @@ struct HAREntryShape: JSONEncodable {
                 writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
             }
             if let failure = facts.failure { writer.member("comment", failure.message) }
-            // the format leaves names that begin so to programs
+            // the format reserves names with an underscore for programs
             if !facts.redirects.isEmpty {
                 writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, redaction: redaction) })
             }
@@ -56,7 +56,7 @@ struct HAREntryShape: JSONEncodable {
     }
 }
 
-/// Milliseconds of each phase; -1 for what did not happen.
+/// Milliseconds of each phase; -1 for a skipped phase.
 struct HARTimings: JSONEncodable {
     private let blocked, dns, connect, ssl: Double?
     private let send, wait, receive: Double
@@ -65,7 +65,7 @@ struct HARTimings: JSONEncodable {
         blocked = timeline?.queue.map(Self.milliseconds)
         dns = timeline?.resolve.map(Self.milliseconds)
         ssl = timeline?.tls.map(Self.milliseconds)
-        // the archive counts TLS into connecting, too, and knows no proxies
+        // the archive includes TLS in connecting, and has no phase for proxies
         let opening = [timeline?.connect, timeline?.proxy, timeline?.tls].compactMap { $0.map(Self.milliseconds) }
         connect = opening.isEmpty ? nil : opening.reduce(0, +)
         send = timeline?.request.map(Self.milliseconds) ?? 0
@@ -73,7 +73,7 @@ struct HARTimings: JSONEncodable {
         receive = timeline?.response.map(Self.milliseconds) ?? 0
     }
 
-    /// The sum of all phases that happened, as the archive demands.
+    /// The sum of all phases, as the archive demands.
     var total: Double {
         let parts = [blocked, dns, connect, send, wait, receive].compactMap { $0 }
         return Self.rounded(parts.reduce(0, +))

@@ -5,11 +5,11 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What one interceptor does or several do, in order, ready to be used: rules that are neighbours have become one.
+/// One or several interceptors in order, ready for use: neighbouring rules are merged.
 struct Interceptor: Sendable {
     enum Adapter: Sendable {
         case rules([Adaptation])
-        /// Asks that one of the codes.
+        /// A callback, by its index in `codes`.
         case code(Int)
     }
 
@@ -21,12 +21,12 @@ struct Interceptor: Sendable {
     private var adapters: [Adapter] = []
     private var deciders: [Decider] = []
     private var codes: [ClientAdvisor.Code] = []
-    /// How many there were before they became one.
+    /// The number of parts before any merging.
     private(set) var size = 0
-    /// Whether it sends credentials to whatever origin a request goes to.
+    /// Whether a credential goes to any origin that requests name.
     private(set) var trustsEverybody = false
 
-    /// Of a chain, and of all interceptors of a request.
+    /// The most parts of a chain, and of all interceptors of a request.
     static let mostParts = 256
 
     static func tooLong(_ pointer: String) -> RPCError {
@@ -61,7 +61,7 @@ struct Interceptor: Sendable {
         if roles.contains(.retry) { deciders.append(.code(codes.count - 1)) }
     }
 
-    /// First this, then the other.
+    /// Appends the other's parts.
     mutating func append(_ other: Interceptor) {
         if size == 0 {
             self = other
@@ -86,7 +86,7 @@ struct Interceptor: Sendable {
         size = sum
     }
 
-    /// Adds it to a plan, after what is there.
+    /// Adds the interceptor to the end of a plan.
     func add(to plan: inout ExchangePlan, _ book: inout ClientAdvisor.Book) {
         let keys = codes.map { book.add($0) }
         for adapter in adapters {
@@ -111,7 +111,7 @@ final class InterceptorRecord: Holdable {
 
     let handle = Handle<InterceptorRecord>()
     let interceptor: Interceptor
-    /// What was given: the member that says what it does.
+    /// The member that defines the interceptor.
     let what: InterceptorSpec.Kind
     let label: String?
 

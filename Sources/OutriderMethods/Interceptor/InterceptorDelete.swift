@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Forgets an interceptor. Requests and sessions that have it keep it.
+/// Forgets an interceptor. Requests and sessions with this interceptor keep using the copy that they have.
 struct InterceptorDelete: Method {
     static let name = "interceptor.delete"
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderRPC
 
 extension InterceptorParameter {
-    /// Adds what it does. Throws `unknownHandle`, and `invalidParams` for a chain that is too long.
+    /// Adds the interceptor's parts. Throws `unknownHandle`, and `invalidParams` for too long a chain.
     fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
         switch self {
         case .handle(let name):
@@ -52,7 +52,7 @@ extension InterceptorSpec {
 }
 
 extension [InterceptorParameter] {
-    /// All of them as one.
+    /// All interceptors, merged.
     func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
         var whole = Interceptor()
         for interceptor in self {

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Tells whether a media type is among those that are acceptable.
+/// Tests whether a media type is acceptable.
 struct MIMEMatch: Method {
     static let name = "mime.match"
 
@@ -24,7 +24,7 @@ struct MIMEMatch: Method {
 
     struct Result: JSONEncodable {
         var type: MediaType?
-        /// The first of those acceptable that it is.
+        /// The first acceptable type that matches.
         var match: String?
 
         func encode(to writer: inout JSONWriter) {

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Writes a form without sending it.
+/// Encodes a form without a request.
 struct MultipartEncode: Method {
     static let name = "multipart.encode"
 

@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderRPC
 
-/// Returns the contract as an OpenRPC document: `schema/openrpc.json` on one line.
+/// Returns the contract as an OpenRPC document: `schema/openrpc.json` on a single line.
 struct RPCDiscover: Method {
     static let name = "rpc.discover"
 

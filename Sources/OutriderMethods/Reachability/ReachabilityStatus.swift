@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Says whether a way leads to a host, as far as this machine knows.
+/// Tells whether a host is reachable, as far as this machine knows.
 struct ReachabilityStatus: Method {
     static let name = "reachability.status"
 
@@ -110,7 +110,7 @@ struct NetworkInterfaceShape: JSONEncodable {
     }
 }
 
-/// One connection that was opened and closed.
+/// A connection that was opened and closed.
 struct ReachabilityProbe: JSONEncodable, Sendable {
     var seconds: Double
     var remote: String?

@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// A client that hears how a way changes.
+/// A client's subscription to the reachability of a host.
 final class ReachabilitySubscription: Holdable {
     static let kind = HandleKind.subscription
 
@@ -19,7 +19,7 @@ final class ReachabilitySubscription: Holdable {
     }
 
     let handle = Handle<ReachabilitySubscription>()
-    /// What waits for `events.next`; nil where events are sent.
+    /// Events for `events.next`; nil if events are sent.
     let queue: EventQueue?
     private let peer: any Peer
     private let contents = Mutex(Contents())

@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// `event.reachability`: how a way is now.
+/// `event.reachability`: the current reachability of a host.
 struct ReachabilityEvent: JSONEncodable, Sendable {
     var subscription: String
     var sequence: Int
@@ -85,7 +85,7 @@ struct ReachabilityWatch: Method {
     }
 }
 
-/// What the last probe found.
+/// The result of the last probe.
 private final class ProbedState: Sendable {
     private let isReached: Mutex<Bool?>
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Brings a response that is over into another shape, from the bytes that came; or sends its request again for it.
+/// Converts an ended response into another shape, from the kept bytes or by repeating the request.
 struct ResponseSerialize: Method {
     static let name = "response.serialize"
 
@@ -33,7 +33,7 @@ struct ResponseSerialize: Method {
     }
 
     struct Reply: JSONEncodable {
-        /// The new request, where it was sent again.
+        /// The new request, if repeated.
         var request: Handle<RequestRecord>?
         var result: HandlerResult
 

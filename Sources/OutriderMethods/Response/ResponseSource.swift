@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A response that is over, by the handle of its kept body or of its request.
+/// An ended response, by the handle of its kept body or of its request.
 enum ResponseSource: Sendable {
     case response(Handle<StoredResponse>)
     case request(Handle<RequestRecord>)
@@ -20,7 +20,7 @@ enum ResponseSource: Sendable {
         return .request(try Handle<RequestRecord>(json: .string(name)))
     }
 
-    /// What is known of it.
+    /// The facts and the body of the response.
     struct Found: Sendable {
         var facts: ResponseFacts
         var body: ExchangeOutcome.Body

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Holds a response that is over against rules.
+/// Validates an ended response.
 struct ResponseValidate: Method {
     static let name = "response.validate"
 

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// What a cache did for a response: the CacheReport of the contract.
+/// The use of a cache for a response: the CacheReport of the contract.
 struct CacheReportShape: JSONEncodable {
     /// Nil for a request without a cache.
     var report: CacheReport?
@@ -31,7 +31,7 @@ struct CacheReportShape: JSONEncodable {
     }
 }
 
-/// What one cache on the way said: the CacheStatus of the contract.
+/// The report of a cache on the way: the CacheStatus of the contract.
 private struct CacheStatusShape: JSONEncodable {
     var status: CacheStatus
 

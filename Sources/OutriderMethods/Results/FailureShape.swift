@@ -66,7 +66,7 @@ struct FailureShape: JSONEncodable {
 }
 
 extension FailureShape {
-    /// A path that can exist is shown whole (PATH_MAX is 4,096 bytes).
+    /// Paths within PATH_MAX (4,096 bytes) are shown whole.
     private static func shown(_ path: String) -> String { path.utf8.count < 4096 ? path : path.excerpt }
 }
 

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// What one handler of a request got.
+/// The result of a single handler of a request.
 struct HandlerResult: JSONEncodable, Sendable {
     var id: String
     var body: ResponseBodyShape?

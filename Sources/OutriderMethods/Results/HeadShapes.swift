@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// Fields on the way out: a list of name and value, in wire order.
+/// Fields for a client: a list of name and value, in wire order.
 struct FieldsShape: JSONEncodable {
     var fields: HTTPFields
 

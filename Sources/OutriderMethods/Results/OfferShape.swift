@@ -4,12 +4,12 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// One way of saying who asks that a server would accept.
+/// An authentication scheme that a server accepts.
 struct OfferShape: JSONEncodable {
     private let offer: AuthenticationOffer
     private let realm: String
 
-    /// - Parameter realm: what it is called, where that is not to be said.
+    /// - Parameter realm: the name to show, if the realm is masked.
     init(_ offer: AuthenticationOffer, realm: String? = nil) {
         self.offer = offer
         self.realm = realm ?? offer.realm

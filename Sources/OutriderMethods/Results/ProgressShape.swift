@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// How far a body is, as members of an event.
+/// The progress of a body, as members of an event.
 struct ProgressShape {
     private let report: ProgressReport
 
@@ -26,6 +26,6 @@ struct ProgressShape {
         if let remaining = report.remaining { writer.member("remaining", Self.short(remaining)) }
     }
 
-    /// Three digits behind the point are more than anybody reads.
+    /// Three decimals are precise enough for readers.
     private static func short(_ number: Double) -> Double { (number * 1000).rounded() / 1000 }
 }

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// Bodies in memory, brought into the shape that was asked for.
+/// Bodies in memory, converted into the requested shape.
 extension ResponseBodyShape {
     static func make(
         _ bytes: [UInt8], _ outcome: ExchangeOutcome, _ spec: SerializeSpec
@@ -26,7 +26,7 @@ extension ResponseBodyShape {
             note: serialized.note, branch: serialized.branch)
     }
 
-    /// No bytes here: none came, none were wanted, or they went to the call that wanted them.
+    /// No bytes here: none came, none were requested, or they went to the call that asked for them.
     static func empty(_ outcome: ExchangeOutcome, isAsked: Bool) -> ResponseBodyShape {
         var body = ResponseBodyShape(content: .none, size: outcome.bodyBytes)
         guard let head = outcome.head else { return body }
@@ -36,7 +36,7 @@ extension ResponseBodyShape {
         return body
     }
 
-    /// Why having no body is a failure, where a shape was insisted on.
+    /// Why an empty body is a failure, if the request insists on a shape.
     static func emptyFailure(
         _ outcome: ExchangeOutcome, _ destination: BodyDestination, _ spec: SerializeSpec
     ) -> HTTPFailure? {

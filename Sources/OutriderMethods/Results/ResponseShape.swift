@@ -5,20 +5,20 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// The Response of the contract: how an exchange ended, well or badly.
+/// The Response of the contract: the end of an exchange, successful or not.
 struct ResponseShape: JSONEncodable {
     var outcome: ExchangeOutcome
     var body: ResponseBodyShape
-    /// Of the exchange, or of bringing the body into its shape.
+    /// Of the exchange, or of the conversion of the body.
     var failure: HTTPFailure?
-    /// The request's handle, unless it is not to be shown.
+    /// The request's handle, unless hidden.
     var request: String?
     var tag: String?
     var showsMetrics = false
     var showsCertificates = false
-    /// Left out only where they would not fit the client's longest message.
+    /// False only if the headers exceed the client's longest message.
     var showsHeaders = true
-    /// What the handlers got, in their order; empty without handlers.
+    /// The results of the handlers, in their order; empty without handlers.
     var results: [HandlerResult] = []
 
     func encode(to writer: inout JSONWriter) {
@@ -59,7 +59,7 @@ struct ResponseShape: JSONEncodable {
     }
 }
 
-/// The body of a response; `kind` says which member holds it.
+/// The body of a response; `kind` names the member with the value.
 struct ResponseBodyShape: JSONEncodable {
     enum Content: Sendable {
         case none
@@ -75,9 +75,9 @@ struct ResponseBodyShape: JSONEncodable {
     var size: Int
     var contentType: String?
     var isTruncated = false
-    /// Why it comes in another shape than asked for.
+    /// Why the body has another shape than requested.
     var note: String?
-    /// The name of the case that was chosen.
+    /// The name of the chosen case.
     var branch: String?
 
     func encode(to writer: inout JSONWriter) {

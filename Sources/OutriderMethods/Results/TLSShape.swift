@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// How a connection was secured: TLSInfo of the contract.
+/// The TLS of a connection: TLSInfo of the contract.
 struct TLSShape: JSONEncodable {
     private let facts: TLSFacts
     private let showsChain: Bool

@@ -17,7 +17,7 @@ struct TimeShape: JSONEncodable {
 }
 
 extension ClockPair {
-    /// Its side of the calendar, in the years 1 to 9999.
+    /// The time as a calendar time, in the years 1 to 9999.
     var wallTime: WallTime {
         let clamped = min(max(wall.isFinite ? wall : 0, -62_135_596_800), 253_402_300_799)
         // safe: clamped above

@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// How long a request took: the Metrics of the contract, in seconds.
+/// The durations of a request: the Metrics of the contract, in seconds.
 struct MetricsShape: JSONEncodable {
     var outcome: ExchangeOutcome
 
@@ -20,7 +20,7 @@ struct MetricsShape: JSONEncodable {
     }
 }
 
-/// The times of one attempt; a phase that did not happen is left out.
+/// The times of an attempt; skipped phases are left out.
 struct TimelineShape: JSONEncodable {
     var timeline: Timeline
     var version: String?

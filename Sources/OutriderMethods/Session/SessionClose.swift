@@ -12,7 +12,7 @@ struct SessionClose: Method {
 
     struct Params: JSONDecodable {
         var session: SessionReference
-        /// Otherwise its requests go on.
+        /// Whether to cancel the running requests, which otherwise continue.
         var cancels: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// To how many requests of a session something was done, and what.
+/// The number of requests of a session that a method changed, and their new state.
 struct SessionCount: JSONEncodable {
     private let deed: StaticString
     private let count: Int

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// A credential of a session: who, and where it may be used.
+/// A credential of a session: the user, and the protection space.
 struct SessionCredentialParameter: JSONDecodable, Sendable {
     var entry: ProtectionSpaces.Entry
 
@@ -35,7 +35,7 @@ struct SessionCredentialParameter: JSONDecodable, Sendable {
     }
 }
 
-/// The same as it stands, without the password.
+/// The credential for replies, without the password.
 struct SessionCredentialShape: JSONEncodable {
     var entry: ProtectionSpaces.Entry
 

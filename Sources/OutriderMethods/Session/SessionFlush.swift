@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Closes the connections that lie idle. They are shared by all sessions, so it does not matter by which one it is asked.
+/// Closes idle connections. All sessions share them, so any session may be named.
 struct SessionFlush: Method {
     static let name = "session.flush"
 

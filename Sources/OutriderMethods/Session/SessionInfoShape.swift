@@ -5,7 +5,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// A session as it stands: the SessionInfo of the contract. Secrets are masked.
+/// The current state of a session: the SessionInfo of the contract. Secrets are masked.
 struct SessionInfoShape: JSONEncodable {
     private var handle: String
     private var label: String?

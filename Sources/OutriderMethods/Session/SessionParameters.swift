@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// What a client says of a session; what is left out stays as it is.
+/// A client's settings for a session; absent members keep their values.
 struct SessionParameters: Sendable {
     private var fields: HTTPFields?
     private var timeout: TimeoutParameter?
@@ -24,10 +24,10 @@ struct SessionParameters: Sendable {
     private var security: SessionSecurity
     private var strictTransport: StrictTransportParameter?
 
-    /// More are refused.
+    /// The most credentials; longer lists are refused.
     private static let mostCredentials = 256
 
-    /// Reads its members where others stand beside them; `finish` is the caller's.
+    /// Reads the members among others; the caller calls `finish`.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         let headers: FieldsParameter? = try fields.optional("headers")
         if let headers {
@@ -75,8 +75,9 @@ struct SessionParameters: Sendable {
         settings.strictTransport = try await strictTransport.memory(replacing: settings.strictTransport, call)
     }
 
-    /// Changes what was said. Throws `unknownHandle` for an interceptor, and `invalidParams` for a shared one that would
-    /// send credentials to whatever origin somebody names.
+    /// Applies the given members. Throws `unknownHandle` for an interceptor, and `invalidParams` for an interceptor of
+    /// a
+    /// shared session that would send credentials to any origin.
     func apply(to settings: inout SessionSettings, isShared: Bool, _ call: Call<ClientScope>) throws(RPCError) {
         if let fields { settings.spec.fields = fields }
         if let timeout { settings.timeout = timeout }
@@ -118,7 +119,7 @@ struct SessionParameters: Sendable {
 }
 
 extension InterceptorParameter {
-    /// For showing, without secrets: the handle, or what it does.
+    /// For replies, without secrets: the handle, or the kind of interceptor.
     var shown: String {
         switch self {
         case .handle(let name): name

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// The params of a method that is about one session, the default one unless it is named.
+/// The params of a method for a single session, by default the default session.
 struct SessionParams: JSONDecodable {
     var session: SessionReference?
 

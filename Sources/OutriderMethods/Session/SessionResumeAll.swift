@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Lets every request of a session go on, or start.
+/// Resumes or starts every request of a session.
 struct SessionResumeAll: Method {
     static let name = "session.resumeAll"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Holds up every request of a session.
+/// Suspends every request of a session.
 struct SessionSuspendAll: Method {
     static let name = "session.suspendAll"
 

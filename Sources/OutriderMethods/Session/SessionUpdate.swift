@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Changes a session for the requests that are made from now on; limits hold at once.
+/// Changes a session for later requests; limits apply at once.
 struct SessionUpdate: Method {
     static let name = "session.update"
 

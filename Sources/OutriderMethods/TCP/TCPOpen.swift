@@ -31,7 +31,7 @@ struct TCPOpen: Method {
             var members: JSONObject = ["url": .string(url.description), "method": .string("CONNECT")]
             for (name, value) in TCPOpen.common(&fields) { members[name] = value }
             try fields.finish()
-            // a number of seconds is for opening alone: a stream may last for days
+            // a number of seconds limits opening alone: a stream may last for days
             if let seconds = members["timeout"], seconds.number != nil {
                 members["timeout"] = .object(["resolve": seconds, "connect": seconds, "tls": seconds])
             }
@@ -39,7 +39,7 @@ struct TCPOpen: Method {
         }
     }
 
-    /// What a stream has in common with requests.
+    /// Reads the members that streams share with requests.
     private static func common(_ fields: inout JSONFields) -> [(String, JSONValue)] {
         [
             ("proxy", fields.value("proxy")), ("session", fields.value("session")),

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// How TLS is begun: `{serverName, alpn}`, or true.
+/// The TLS of a stream: `{serverName, alpn}`, or true.
 struct TCPSecurityParameter: JSONDecodable {
     var tls: DuplexTLS?
 
@@ -41,7 +41,7 @@ struct TCPSecurityParameter: JSONDecodable {
 }
 
 extension HTTPURL {
-    /// The endpoint of a TCP stream; nil if the host is no host name and no address.
+    /// The endpoint of a TCP stream; nil if `host` is neither a host name nor an address.
     init?(streamTo host: String, port: Int) {
         let isIPv6 = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
         guard (1...65535).contains(port), !host.utf8.contains(where: { "/?#@\\%".utf8.contains($0) }),
@@ -60,7 +60,7 @@ extension HTTPURL {
     }
 }
 
-/// Where a TCP stream leads: `host` and `port`, or `path`.
+/// The destination of a TCP stream: `host` and `port`, or `path`.
 struct TCPEndpoint {
     var url: HTTPURL
 
@@ -98,7 +98,7 @@ struct TCPEndpoint {
     }
 }
 
-/// The TLS of a stream on the way out.
+/// The TLS of a stream, for replies.
 struct TCPSecurityShape: JSONEncodable {
     var security: DuplexSecurity
 

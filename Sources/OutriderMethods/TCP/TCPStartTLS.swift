@@ -58,7 +58,7 @@ struct TCPStartTLS: Method {
 }
 
 extension ReadStream {
-    /// The connection behind it. Throws `wrongState` for the body of a response.
+    /// The connection behind the stream. Throws `wrongState` for the body of a response.
     func connection() throws(RPCError) -> TCPStream {
         if let stream = duplex as? TCPStream { return stream }
         throw RPCError.wrongState("this is the body of a response, not a stream of tcp.open", "read")

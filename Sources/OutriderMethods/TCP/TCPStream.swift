@@ -13,7 +13,7 @@ import Synchronization
 ///     open ──the peer ends──▶ reading over ──stream.finish──▶ over
 ///       └───stream.finish──▶ writing over ──the peer ends──────▲
 final class TCPStream: StreamPartner, DuplexOwner {
-    /// What is known when the stream is open.
+    /// The facts that are known when the stream is open.
     struct Opening: Sendable {
         var timeline: Timeline
         var security: DuplexSecurity?
@@ -24,16 +24,16 @@ final class TCPStream: StreamPartner, DuplexOwner {
         var control: (any DuplexControl)?
         weak var stream: ReadStream?
         weak var exchange: Exchange?
-        /// The client has heard of the end of reading.
+        /// The client knows of the end of reading.
         var isReleased = false
         var isOver = false
         var pipe: (any RawPipe)?
-        /// Tells the end of reading.
+        /// Reports the end of reading.
         var ending: Task<Void, Never>?
     }
 
     let upload: UploadStream
-    /// Whether it leads to a Unix socket, which has no name for a certificate.
+    /// Whether the stream leads to a Unix socket, which has no name for a certificate.
     let isUnix: Bool
     private let hub: StreamHub
     private let peer: any Peer
@@ -61,7 +61,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
     /// Whether more may be written.
     var isWriting: Bool { upload.isOpen }
 
-    /// The client has heard of the end of reading: whether its handle is needed for writing.
+    /// The client knows of the end of reading. Returns whether the handle is still needed for writing.
     func keepsHandle() -> Bool {
         contents.withLock { contents in
             contents.isReleased = true
@@ -69,7 +69,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
         }
     }
 
-    // MARK: what the transport says
+    // MARK: calls from the transport
 
     func opened(_ control: any DuplexControl, _ timeline: Timeline, _ security: DuplexSecurity?) {
         contents.withLock { contents in
@@ -80,14 +80,14 @@ final class TCPStream: StreamPartner, DuplexOwner {
 
     func readEnded() { _ = ending }
 
-    /// Returns when everything that came was delivered, and its end told.
+    /// Returns after the delivery of all bytes and of the end.
     func untilReadEnded() async { await ending.value }
 
     private var ending: Task<Void, Never> {
         contents.withLock { contents in
             if let ending = contents.ending { return ending }
             let hub = hub
-            // Ends when everything was delivered, or with the stream.
+            // Ends when all bytes were delivered, or with the stream.
             let ending = Task {
                 try? await hub.bodyEnded()
                 await self.tell("readClosed")
@@ -103,9 +103,9 @@ final class TCPStream: StreamPartner, DuplexOwner {
         Task { await self.tell("writeClosed") }
     }
 
-    // MARK: what the client does
+    // MARK: calls from the client
 
-    /// Begins TLS behind what was written until now.
+    /// Starts TLS after all bytes written so far.
     func startTLS(_ tls: DuplexTLS) async -> Result<DuplexSecurity, HTTPFailure> {
         let (control, stream) = contents.withLock { ($0.control, $0.stream) }
         guard let control, let stream else {
@@ -117,7 +117,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
                 control.startTLS(tls, written: written, delivered: delivered) { continuation.resume(returning: $0) }
             }
         } onCancel: {
-            // half a handshake cannot be taken back
+            // a handshake cannot be undone
             close()
         }
         if case .success = result { await tell("secured") }
@@ -132,7 +132,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
             with: HTTPFailure(.explicitlyCancelled, "the stream was closed", sent: .sent))
     }
 
-    /// Takes what comes from a second connection, as fast as the network takes it, until its end.
+    /// Sends the input of a second connection, as fast as the network takes the bytes, until its end.
     func feed(from pipe: any RawPipe) async {
         let isOpen = contents.withLock { contents in
             if !contents.isOver { contents.pipe = pipe }
@@ -165,7 +165,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
         pipe?.finish()
     }
 
-    /// Tells those who are sent what comes.
+    /// Sends an event to the client of a push stream.
     private func tell(_ kind: String) async {
         guard let stream = contents.withLock({ $0.stream }), stream.isPushed, !stream.isClosed else { return }
         let event = SocketEvent(stream: stream.handle, sequence: stream.nextSequence(), kind: kind)
@@ -173,7 +173,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
     }
 }
 
-/// `event.socket`: how a connection behind a push stream stands.
+/// `event.socket`: the state of a connection behind a push stream.
 struct SocketEvent: JSONEncodable, Sendable {
     var stream: Handle<ReadStream>
     var sequence: Int
@@ -188,7 +188,7 @@ struct SocketEvent: JSONEncodable, Sendable {
     }
 }
 
-/// Brings the bytes of a TCP stream to its reading half.
+/// Feeds the bytes of a TCP stream to its reading half.
 final class TCPOutlet: BodyOutlet {
     let outlet: StreamOutlet
     private let connection: TCPStream

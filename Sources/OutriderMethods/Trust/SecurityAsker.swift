@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// `callback.trust`: whether the server is to be believed.
+/// The reply to `callback.trust`: whether the server is trusted.
 struct TrustAnswer: JSONDecodable {
     var reply: TrustReply
 
@@ -26,7 +26,7 @@ struct TrustAnswer: JSONDecodable {
     }
 }
 
-/// Calls the code of one client about servers and keys: once for all connections that wait for the same answer.
+/// Runs the callbacks of a client about servers and keys: once for all connections that wait for the same reply.
 final class SecurityAsker: SecurityAsking {
     private struct Key: Hashable {
         var callback: String
@@ -66,7 +66,7 @@ final class SecurityAsker: SecurityAsking {
                 return state.waiting[key]?.count == 1
             }
             guard isFirst else { return }
-            // not structured: the connection that asked may be gone before the client has answered
+            // not structured: the waiting connection may end before the client replies
             Task { self.settle(key, await self.reply(question, spec)) }
         }
     }
@@ -114,6 +114,6 @@ final class SecurityAsker: SecurityAsking {
 }
 
 extension ClientScope {
-    /// Calls the code of this client about servers and keys.
+    /// The caller of this client's callbacks about servers and keys.
     func securityAsker(_ call: Call<ClientScope>) -> any SecurityAsking { securityAsker { SecurityAsker(call) } }
 }

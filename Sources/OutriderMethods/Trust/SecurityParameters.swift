@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// What a session says of trust, TLS and where to connect; what is left out stays as it is.
+/// A session's settings for trust, TLS and destinations; absent members keep their values.
 struct SessionSecurity: Sendable {
     private(set) var trust: SessionTrustParameter?
     private(set) var tls: SessionTLSParameter?
@@ -29,9 +29,9 @@ struct SessionSecurity: Sendable {
         connectTo = changes.connectTo ?? connectTo
     }
 
-    /// Nil if the session says nothing.
+    /// Nil if the session has no such settings.
     ///
-    /// - Parameter asker: calls the code that the session names.
+    /// - Parameter asker: runs the callbacks that the session names.
     func plan(over service: SecurityPlan, _ asker: any SecurityAsking) -> SecurityPlan? {
         if isEmpty { return nil }
         var table = SecurityPlan.Table()
@@ -57,7 +57,7 @@ struct SessionSecurity: Sendable {
 }
 
 extension SecurityPlan.Own {
-    /// What a request says; nil for nothing.
+    /// A request's own settings; nil if none.
     static func read(_ fields: inout JSONFields) throws(JSONComplaint) -> SecurityPlan.Own? {
         var own = SecurityPlan.Own()
         own.policy = try fields.optional("trust", as: TrustParameter.self)?.policy

@@ -4,11 +4,11 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// How TLS is spoken (TLSOptions and SessionTLS of the contract).
+/// The options of TLS (TLSOptions and SessionTLS of the contract).
 struct TLSParameter: Sendable {
     var settings = TLSSettings()
 
-    /// The members that requests and sessions have in common.
+    /// Reads the members that requests and sessions share.
     fileprivate init(_ fields: inout JSONFields) throws(JSONComplaint) {
         settings.minVersion = try fields.optional("minVersion", as: VersionParameter.self)?.version
         settings.maxVersion = try fields.optional("maxVersion", as: VersionParameter.self)?.version
@@ -22,7 +22,7 @@ struct TLSParameter: Sendable {
     }
 }
 
-/// Of one request.
+/// The TLS of a single request.
 struct RequestTLSParameter: JSONDecodable, Sendable {
     var settings: TLSSettings
 
@@ -38,11 +38,11 @@ struct RequestTLSParameter: JSONDecodable, Sendable {
     }
 }
 
-/// Of a session.
+/// The TLS of a session.
 struct SessionTLSParameter: JSONDecodable, Sendable {
     var settings: TLSSettings
     var identities: HostTable<IdentitySpec>
-    /// As it was given, with `***` for passphrases.
+    /// The JSON from the client, with `***` for passphrases.
     let shown: JSONValue
 
     init(json: JSONValue) throws(JSONComplaint) {

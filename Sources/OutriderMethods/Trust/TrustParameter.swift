@@ -4,7 +4,7 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// How a server is judged: `default`, `none`, or an object of one policy (Trust of the contract).
+/// The trust policy for a server: `default`, `none`, or an object with a single policy (Trust of the contract).
 struct TrustParameter: JSONDecodable, Sendable {
     var policy: TrustPolicy
 
@@ -37,7 +37,7 @@ struct TrustParameter: JSONDecodable, Sendable {
         return found
     }
 
-    /// The one policy among the members; nil if there is none.
+    /// The single policy among the members; nil if there is none.
     static func policy(_ fields: inout JSONFields, level: Int = 0) throws(JSONComplaint) -> TrustPolicy? {
         let said = fields.present(["publicKeys", "pinnedCertificates", "revocation", "callback", "all"])
         if said.count > 1 {
@@ -164,12 +164,12 @@ enum CertificateText {
     }
 }
 
-/// Policies by host, or one for all hosts (SessionTrust of the contract).
+/// Policies by host, or a single policy for all hosts (SessionTrust of the contract).
 struct SessionTrustParameter: JSONDecodable, Sendable {
     var policy: TrustPolicy?
     var hosts = HostTable<TrustPolicy>()
     var allHostsMustBeEvaluated = true
-    /// As it was given.
+    /// The JSON from the client.
     let shown: JSONValue
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -220,7 +220,7 @@ struct HostsParameter<Value: JSONDecodable & Sendable>: JSONDecodable, Sendable 
     var table: HostList<Value> { HostList(entries: entries) }
 }
 
-/// What becomes a `HostTable` of other values.
+/// A list from which a `HostTable` of other values is made.
 struct HostList<Value: Sendable>: Sendable {
     var entries: [(HostPattern, Value)]
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// The pins of a server, ready to be used.
+/// Returns the pins of a server, ready for use.
 struct TrustPins: Method {
     static let name = "trust.pins"
 

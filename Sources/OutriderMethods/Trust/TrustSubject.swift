@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Which server is judged, and by what.
+/// The server to evaluate, and the policy.
 struct TrustSubject {
     var url: String
     var own: SecurityPlan.Own?

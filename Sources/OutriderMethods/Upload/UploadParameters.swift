@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// A request that carries a body: POST unless it says otherwise.
+/// A request with a body; the default method is POST.
 struct UploadParameters: JSONDecodable {
     var request: RequestParameters
 

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sends a request with a body, and answers with its response.
+/// Sends a request with a body, and returns its response.
 struct UploadSend: Method {
     static let name = "upload.send"
 

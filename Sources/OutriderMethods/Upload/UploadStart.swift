@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a request with a body, and answers at once with its handle.
+/// Starts a request with a body, and returns its handle at once.
 struct UploadStart: Method {
     static let name = "upload.start"
 
