@@ -3,7 +3,7 @@
 
 package import OutriderHTTP
 
-/// The store of credentials. A short-lived process carries out each call, and only that process sees the secrets.
+/// The store of credentials. A short-lived process does the work, and only that process sees the secrets.
 package protocol CredentialVault: AnyObject, Sendable {
     /// Stores a credential, or changes a known one. Existing tokens stay, unless `secrets` has a refresh token or
     /// `access` is given.
