@@ -4,20 +4,20 @@
 import CYaml
 package import OutriderJSON
 
-/// Why a text is not an acceptable YAML document, and where.
+/// Why a text is not an acceptable YAML document, with the place.
 package struct YAMLFault: Error, Equatable {
-    /// One sentence without the place.
+    /// A sentence without the place.
     package var reason: String
     /// From 1.
     package var line: Int
-    /// The value that had begun there.
+    /// The innermost value that had begun there.
     package var pointer: JSONPointer
 }
 
-/// How much a document may ask of us.
+/// Limits on a document.
 package struct YAMLLimits: Sendable {
     package var bytes = 32 << 20
-    /// Lists and maps inside each other, counted as if each alias were written out.
+    /// The depth of nested lists and maps, as if each alias were written out.
     package var depth = 128
     /// Values, counted as if each alias were written out: aliases of aliases cannot grow without bound.
     package var values = 2_000_000
@@ -27,11 +27,11 @@ package struct YAMLLimits: Sendable {
     package init() {}
 }
 
-/// One YAML document as a JSON value: the core schema of YAML 1.2, in which `no` is a text and only `true` and `false` are
-/// booleans.
+/// A YAML document as a JSON value: the core schema of YAML 1.2, in which `no` is a text and only `true` and `false`
+/// are booleans.
 ///
-/// libyaml finds the structure; what plain words mean is decided here. Refused: several documents, tags of one's own, keys
-/// that are no texts or occur twice, and anchors that refer to themselves.
+/// libyaml finds the structure; the code here decides the meaning of plain words. Refused: several documents, custom
+/// tags, keys that are no texts or occur twice, and anchors that refer to themselves.
 package struct YAMLDocument: ~Copyable {
     private var reader: YAMLEvents
     private let limits: YAMLLimits
@@ -50,12 +50,12 @@ package struct YAMLDocument: ~Copyable {
         return try document.whole()
     }
 
-    /// The value of an anchor, and what each alias of it adds to the document.
+    /// The value of an anchor, and the amounts that each alias adds to the document.
     private struct Anchored {
         var value: JSONValue
         var values: Int
         var text: Int
-        /// Lists and maps inside each other; 0 for a scalar.
+        /// The depth of nested lists and maps; 0 for a scalar.
         var height: Int
     }
 
@@ -64,7 +64,7 @@ package struct YAMLDocument: ~Copyable {
         self.limits = limits
     }
 
-    /// The line, from 1, on which a value begins, or the innermost one around it that is there.
+    /// The line, from 1, on which a value begins, or the innermost enclosing value that exists.
     package static func line(of pointer: JSONPointer, in bytes: [UInt8]) -> Int {
         var document = YAMLDocument(bytes, YAMLLimits())
         document.wanted = pointer.names.map { JSONPointer(member: $0) }
@@ -72,7 +72,7 @@ package struct YAMLDocument: ~Copyable {
         return document.foundLine
     }
 
-    /// What `line` looks for, and the best place so far.
+    /// The path that `line` searches for, and the best place so far.
     private var wanted: [JSONPointer]?
     private var foundDepth = -1
     private var foundLine = 1
@@ -127,7 +127,7 @@ package struct YAMLDocument: ~Copyable {
         return value
     }
 
-    /// How many lists and maps are inside each other in the value that is being read, its aliases written out.
+    /// The depth of nested lists and maps in the current value, with aliases written out.
     private var height = 0
 
     private func checkSize() throws(YAMLFault) {
@@ -137,7 +137,7 @@ package struct YAMLDocument: ~Copyable {
 
     private func tooDeep() -> YAMLFault { fault("nested deeper than \(limits.depth) levels") }
 
-    /// The value that an alias stands for, counted as if it were written out here.
+    /// The value of an alias, counted as if written out here.
     private mutating func written(_ alias: String, _ depth: Int) throws(YAMLFault) -> JSONValue {
         guard let anchored = anchors[alias] else { throw fault("*\(alias) stands for nothing that came before it") }
         if depth + anchored.height > limits.depth { throw tooDeep() }

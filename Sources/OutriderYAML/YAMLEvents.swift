@@ -3,14 +3,14 @@
 
 import CYaml
 
-/// What is wrong, without the place.
+/// A fault, without the place.
 struct YAMLWordFault: Error {
     var reason: String
 }
 
-/// libyaml's events, copied into our own.
+/// libyaml's events, copied into Swift values.
 ///
-/// Its memory never leaves this file.
+/// The memory of libyaml never leaves this file.
 struct YAMLEvents: ~Copyable {
     struct Scalar {
         var text: String
@@ -28,9 +28,9 @@ struct YAMLEvents: ~Copyable {
     }
 
     private let parser: UnsafeMutablePointer<yaml_parser_t>
-    /// libyaml reads from where it is told, and copies nothing before.
+    /// libyaml reads the input in place, without a copy.
     private let input: UnsafeMutableBufferPointer<UInt8>
-    /// Where the latest event stands, from 1.
+    /// The line of the latest event, from 1.
     private(set) var line = 1
 
     init(_ bytes: [UInt8]) {

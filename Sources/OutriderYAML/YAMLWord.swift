@@ -3,7 +3,8 @@
 
 import OutriderJSON
 
-/// What a scalar means (YAML 1.2.2 section 10.3.2): quoted ones are texts, plain ones may be null, booleans and numbers.
+/// The value of a scalar (YAML 1.2.2 section 10.3.2): quoted scalars are texts, plain scalars may be null, booleans and
+/// numbers.
 enum YAMLWord {
     static func value(_ scalar: YAMLEvents.Scalar) throws(YAMLWordFault) -> JSONValue {
         let text = scalar.text
@@ -32,7 +33,7 @@ enum YAMLWord {
         guard let isReal = numberKind(text) else { return .string(text) }
         if !isReal {
             if let number = Int64(text) { return .integer(number) }
-            // what no integer of ours can hold stays as it was written, in the grammar of JSON
+            // integers beyond 64 bits keep their digits, in the grammar of JSON
             let digits = String(text.drop { $0 == "-" || $0 == "+" }.drop { $0 == "0" })
             if let number = Double(digits), number.isFinite {
                 return .written((text.hasPrefix("-") ? "-" : "") + digits)
@@ -56,7 +57,8 @@ enum YAMLWord {
         return .integer(number)
     }
 
-    /// Whether it is a number with a fraction or an exponent; nil if it is none: `[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?`.
+    /// Whether the number has a fraction or an exponent; nil if not a number:
+    /// `[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?`.
     private static func numberKind(_ text: String) -> Bool? {
         var rest = Array(text.utf8)[...]
         func digits() -> Int {

@@ -5,7 +5,7 @@ import ArgumentParser
 import OutriderHTTP
 import OutriderJSON
 
-/// Is the external process of the AWS CLI and SDKs (`credential_process`): temporary keys for a role.
+/// The external credential process of the AWS CLI and SDKs (`credential_process`): temporary keys for a role.
 struct AWSCredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws-credential-process",
@@ -104,14 +104,14 @@ struct AWSCredentialCommand: ParsableCommand {
         return "https://sts.\(region).amazonaws.com\(region.hasPrefix("cn-") ? ".cn" : "")/"
     }
 
-    /// Once refreshed; nil where that gives no other.
+    /// The token after a refresh; nil if the refresh gives the same token.
     private func other(than refused: String, _ client: inout ServiceClient) throws(CommandFailure) -> String? {
         let answer = try client.result("oauth.token", ["credential": .string(name), "refused": .string(refused)])
         return answer["accessToken"]?.string.flatMap { $0 == refused ? nil : $0 }
     }
 
     private func ask(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Answer {
-        // the credential may have come to be another one since its token was asked for
+        // the credential may have been replaced since the request for its token
         try check(&client)
         let form = WebIdentity.form(role: role, session: session, seconds: duration, token: Secret(token))
         let values: [JSONValue] = form.map { field in
@@ -129,7 +129,7 @@ struct AWSCredentialCommand: ParsableCommand {
                 code: FailureStatus.of(code: error["code"]?.integer ?? 0),
                 "\(url): \(error["message"]?.string ?? "no answer")")
         }
-        // such answers are short: what does not stand in the response is none
+        // such responses are short: a missing inline body counts as empty
         let body = response["body"]?.object ?? [:]
         let bytes =
             body["text"]?.string.map { Array($0.utf8) } ?? body["base64"]?.string.flatMap { Base64.decode($0) } ?? []

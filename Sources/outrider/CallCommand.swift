@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// One call from a shell: its result on standard output, its error on standard error.
+/// A single call from a shell: its result on standard output, its error on standard error.
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",

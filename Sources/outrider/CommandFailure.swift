@@ -4,7 +4,7 @@
 import Glibc
 import OutriderJSON
 
-/// Why a command ends badly: an exit status that scripts can branch on, and a sentence for people.
+/// Why a command fails: an exit status that scripts can branch on, and a sentence for people.
 struct CommandFailure: Error {
     /// The exit statuses of protocol section 15.
     enum Status: Int32 {
@@ -16,13 +16,13 @@ struct CommandFailure: Error {
         case brokeProtocol = 6
     }
 
-    /// The exit status: one of those above, or of a family of failures.
+    /// The exit status: of `Status`, or of a family of failures.
     var code: Int32
-    /// Nil when everything has been said.
+    /// Nil if the reason has been printed already.
     var message: String?
     /// A second sentence, on a line of its own.
     var note: String?
-    /// The service ended before it had read the whole message, so it has done nothing of it.
+    /// The service ended before it had read the whole message, so the message had no effect.
     var isUnread = false
 
     init(_ status: Status, _ message: String?) {
@@ -34,7 +34,7 @@ struct CommandFailure: Error {
         self.message = message
     }
 
-    /// On standard error, with what servers say made printable.
+    /// Writes to standard error, with escapes in text from servers.
     func report() {
         for sentence in [message, note].compactMap(\.self) { StandardError.line("outrider: \(sentence)") }
     }
@@ -42,7 +42,7 @@ struct CommandFailure: Error {
 
 /// Standard output, as bytes.
 enum StandardOutput {
-    /// Throws when the reader is gone: nobody is left to write for.
+    /// Throws if the reader is gone: further output would be lost.
     static func write(_ bytes: [UInt8]) throws(CommandFailure) {
         if bytes.withUnsafeBytes({ FileBytes.write($0, to: STDOUT_FILENO) }) { return }
         throw CommandFailure(.error, errno == EPIPE ? nil : "cannot write to standard output: \(systemError(errno))")
@@ -54,10 +54,10 @@ enum StandardOutput {
 }
 
 enum StandardError {
-    /// Writes one line, printable whatever is in the text: controls of terminals and of the direction of text are escaped.
+    /// Writes a line with escapes for the controls of terminals and of text direction.
     static func line(_ text: String) { write(text.printable + "\n") }
 
-    /// Writes the text as it is; only for prompts, and for drawing.
+    /// Writes the text without escapes; only for prompts, and for drawing.
     static func write(_ text: String) {
         var text = text
         text.withUTF8 { _ = FileBytes.write(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
@@ -79,7 +79,7 @@ enum FileBytes {
         }
     }
 
-    /// Writes all of it, however many calls that takes. False leaves the reason in `errno`.
+    /// Writes all bytes, with as many calls as needed. False leaves the reason in `errno`.
     static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -99,5 +99,5 @@ enum FileBytes {
     }
 }
 
-/// What the system calls an error.
+/// The system's name of an error.
 func systemError(_ number: Int32) -> String { String(cString: strerror(number)) }

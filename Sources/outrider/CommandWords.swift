@@ -3,12 +3,12 @@
 
 import Glibc
 
-/// What comes from the shell, before it is parsed.
+/// Checks on the words from the shell, before the parser.
 enum CommandWords {
-    /// The narrowest screen that help is laid out for: the parser does not survive much less.
+    /// The narrowest screen for help: the parser crashes on much less.
     private static let narrowest = 40
 
-    /// Refuses words that are no text: they would be changed, and name another file.
+    /// Refuses words that are not UTF-8: decoding would change them, and name another file.
     static func check() throws(CommandFailure) {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let word = CommandLine.unsafeArgv[index], String(validatingCString: word) == nil else { continue }
@@ -17,7 +17,7 @@ enum CommandWords {
         }
     }
 
-    /// Has help laid out for a screen that is wide enough for words.
+    /// Makes the parser lay help out for a screen of at least that width.
     static func widen() {
         var size = winsize()
         let named = environmentVariable("COLUMNS").flatMap { Int($0) }
@@ -25,7 +25,7 @@ enum CommandWords {
         if let columns = named ?? seen, columns < narrowest { setenv("COLUMNS", String(narrowest), 1) }
     }
 
-    /// Of a path, as the service needs it, which has another directory than we have.
+    /// The absolute path, because the service has another working directory.
     static func absolute(_ path: String) throws(CommandFailure) -> String {
         if path.hasPrefix("/") { return path }
         guard let here = getcwd(nil, 0) else {

@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// A TCP stream in a shell: standard input goes out, what comes goes to standard output.
+/// A TCP stream in a shell: sends standard input, and writes received bytes to standard output.
 struct ConnectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connect",
@@ -82,7 +82,7 @@ struct ConnectCommand: ParsableCommand {
             "stream.attach", ["stream": stream, "direction": .string("both")], by: Deadline(after: 30))
         try carrier.carry()
         let ended = try client.object("request.wait", ["request": request, "timeout": .integer(1)], by: .never)
-        // a reader that left has heard all it wanted
+        // the end of the reader is no failure
         if let error = ended["error"]?.object, error["code"]?.integer != 1900 { throw CommandFailure(response: error) }
     }
 

@@ -7,7 +7,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 
-/// What is kept on disk of credentials, and what it is sealed with. Needs no service.
+/// The credentials on disk, and their key. Needs no service.
 struct CredentialsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credentials",
@@ -23,7 +23,7 @@ struct CredentialsCommand: AsyncParsableCommand {
         subcommands: [List.self, Key.self, Unlock.self, Lock.self, Import.self, Forget.self],
         defaultSubcommand: List.self)
 
-    /// Runs what may fail so; the message names the remedy.
+    /// Runs an operation on the store; the message of a failure names the remedy.
     static func reporting<Value>(
         _ work: () async throws(OAuthFailure) -> Value
     ) async throws(CommandFailure) -> Value {
@@ -114,7 +114,7 @@ extension CredentialsCommand {
         func run() async throws {
             // words after `command` belong to that program, so the parser does not look for options
             if ["--help", "-h"].contains(choice.first) { throw CleanExit.helpRequest(self) }
-            // a passphrase may be asked for
+            // the command may prompt for a passphrase
             Keeper.hide()
             let root = try CredentialsCommand.root(store)
             guard !choice.isEmpty else {
@@ -210,7 +210,7 @@ extension CredentialsCommand {
             do throws(OAuthFailure) {
                 return try await vault.read(name) == nil
             } catch {
-                // there is something, and it can be put aside
+                // a damaged record exists, and can be put aside
                 if error.reason == "record_damaged" { return false }
                 throw error
             }
@@ -219,7 +219,7 @@ extension CredentialsCommand {
         private func forgetAll() async throws {
             let root = try CredentialsCommand.root(store)
             if isatty(STDIN_FILENO) == 1 {
-                // before anybody waits for the store
+                // prompt before locking the store, so that no process waits for the user
                 StandardError.write("All that is kept in \(root.directory) will be gone. Type yes: ")
                 guard readLine() == "yes" else { throw CommandFailure(.usage, "nothing was removed") }
             }
@@ -234,7 +234,7 @@ extension CredentialsCommand {
     }
 }
 
-/// Asked on the terminal, unseen; or read from standard input where there is none.
+/// Prompts on the terminal without echo; without a terminal, reads standard input.
 enum Passphrase {
     static func ask(twice: Bool) throws(CommandFailure) -> Secret {
         let first = try Unseen.line("Passphrase: ")

@@ -5,7 +5,7 @@ import ArgumentParser
 import OutriderJSON
 import OutriderMethods
 
-/// The contract, for people: the methods, one method, or all of it as JSON.
+/// The contract, for people: the methods, a single method, or the whole as JSON.
 struct DescribeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",

@@ -4,10 +4,10 @@
 import Glibc
 import OutriderEngine
 
-/// How many descriptors the service may have, and how many of them are for connections to servers.
+/// The limit of descriptors for the service, and the share for connections to servers.
 enum DescriptorLimit {
-    /// Raises the soft limit of the process to the hard limit, and returns what holds from now on. Programs that the
-    /// service starts get the former limit.
+    /// Raises the soft limit of the process to the hard limit, and returns the new limit. Programs that the service
+    /// starts get the former limit.
     static func raise() -> Int {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -26,8 +26,8 @@ enum DescriptorLimit {
     /// A quarter of the descriptors, so that clients leave enough for connections and files. From 64 to 10,240.
     static func clients(of descriptors: Int) -> Int { min(max(64, descriptors / 4), 10_240) }
 
-    /// Three quarters of what clients, files and the process itself leave: an attempt tries two addresses at once for a
-    /// moment, where the first is slow. From 16 to 16,384.
+    /// Three quarters of the descriptors that clients, files and the process itself leave: an attempt briefly tries two
+    /// addresses at once if the first is slow. From 16 to 16,384.
     static func connections(of descriptors: Int, clients: Int) -> Int {
         let left = min(descriptors, 1 << 20) - clients - 128
         return min(max(16, left / 4 * 3), 16_384)

@@ -3,16 +3,16 @@
 
 import Glibc
 
-/// What a service does that was started by `get-socket`.
+/// The steps of a service that `get-socket` started.
 enum Detachment {
-    /// Leaves the working directory of the first caller, which may want to remove it, and the umask, which is that caller's
-    /// choice and not that of the programs that come later.
+    /// Leaves the working directory of the first caller, which may want to remove the directory, and resets that
+    /// caller's umask for later programs.
     static func detach() {
         _ = chdir("/")
         _ = umask(0o077)
     }
 
-    /// Whoever waits may connect now.
+    /// Tells the waiting program that it may connect.
     static func sayReady(_ file: Int32) {
         var byte = UInt8(ascii: "\n")
         _ = write(file, &byte, 1)

@@ -46,7 +46,7 @@ struct DockerCredentialCommand: ParsableCommand {
         let url = server.contains("://") ? server : "https://\(server)"
         guard try service.client.mayHave(credential, url) else { throw try Self.none() }
         let found = try service.client.token(of: credential, minValidity: nil)
-        // it may have come to be another one meanwhile
+        // the credential may have been replaced meanwhile
         guard try service.client.mayHave(credential, url) else { throw try Self.none() }
         let answer: JSONObject = [
             "ServerURL": .string(server), "Username": .string(username), "Secret": .string(found.token),
@@ -54,7 +54,7 @@ struct DockerCredentialCommand: ParsableCommand {
         try StandardOutput.line(JSONWriter.bytes(of: answer))
     }
 
-    /// Says so in the words that Docker knows, on standard output.
+    /// Writes Docker's own message for missing credentials to standard output.
     private static func none() throws(CommandFailure) -> CommandFailure {
         try StandardOutput.line("credentials not found in native keychain".utf8)
         return CommandFailure(.error, nil)

@@ -7,7 +7,7 @@ import OutriderFiles
 import OutriderHTTP
 import OutriderJSON
 
-/// One file from a shell: whole at its end, and resumable before.
+/// Downloads a file from a shell: the file appears when complete, and an interrupted download can be resumed.
 struct DownloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download",
@@ -115,8 +115,8 @@ struct DownloadCommand: ParsableCommand {
         throw failure(response)
     }
 
-    /// Gives the file the permissions that the umask of this command allows, as if the command had written it. The service makes
-    /// files for their owner only, and has a umask of its own.
+    /// Gives the file the permissions that the umask of this command allows, as if the command had written the file.
+    /// The service makes files for their owner only, and has a umask of its own.
     private static func share(_ path: String) {
         guard let file = try? CheckedFile.open(path, O_RDONLY, .own) else { return }
         defer { close(file) }
@@ -168,7 +168,7 @@ struct DownloadCommand: ParsableCommand {
     }
 }
 
-/// Bytes a second, as people write them: `500k`, `2M`, `1G`.
+/// Bytes per second, in the usual notation: `500k`, `2M`, `1G`.
 struct ByteRate {
     let bytes: Int64
 

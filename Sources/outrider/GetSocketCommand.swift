@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// Where the service of this user is; starts it if need be.
+/// Prints the socket of this user's service; starts the service if needed.
 struct GetSocketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get-socket",

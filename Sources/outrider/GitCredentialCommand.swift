@@ -40,14 +40,14 @@ struct GitCredentialCommand: ParsableCommand {
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
         if action == "erase" { return try erase(asked["password"] ?? asked["credential"], &service.client) }
         let found = try service.client.token(of: credential, minValidity: nil)
-        // it may have come to be another one meanwhile
+        // the credential may have been replaced meanwhile
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
         var lines = ["username=\(username)", "password=\(found.token)"]
         if let end = found.expires.flatMap({ Moment($0) })?.seconds { lines.append("password_expiry_utc=\(end)") }
         try StandardOutput.line(lines.joined(separator: "\n").utf8)
     }
 
-    /// Scheme and host are compared as one URL, so neither may contain what ends a host: another server would get the token.
+    /// Scheme and host are compared as a URL, so neither may contain a delimiter: another server would get the token.
     private static func check(_ scheme: String, _ host: String) throws(CommandFailure) {
         let isScheme = !scheme.isEmpty && scheme.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
         let isHost =
@@ -61,7 +61,7 @@ struct GitCredentialCommand: ParsableCommand {
             .usage, "Git names a host with /, ?, #, @, white space or a control character: no token is given for it")
     }
 
-    /// A server has refused it: the next one is a new one.
+    /// A server has refused the token: the next call gets a new token.
     private func erase(_ refused: String?, _ client: inout ServiceClient) throws(CommandFailure) {
         guard let refused else { return }
         _ = try client.result("oauth.token", ["credential": .string(credential), "refused": .string(refused)])

@@ -8,7 +8,7 @@ import OutriderJSON
 import OutriderMethods
 
 extension CredentialsCommand {
-    /// Puts a credential into the store without the service: its secrets pass from standard input to a keeper.
+    /// Stores a credential without the service: its secrets pass from standard input to a credential helper.
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
@@ -42,7 +42,7 @@ extension CredentialsCommand {
             try StandardOutput.line(List.line(kept).utf8)
         }
 
-        /// Never says what stands there.
+        /// Errors never quote the input.
         private static func read(_ bytes: [UInt8]) throws(CommandFailure) -> CredentialImport {
             let json: JSONValue
             do throws(JSONFailure) {
@@ -58,7 +58,7 @@ extension CredentialsCommand {
             }
         }
 
-        /// What the issuer publishes: for that a service is asked, which learns nothing else.
+        /// The issuer's published metadata, requested through a service, which learns nothing else.
         private func metadata(_ issuer: String) throws(CommandFailure) -> ServerMetadata {
             var service = try service.connect(orPrivate: true)
             let found = try service.client.result("oauth.discover", ["issuer": .string(issuer)])

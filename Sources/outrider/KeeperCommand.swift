@@ -8,7 +8,7 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderTransport
 
-/// The process in which secrets are in the open: started by the service for one order, ended with its answer.
+/// The credential helper, the only process with plain secrets: started by the service for a single request.
 struct KeeperCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keeper", abstract: "Keeps credentials; started by the service, not by people.",
@@ -33,14 +33,14 @@ struct KeeperCommand: AsyncParsableCommand {
                     .config, "too_long", "the secrets and settings of a credential are longer than \(mostBytes) bytes"))
         } else if let order = try? KeeperOrder(packed: PackedScanner(input)) {
             let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-            // it has nothing else to do, and no thread to wake between reading an answer and writing it down
+            // there is no other work, and no thread must wake between reading a response and storing its contents
             answer = await withTaskExecutorPreference(LoopExecutor(loops.next())) {
                 await Keeper.run(order, transport: HTTPTransport(group: loops))
             }
         } else {
             answer = .failure(OAuthFailure(.store, "keeper_failed", "the keeper did not understand its order"))
         }
-        // whoever asked may be gone: what was done is done
+        // the service may be gone: completed work stays done
         try? StandardOutput.write(PackedWriter.bytes(of: answer))
         _exit(0)
     }

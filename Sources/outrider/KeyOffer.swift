@@ -64,7 +64,7 @@ enum KeyOffer {
         return folders.contains { access("\($0)/secret-tool", X_OK) == 0 }
     }
 
-    /// Beside the configuration, and not beside what the key opens.
+    /// Beside the configuration, and not beside the data that the key opens.
     private static func keyPath() throws(CommandFailure) -> String {
         if let folder = environmentVariable("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
             return "\(folder)/outrider/key"

@@ -5,12 +5,13 @@ import Glibc
 
 /// `open` of the C library, for libdispatch.
 ///
-/// Once a second, while work waits for its threads, libdispatch opens `/proc/<thread>/stat` of each, and stops the process
-/// if one cannot be opened: for want of descriptors, or where `/proc` is not mounted. A descriptor that cannot be read is
-/// taken for a thread that does not run, so libdispatch gets such a descriptor, and starts another thread at most.
+/// Once a second, while work waits for its threads, libdispatch opens `/proc/<thread>/stat` of each, and stops the
+/// process if an open fails: for want of descriptors, or if `/proc` is not mounted. libdispatch counts an unreadable
+/// descriptor as a thread that does not run, so this function returns such a descriptor; at most, another thread
+/// starts.
 @_cdecl("open")
 package func openForLibraries(_ path: UnsafePointer<CChar>, _ flags: CInt, _ mode: UInt32) -> CInt {
-    // a mode that was not given is not looked at
+    // the kernel ignores the mode without `O_CREAT`
     let file = openat(AT_FDCWD, path, flags, mode)
     guard file < 0, flags == O_RDONLY | O_NONBLOCK, isThreadState(path) else { return file }
     return .max

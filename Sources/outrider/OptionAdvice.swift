@@ -3,7 +3,7 @@
 
 import OutriderRPC
 
-/// What to write instead of words that curl takes, or of a command that does not exist.
+/// Advice for options of curl, and for commands that do not exist.
 enum OptionAdvice {
     private static let commands: Set = ["get", "post", "put", "patch", "delete", "head", "download", "sse"]
 
@@ -40,7 +40,7 @@ enum OptionAdvice {
         (["--trace", "--trace-ascii"], "write -v, or see `outrider call har.export`"),
     ]
 
-    /// The advice for what a parser complains about; nil if there is none.
+    /// The advice for a parser's complaint; nil if there is none.
     static func line(for complaint: String, of arguments: [String]) -> String? {
         guard arguments.count > 1 else { return nil }
         let command = arguments[1]

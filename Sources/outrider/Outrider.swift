@@ -4,7 +4,7 @@
 import ArgumentParser
 import Glibc
 
-/// The root command: names the subcommands, and turns what they throw into an exit status.
+/// The root command: names the subcommands, and turns their errors into an exit status.
 @main
 struct Outrider: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -70,10 +70,10 @@ struct Outrider: AsyncParsableCommand {
 
     static func main() async {
         StandardFiles.hold()
-        // A reader that leaves, or a full disk, is an error of one write, never the end of the process.
+        // A lost reader, or a full disk, fails a single write, and never ends the process.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
-        // commands hold passwords and tokens, too: none leaves a core behind
+        // commands hold passwords and tokens, too: no core dumps
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         var words = Array(CommandLine.arguments.dropFirst())
@@ -103,7 +103,7 @@ struct Outrider: AsyncParsableCommand {
         }
     }
 
-    /// What other programs start, and wait for, is not parsed first. False if it is none of that.
+    /// Starts commands that other programs run and wait for, without the parser. False for other commands.
     private static func startPlainly(_ words: [String]) async throws -> Bool {
         if words.elementsEqual(["keeper"]) {
             try await KeeperCommand.run()

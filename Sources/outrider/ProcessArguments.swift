@@ -3,7 +3,7 @@
 
 import Glibc
 
-/// The arguments of this process as others see them in the list of processes.
+/// The arguments of this process as the list of processes shows them.
 enum ProcessArguments {
     /// Overwrites secrets in the memory that the kernel shows as the command line (`/proc/PID/cmdline`). The arguments must
     /// have been read before.
@@ -23,8 +23,8 @@ enum ProcessArguments {
         }
     }
 
-    /// Where the kernel put the arguments when the process was started (proc(5), `arg_start` and `arg_end`). Nil where it
-    /// does not say. What the runtime hands out is a copy.
+    /// The kernel's copy of the arguments (proc(5), `arg_start` and `arg_end`); the runtime has only a copy of its own.
+    /// Nil if the kernel does not tell.
     private static func area() -> UnsafeMutableBufferPointer<UInt8>? {
         let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -41,18 +41,18 @@ enum ProcessArguments {
     }
 }
 
-/// Which parts of a command line are secrets.
+/// Finds the secrets in a command line.
 enum SecretArguments {
-    /// Options with a value that may be one; those in short form may stand behind flags, as in `-su`.
+    /// Options whose value may be a secret; short options may follow flags, as in `-su`.
     private static let names: Set<String> = [
         "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
         "cookie", "set", "pass", "cert", "variable",
     ]
     private static let letters = Array("uxHdFbE".utf8)
-    /// Other options in short form that have a value.
+    /// Other short options with a value.
     private static let otherLetters = Array("XoAerTmDwc".utf8)
 
-    /// The number of each word, and the bytes in it. The first word is the program.
+    /// The secrets: the number of each word, and the bytes in the word. The first word is the program.
     static func ranges(in words: [[UInt8]]) -> [(word: Int, bytes: Range<Int>)] {
         var found: [(word: Int, bytes: Range<Int>)] = []
         let command = words.count > 1 ? String(decoding: words[1], as: UTF8.self) : ""
@@ -73,7 +73,7 @@ enum SecretArguments {
                 isValue = place == word.count
                 secret = value(in: word, from: place)
             } else if command == "import" {
-                // the command line of curl in one word
+                // a command line of curl in a single word
                 secret = 0..<word.count
             } else if hasItems, word.first == UInt8(ascii: "{") || url(in: word).isEmpty {
                 secret = parameter(in: word)
@@ -83,7 +83,7 @@ enum SecretArguments {
         return found
     }
 
-    /// Where the value begins of a secret option in short form; nil if there is none.
+    /// The start of the value of a short option with a secret; nil if there is none.
     private static func option(in word: [UInt8]) -> Int? {
         for index in word.indices.dropFirst() {
             if letters.contains(word[index]) { return index + 1 }
@@ -92,19 +92,19 @@ enum SecretArguments {
         return nil
     }
 
-    /// All of it, but for the name of a file.
+    /// The whole value, except the name of a file.
     private static func value(in word: [UInt8], from start: Int) -> Range<Int>? {
         guard start < word.count, word[start] != UInt8(ascii: "@") else { return nil }
         return start..<word.count
     }
 
-    /// Of `name=value` and `Name:field` the value, and all of an object.
+    /// The value of `name=value` and `Name:field`, and the whole of an object.
     private static func parameter(in word: [UInt8]) -> Range<Int>? {
         if word.first == UInt8(ascii: "{") { return 0..<word.count }
         return word.firstIndex { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }.map { $0 + 1..<word.count }
     }
 
-    /// Of a URL the user and the password, and the query with what follows.
+    /// The user and the password of a URL, and the query with the rest.
     private static func url(in word: [UInt8]) -> [Range<Int>] {
         let slashes = Array("://".utf8)
         guard let scheme = word.indices.first(where: { word[$0...].starts(with: slashes) }) else { return [] }

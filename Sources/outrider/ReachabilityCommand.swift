@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// How the way to a host stands, as lines of JSON.
+/// The reachability of a host, as lines of JSON.
 struct ReachabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reachability",

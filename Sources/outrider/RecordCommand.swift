@@ -6,7 +6,7 @@ import Glibc
 import OutriderEngine
 import OutriderJSON
 
-/// Runs a program whose requests are recorded.
+/// Runs a program, and records its requests.
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
@@ -85,7 +85,7 @@ struct StagedProgram {
         defer { rmdir(directory) }
         let path = Settings.absolute(file)
         let socket = "\(directory)/s"
-        // ends by itself where this command is killed
+        // the service ends by itself if this command is killed
         let words = ["serve", "--socket", socket, "--idle-exit", "60", "--replay", "\(path):\(mode)"]
         let service = try Child(words, [], isDetached: false, isAside: true)
         defer {
@@ -111,7 +111,7 @@ struct StagedProgram {
         if status != 0 { throw CommandFailure(code: status, nil) }
     }
 
-    /// What became of the cassette. Throws if the recording failed.
+    /// Reports the state of the cassette. Throws if the recording failed.
     private static func report(_ info: JSONObject, _ path: String) throws(CommandFailure) {
         if let message = info["failure"]?.object?["message"]?.string {
             throw CommandFailure(.error, "the recording failed: \(message)")
@@ -144,7 +144,7 @@ struct StagedProgram {
             if let wire = try? path.connect() { return ServiceClient(wire) }
             var status: Int32 = 0
             if waitpid(service.processID, &status, WNOHANG) == service.processID {
-                // the service has said why
+                // the service has printed the reason
                 throw CommandFailure(.noConnection, nil)
             }
             if deadline.milliseconds == 0 {
@@ -154,7 +154,7 @@ struct StagedProgram {
         }
     }
 
-    /// Runs the program to its end. Its exit status; 128 and the number of the signal that ended it.
+    /// Runs the program to its end. Returns the exit status; after a signal, 128 plus its number.
     private static func run(_ command: [String], adding variables: [String]) throws(CommandFailure) -> Int32 {
         for variable in variables {
             let name = variable.prefix { $0 != "=" }
@@ -171,7 +171,7 @@ struct StagedProgram {
         for one in [SIGPIPE, SIGXFSZ, SIGINT] { sigaddset(&signals, one) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        // the terminal's interrupt is for the program: its end is ours
+        // the terminal's interrupt is for the program, whose end also ends this command
         signal(SIGINT, SIG_IGN)
         var processID: pid_t = 0
         let result = posix_spawnp(&processID, command[0], nil, &attributes, words, environ)

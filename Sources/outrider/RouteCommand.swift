@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// One call of an endpoint from a shell: its response on standard output, as `outrider call router.send` gives it.
+/// Calls an endpoint from a shell: its response on standard output, in the form of `outrider call router.send`.
 struct RouteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route",
@@ -71,7 +71,7 @@ struct RouteCommand: ParsableCommand {
         return params
     }
 
-    /// Prints the error of a call that could not be served, and ends with status 1.
+    /// Prints the error of a failed call, and ends with status 1.
     @discardableResult
     private func call(
         _ method: String, _ params: JSONObject, through client: inout ServiceClient

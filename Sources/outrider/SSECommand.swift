@@ -65,7 +65,7 @@ struct SSECommand: ParsableCommand {
         let params = try params()
         var sink = try BodyOutput(nil)
         var service = try service.connect(orPrivate: true)
-        // what is waited for may take as long as it likes; the service has limits for the rest
+        // no deadline: opening may take long, and the service has limits for the rest
         let opened = try service.client.reply("sse.open", params, by: .never)
         try Self.check(opened.text(of: "response", "error"))
         guard let stream = try opened.text(of: "stream").map(ServiceClient.parsed) else {
@@ -82,7 +82,7 @@ struct SSECommand: ParsableCommand {
         }
     }
 
-    /// Each value of an array, as it is written there: what a server says passes through unchanged.
+    /// Each value of an array, unchanged from the server's text.
     private static func lines(_ values: ArraySlice<UInt8>) -> [UInt8] {
         let ranges = values.withUnsafeBufferPointer { JSONLocator.elements(in: $0) }
         var lines: [UInt8] = []
@@ -114,7 +114,7 @@ struct SSECommand: ParsableCommand {
         return params
     }
 
-    /// That there are no more events is no failure.
+    /// The end of the events is no failure.
     private static func check(_ text: ArraySlice<UInt8>?) throws(CommandFailure) {
         guard let error = try text.map(ServiceClient.parsed)?.object, error["code"]?.integer != 2012 else { return }
         throw CommandFailure(response: error)

@@ -138,7 +138,7 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "Default of timeout.total: seconds for a whole request.")
     var timeoutTotal = defaults.timeoutTotal
 
-    /// Where to say that the service listens; for those who start it.
+    /// The descriptor on which to report that the service listens, for the program that starts the service.
     @Option(name: .long, help: .hidden)
     var readyFile: Int32?
 
@@ -148,7 +148,7 @@ struct ServeOptions: ParsableArguments {
 
     func validate() throws { _ = try settings() }
 
-    /// What was said, and what was not, from the environment.
+    /// The settings from flags, with the environment for absent flags.
     func settings() throws -> Settings {
         var settings = Settings()
         settings.socket = socket

@@ -12,15 +12,15 @@ import OutriderRPC
 import OutriderServer
 import OutriderTransport
 
-/// The service itself: builds its parts from the settings, from the wires upwards, and waits for its end.
+/// The service itself: builds its parts from the settings, from the transport upwards, and waits for its end.
 struct ServiceProcess {
     let settings: Settings
 
     func run() async throws {
-        // before it has seen a secret
+        // before the process has any secret
         Keeper.hide()
         if settings.stdio { try StandardFiles.check() }
-        // Listening sockets that systemd passed are looked for before anything else can take their numbers.
+        // Find listening sockets from systemd first, before other descriptors can take their numbers.
         let listening: [Listening]
         do throws(StartFailure) {
             listening = try places()
@@ -28,8 +28,8 @@ struct ServiceProcess {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
         if settings.readyFile != nil { Detachment.detach() }
-        // One event loop: with two, a call and its connection meet on different ones, and the hops cost more than the
-        // second processor brings; and connections are shared by all clients only where they are in one pool.
+        // A single event loop: with two, a call and its connection may be on different loops, and the hops cost more
+        // than the second processor gains; also, clients share connections only within a pool.
         let group = LoopVigil.makeGroup()
         let descriptors = DescriptorLimit.raise()
         ServiceMemory.returnLargeBlocks()
@@ -47,7 +47,7 @@ struct ServiceProcess {
         let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
         engine.credentials.use(stage != nil && tape?.records != true ? PlayedVault(vault) : vault)
         engine.jars.use(vault)
-        // what killed services have left; nobody waits for it
+        // deletes the files of killed services in the background
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
         if let path = settings.engine.keyLog {
@@ -88,7 +88,7 @@ struct ServiceProcess {
         tape?.stopNow()
         engine.close()
         vault.close()
-        // Everything has ended; what destructors of linked libraries still want is not waited for.
+        // The work is over; do not wait for destructors of linked libraries.
         _exit(status)
     }
 
@@ -118,7 +118,7 @@ struct ServiceProcess {
         }
     }
 
-    /// Open to be appended to, so that a path that cannot be used is known at the start.
+    /// Opens the file for appending, so that an unusable path is known at the start.
     private func keyLog() throws -> KeyLog? {
         guard let path = settings.engine.keyLog else { return nil }
         do throws(FileFault) {
@@ -135,7 +135,7 @@ struct ServiceProcess {
         return passed.isEmpty ? [.socket(SocketPath.choose(explicit: settings.socket))] : [.activated(passed)]
     }
 
-    /// What every request says unless its caller does: who we are, and the languages of the user.
+    /// The default fields of every request: the user agent, and the user's languages.
     private static var fields: HTTPFields {
         let languages = DefaultFields.languages(
             language: environmentVariable("LANGUAGE"), lcAll: environmentVariable("LC_ALL"),

@@ -33,9 +33,9 @@ struct Settings: Sendable {
     var routers: String?
     var jars: String?
     var publicSuffixes: String?
-    /// Nil for as many as the limit of descriptors allows.
+    /// Nil for the most that the limit of descriptors allows.
     var maxClients: Int?
-    /// A cassette for all requests, perhaps with a colon and its mode.
+    /// A cassette for all requests, optionally with a colon and its mode.
     var replay: String?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
@@ -48,14 +48,14 @@ struct Settings: Sendable {
     var timeoutFirstByte = 60.0
     var timeoutIdle = 60.0
     var timeoutTotal = 300.0
-    /// Where to say that the service listens; for those who start it.
+    /// The descriptor on which to report that the service listens, for the program that starts the service.
     var readyFile: Int32?
     /// With `stdio`: a listening socket of the program that starts the service, for its further connections.
     var starterSocket: Int32?
 
     init() {}
 
-    /// The settings of a start as programs make it; nil for any other, of which the parser knows what it means or lacks.
+    /// The settings of a start with the usual flags of programs; nil for other words, which need the parser.
     ///
     /// Editors wait for every start, and the parser takes a quarter of its time.
     init?(plain words: ArraySlice<String>) {
@@ -78,7 +78,7 @@ struct Settings: Sendable {
         do { try complete() } catch { return nil }
     }
 
-    /// Takes from the environment what was not said with a flag. Throws ValidationError for what cannot be.
+    /// Reads settings without a flag from the environment. Throws ValidationError for invalid values.
     mutating func complete() throws {
         if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
         if starterSocket != nil, !stdio { throw ValidationError("--starter-socket goes with --stdio") }
@@ -174,7 +174,7 @@ extension Settings {
 
     var engine: EngineSettings {
         var engine = EngineSettings()
-        // it has been looked at
+        // already validated
         engine.proxies = try? proxies()
         do throws(HTTPFailure) {
             engine.proxyEnvironment = .success(try Self.environment.rules())
@@ -199,10 +199,10 @@ extension Settings {
         return engine
     }
 
-    /// In place of a cassette: stubs alone have responses.
+    /// In place of a cassette: only stubs have responses.
     private static let noCassette = "-"
 
-    /// The cassette of the service; nil for none. Its mode is `none` unless the text ends in another one.
+    /// The cassette of the service; nil for none. Its mode is `none` unless the text ends in another mode.
     func cassette() throws(JSONComplaint) -> Tape.Settings? {
         guard let replay, replay != Self.noCassette else { return nil }
         if replay.hasPrefix("{") {
@@ -234,7 +234,7 @@ extension Settings {
     }
 }
 
-/// The value of an environment variable; an empty one counts as absent.
+/// The value of an environment variable; an empty value counts as absent.
 func environmentVariable(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)

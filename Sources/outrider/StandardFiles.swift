@@ -3,18 +3,18 @@
 
 import Glibc
 
-/// Descriptors 0 to 2, which whoever started us may have closed.
+/// Descriptors 0 to 2, which the parent process may have closed.
 enum StandardFiles {
-    /// Takes the numbers of those that are closed, before a socket or a file does: what is written to standard output would
-    /// go there, and be obeyed. What cannot be done with a closed one fails as ever.
+    /// Opens closed descriptors before a socket or a file gets their numbers: otherwise standard output would reach
+    /// that socket, and the peer would obey. Operations that fail on a closed descriptor still fail.
     static func hold() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
-            // opens as the lowest number that is free
+            // open uses the lowest free number
             _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Refuses to serve on what cannot be read, or cannot be written.
+    /// Refuses to serve on descriptors that cannot be read or written.
     static func check() throws(CommandFailure) {
         for (number, name, useless) in [
             (STDIN_FILENO, "input", O_WRONLY), (STDOUT_FILENO, "output", O_RDONLY),

@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// What the service has counted, for people and for Prometheus.
+/// The counters of the service, for people and for Prometheus.
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",

@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderEngine
 
-/// Where credentials are kept on disk, and what seals them: for the service, and for the commands that need none.
+/// The directory and the key of credentials on disk: for the service, and for the commands that need no service.
 struct StoreOptions: ParsableArguments {
     @Option(
         name: .long, help: "The directory of credentials; else $OUTRIDER_CREDENTIALS, else this user's place.",
@@ -38,7 +38,7 @@ struct StoreSettings: Sendable {
     var credentials: String?
     var credentialKey: String?
 
-    /// Takes from the environment what was not said. Throws ValidationError for what cannot be.
+    /// Reads settings without a flag from the environment. Throws ValidationError for invalid values.
     mutating func complete() throws {
         if credentials == nil { credentials = environmentVariable("OUTRIDER_CREDENTIALS") }
         if credentialKey == nil { credentialKey = environmentVariable("OUTRIDER_CREDENTIAL_KEY") }
@@ -50,14 +50,14 @@ struct StoreSettings: Sendable {
         if let path = credentials, !path.hasPrefix("/") { credentials = Self.absolute(path) }
     }
 
-    /// Its secrets are in the open in processes of their own only.
+    /// The vault, whose secrets are in plain form only in helper processes.
     func vault(trustRoots: String? = nil, proxy: String? = nil) -> KeeperVault {
         KeeperVault(
             directory: credentials, key: credentialKey.flatMap { KeySource(word: $0) }, trustRoots: trustRoots,
             proxy: proxy)
     }
 
-    /// Keepers stand elsewhere.
+    /// Helpers have another working directory.
     private static func absolute(_ path: String) -> String {
         guard let here = getcwd(nil, 0) else { return path }
         defer { free(here) }

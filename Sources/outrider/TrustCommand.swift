@@ -5,7 +5,7 @@ import ArgumentParser
 import OutriderHTTP
 import OutriderJSON
 
-/// Shows the certificates of a server, whether they are believed, and their pins.
+/// Shows the certificates of a server, whether they are trusted, and their pins.
 struct TrustCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust",

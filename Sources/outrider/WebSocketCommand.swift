@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// A WebSocket in a shell: a line of standard input is a message, a message is a line of standard output.
+/// A WebSocket in a shell: each line of standard input is a message, and each message a line of standard output.
 struct WebSocketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "websocket",
@@ -118,7 +118,7 @@ struct WebSocketCommand: ParsableCommand {
             let reply = try client.call("websocket.send", text, by: .never) { (line) throws(CommandFailure) in
                 try events.take(line)
             }
-            // what ended it comes as an event
+            // an event reports the reason of the end
             guard reply.error != nil, !events.isOver else { return }
             let error = try reply.parsed().object
             switch error?["data"]?.object?["state"]?.string {
@@ -156,7 +156,7 @@ struct WebSocketCommand: ParsableCommand {
     }
 }
 
-/// What comes of a WebSocket, and where it is written.
+/// The events of a WebSocket, and their output.
 private final class Events {
     private let json: Bool
     private let binary: Bool
@@ -164,11 +164,11 @@ private final class Events {
     var stream = JSONValue.null
     /// Bytes of messages since credit was granted.
     var taken: Int64 = 0
-    /// How often the state of the connection was told.
+    /// The number of reported states.
     private(set) var states = 0
     private var written = 0
     private(set) var isOver = false
-    /// Nothing more is written.
+    /// No more output is wanted.
     var isSilent = false
     private(set) var failure: CommandFailure?
 

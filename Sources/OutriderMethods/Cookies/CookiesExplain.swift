@@ -7,8 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Explains which cookies a request to a URL would send, which Set-Cookie fields of its response the jar would store,
-/// and
-/// why not the others. Changes nothing.
+/// and why not the others. Changes nothing.
 struct CookiesExplain: Method {
     static let name = "cookies.explain"
 

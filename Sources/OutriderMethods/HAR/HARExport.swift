@@ -94,8 +94,7 @@ struct HARExport: Method {
     private static let patience = 1.0
 
     /// Waits for the requests of earlier calls, so that the archive includes them: for a second, or to their end if the
-    /// client
-    /// has ended its input.
+    /// client has ended its input.
     private static func untilAnswered(_ scope: ClientScope) async {
         let running = scope.handles.all(RequestRecord.self).filter { $0.isOfCall && $0.exchange.outcome == nil }
         let deadline = ContinuousClock.now + .seconds(patience)

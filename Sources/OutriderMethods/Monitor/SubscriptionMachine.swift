@@ -8,8 +8,7 @@
 ///                 └────take──▶ given ──acknowledged──▶ gone
 ///
 /// Each note has a number, counted from 0; a dropped note leaves a gap. A window limits the notes that are given and
-/// not
-/// yet acknowledged.
+/// not yet acknowledged.
 struct SubscriptionMachine<Note: Sendable> {
     /// Which note is dropped when there is no room.
     enum Drop: String, Sendable, CaseIterable { case oldest, newest }

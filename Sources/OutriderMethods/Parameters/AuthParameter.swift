@@ -5,8 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The credentials of a request: exactly one of `basic`, `bearer`, `digest`, `oauth`, `raw` and `username`; the last
-/// goes
-/// with `password` and `schemes`.
+/// goes with `password` and `schemes`.
 struct AuthParameter: JSONDecodable {
     /// Nil if an OAuth credential provides the token.
     var authorization: Authorization?

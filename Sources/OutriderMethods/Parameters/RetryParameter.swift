@@ -63,8 +63,7 @@ struct ConnectionLostParameter: JSONDecodable {
 }
 
 /// Waiting for a network: `{wait, requiredInterface, prohibitedInterfaces}`, `true` for Alamofire's 5 seconds, or
-/// `false`
-/// for no wait.
+/// `false` for no wait.
 struct OfflineParameter: JSONDecodable {
     var retriers: [Retrier]
 

@@ -6,8 +6,7 @@ import OutriderHTTP
 import OutriderRPC
 
 /// A detached request belongs to its user. Each connection of the user can find the request by handle or name, and
-/// adopt
-/// the request; only the connection that made the request sees its secrets.
+/// adopt the request; only the connection that made the request sees its secrets.
 extension RequestRecord {
     /// Moves the request to the share of the user, so that the request outlives this connection. Throws `tooMany` or
     /// `wrongState` (the name is taken) without a change.
@@ -48,8 +47,7 @@ extension RequestRecord {
     }
 
     /// Ends the request and drops all its kept data. Called by a second connection while the first is still open, this
-    /// only
-    /// ends the share of the second.
+    /// only ends the share of the second.
     func forget(by scope: ClientScope) {
         scope.owner.unshare(handle.name)
         if giver === scope.owner || giver.isGone { forget() }

@@ -33,8 +33,7 @@ extension RequestRecord {
     private static let envelope = 4 << 10
 
     /// The result of the exchange with the caller's options, within the client's message limit; nil if the conversion
-    /// must
-    /// not run on the event loop.
+    /// must not run on the event loop.
     func replyAtOnce(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
     ) -> ResponseReply? {

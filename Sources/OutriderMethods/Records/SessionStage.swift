@@ -10,8 +10,7 @@ extension ClientScope {
     func stage(of session: SessionRecord?) -> ReplayStage? { (session?.stage ?? stages).current }
 
     /// The stage that a method names: of a session, of this connection, or with `*` of the whole service. Nil if there
-    /// is
-    /// none. Throws `unknownHandle`, and `wrongState` for a service without a stage.
+    /// is none. Throws `unknownHandle`, and `wrongState` for a service without a stage.
     func stage(named session: SessionReference?) throws(RPCError) -> ReplayStage? {
         if session?.text == SessionReference.service { return try serviceStage() }
         return try (session?.resolved(self)?.stage ?? stages).current

@@ -9,8 +9,7 @@ struct EventItems: ItemScanner {
     /// The form of an event.
     struct Style: Sendable {
         /// An event with only data is a string; other events leave out an unchanged `event` and `id`. For clients with
-        /// very many
-        /// events.
+        /// very many events.
         var isCompact = false
         /// Data in JSON also comes as a value.
         var parsesJSON = false

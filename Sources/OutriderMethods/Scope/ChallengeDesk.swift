@@ -33,8 +33,7 @@ final class ChallengeDesk: Sendable {
     private let contents = Mutex(Contents())
 
     /// The credentials from the callback, whichever request made the call; nil without credentials, after `seconds`, or
-    /// on
-    /// cancellation.
+    /// on cancellation.
     ///
     /// - Parameters:
     ///   - sent: when the refused request was sent.

@@ -47,8 +47,7 @@ package final class HandleTable: Sendable {
     }
 
     /// Keeps the object under the handle. Throws `tooMany` at the connection's limit, and `clientGone` after the
-    /// connection's
-    /// end; neither closes the object.
+    /// connection's end; neither closes the object.
     package func keep<Thing: Holdable>(_ thing: Thing, as handle: Handle<Thing>) throws(RPCError) {
         let kind = Thing.kind
         var over: [String] = []

@@ -8,8 +8,7 @@ import Synchronization
 /// The clients that offer to prompt their user for the passphrase of the store.
 ///
 /// The latest offer comes first. An offer ends when the prompt is declined or unanswered, or after three wrong
-/// passphrases:
-/// the user is not prompted again.
+/// passphrases: the user is not prompted again.
 final class PassphraseDesk: PassphraseSource {
     /// Prompts for the passphrase of a directory, after that many wrong ones; nil without a passphrase.
     typealias Question = @Sendable (_ directory: String, _ failures: Int) async -> Secret?

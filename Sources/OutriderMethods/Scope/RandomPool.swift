@@ -5,8 +5,7 @@ import Glibc
 import Synchronization
 
 /// Random numbers from the kernel, fetched 4 KiB at a time: two system calls for every handle would cost a small
-/// request
-/// more than its JSON.
+/// request more than its JSON.
 enum RandomPool {
     private static let most = 512
     private static let numbers = Mutex<[UInt64]>([])

@@ -4,8 +4,7 @@
 import Synchronization
 
 /// The streams of all connections by their unguessable names: a second connection of the same user may carry the bytes
-/// of
-/// a stream.
+/// of a stream.
 final class StreamIndex: Sendable {
     private struct Entry {
         weak var stream: (any Holdable)?

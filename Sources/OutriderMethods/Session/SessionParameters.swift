@@ -76,8 +76,7 @@ struct SessionParameters: Sendable {
     }
 
     /// Applies the given members. Throws `unknownHandle` for an interceptor, and `invalidParams` for an interceptor of
-    /// a
-    /// shared session that would send credentials to any origin.
+    /// a shared session that would send credentials to any origin.
     func apply(to settings: inout SessionSettings, isShared: Bool, _ call: Call<ClientScope>) throws(RPCError) {
         if let fields { settings.spec.fields = fields }
         if let timeout { settings.timeout = timeout }

@@ -14,8 +14,7 @@ final class Bell: Sendable {
     private let state = Mutex(State.quiet)
 
     /// Returns after the next ring, after a remembered ring, or when the task is cancelled. The waiter checks for
-    /// itself
-    /// what has changed.
+    /// itself what has changed.
     func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

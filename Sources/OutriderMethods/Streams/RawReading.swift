@@ -19,8 +19,7 @@ extension ReadStream {
     }
 
     /// Reserves the stream for a second connection, and waits for its first bytes, or for its end. Throws `wrongState`
-    /// and
-    /// `cancelled`.
+    /// and `cancelled`.
     func attach() async throws -> Beginning {
         let refusal = contents.withLock { contents -> RPCError? in
             if isPushed { return .wrongState("this stream sends events; open it with mode \"pull\" to attach", "push") }

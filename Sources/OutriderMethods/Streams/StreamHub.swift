@@ -20,12 +20,9 @@ import Synchronization
 /// stream sets the pace of the streams of this hub, and of no others.
 ///
 /// `take` and `bodyEnded` throw when the rest is unwanted: the last stream was closed, an item ended the hub, or the
-/// task
-/// was cancelled. `whenUnwanted` tells a producer that waits for the network. After `end` the hub takes nothing more;
-/// the
-/// call returns when every push stream has sent its `event.end`. The hub sends nothing before `release`, which must
-/// follow
-/// the reply that names the streams.
+/// task was cancelled. `whenUnwanted` tells a producer that waits for the network. After `end` the hub takes nothing
+/// more; the call returns when every push stream has sent its `event.end`. The hub sends nothing before `release`,
+/// which must follow the reply that names the streams.
 package final class StreamHub: Sendable {
     private struct Contents {
         var streams: [ReadStream] = []

@@ -7,8 +7,7 @@ import OutriderJSON
 /// The messages of a WebSocket as items of a stream, out of records (`MessageRecord`).
 ///
 /// A control record about the state of the socket is an item of its own; the final record, for the side channel alone,
-/// is
-/// left out.
+/// is left out.
 struct MessageItems: ItemScanner {
     /// The form of a message.
     struct Style: Sendable {

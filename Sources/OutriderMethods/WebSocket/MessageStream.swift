@@ -27,8 +27,7 @@ extension ReadStream {
     }
 
     /// Reserves the stream for a second connection that carries records both ways, and waits until the WebSocket is
-    /// open, or
-    /// over. Returns the failure if over. Throws `wrongState` and `cancelled`.
+    /// open, or over. Returns the failure if over. Throws `wrongState` and `cancelled`.
     func attachMessages() async throws -> HTTPFailure? {
         let refusal = contents.withLock { contents -> RPCError? in
             if isPushed { return .wrongState("this stream sends events; open it with mode \"pull\" to attach", "push") }

@@ -19,7 +19,7 @@ struct CacheCommand: ParsableCommand {
             """,
         subcommands: [List.self, Get.self, Delete.self, Stats.self, Verify.self])
 
-    /// One call about a cache.
+    /// A single call for a cache.
     static func call(
         _ method: String, _ params: JSONObject, _ options: ServiceOptions
     ) throws(CommandFailure) -> JSONObject {
@@ -27,7 +27,7 @@ struct CacheCommand: ParsableCommand {
         return try service.client.object(method, params, by: Deadline(after: 60))
     }
 
-    /// Writes an entry on one line.
+    /// Writes an entry on a single line.
     static func write(_ entry: JSONObject) throws(CommandFailure) {
         let state = entry["fresh"] == .bool(true) ? "fresh" : "stale"
         let numbers = ["status", "size", "age", "ttl"].map { entry[$0]?.integer.map { "\($0)" } ?? "" }

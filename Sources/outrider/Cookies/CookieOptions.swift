@@ -39,7 +39,7 @@ struct CookieOptions: ParsableArguments {
     private var texts: [String] { cookies.filter { $0.contains("=") } }
     private var files: [String] { cookies.filter { !$0.contains("=") && !$0.isEmpty } }
 
-    /// Whether cookies are kept beyond one request.
+    /// Whether cookies are kept beyond a single request.
     private var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
 
     /// The cookies of a text; nil if a part has no name.
@@ -58,9 +58,9 @@ struct CookieOptions: ParsableArguments {
         return found
     }
 
-    /// Makes the session that keeps the cookies, and says so in what all requests share.
+    /// Makes the session that keeps the cookies, and adds the session to the members of all requests.
     ///
-    /// - Parameter connectionsPerHost: another limit than the service's, which needs a session, too.
+    /// - Parameter connectionsPerHost: a limit other than the service's, which also needs a session.
     func add(
         to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?
     ) throws(CommandFailure) {
@@ -81,7 +81,7 @@ struct CookieOptions: ParsableArguments {
     private func read(
         _ file: String, into session: JSONValue, over client: inout ServiceClient
     ) throws(CommandFailure) {
-        // as with curl, the file of the first run need not be there
+        // as with curl, the file may be missing in the first run
         if file != "-", access(file, F_OK) != 0, errno == ENOENT {
             return StandardError.line("outrider: \(file) does not exist: no cookies were read")
         }

@@ -25,7 +25,7 @@ struct CookiesCommand: ParsableCommand {
             List.self, Explain.self, Header.self, Set.self, Delete.self, Clear.self, Import.self, Export.self,
         ])
 
-    /// One call about a jar.
+    /// A single call for a jar.
     static func call(
         _ method: String, _ params: JSONObject, _ options: ServiceOptions
     ) throws(CommandFailure) -> JSONObject {
@@ -33,7 +33,7 @@ struct CookiesCommand: ParsableCommand {
         return try service.client.object(method, params, by: Deadline(after: 30))
     }
 
-    /// Writes what became of cookies, one on each line.
+    /// Writes the changes of cookies, each on a line.
     static func writeChanges(_ result: JSONObject) throws(CommandFailure) {
         for change in result["changes"]?.array ?? [] {
             let change = change.object ?? [:]
@@ -44,7 +44,7 @@ struct CookiesCommand: ParsableCommand {
     }
 }
 
-/// Which cookies of a jar.
+/// Selects cookies of a jar.
 struct CookieSelection: ParsableArguments {
     @Argument(help: "The jar.")
     var jar: String

@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderHTTP
 
-/// What a start of the service would read from the configuration file, and what overrules it.
+/// The settings that a start of the service would read from the configuration file, and their overrides.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",

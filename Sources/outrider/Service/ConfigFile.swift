@@ -13,16 +13,17 @@ import OutriderYAML
 ///     proxy: http://proxy.example:3128
 ///     timeout-total: 600
 ///
-/// A flag wins over a variable named `OUTRIDER_…`, that over the file, the file over other variables (`SSL_CERT_FILE`), these over
-/// the defaults: the environment of the program that happens to start the service decides nothing that the file says.
+/// A flag wins over a variable named `OUTRIDER_…`, such a variable over the file, the file over other variables
+/// (`SSL_CERT_FILE`), these over the defaults: the environment of the program that happens to start the service does
+/// not override the file.
 struct ConfigFile {
     struct Entry {
         /// The flag, without dashes.
         let key: String
         let line: Int
-        /// As `outrider config` shows it.
+        /// As `outrider config` shows the value.
         let text: String
-        /// What stands for it on a command line.
+        /// The equivalent words of a command line.
         let words: [String]
     }
 
@@ -30,7 +31,7 @@ struct ConfigFile {
     let entries: [Entry]
 
     private static let mostBytes = 1 << 20
-    /// Where clients look for the service is nothing that the service can decide.
+    /// The service cannot choose its socket, because clients must know where to connect.
     private static let refused: Set = [
         "socket", "stdio", "ready-file", "starter-socket", "config", "no-config", "help", "version",
     ]
@@ -40,12 +41,13 @@ struct ConfigFile {
         "no-device-login": "OUTRIDER_NO_DEVICE_LOGIN", "proxy": "OUTRIDER_PROXY",
     ]
 
-    /// The variable that wins over a key of the file, where it is set.
+    /// The variable that wins over a key of the file, if set.
     static func variable(over key: String) -> String? {
         variables[key].flatMap { environmentVariable($0) == nil ? nil : $0 }
     }
 
-    /// Where the file is looked for: `$OUTRIDER_CONFIG`, else `outrider/config.yaml` in `$XDG_CONFIG_HOME` or `~/.config`.
+    /// The usual path of the file: `$OUTRIDER_CONFIG`, else `outrider/config.yaml` in `$XDG_CONFIG_HOME` or
+    /// `~/.config`.
     static var usualPath: String? {
         if let named = environmentVariable("OUTRIDER_CONFIG") { return named == "none" ? nil : named }
         if let folder = environmentVariable("XDG_CONFIG_HOME"), folder.hasPrefix("/") {
@@ -54,7 +56,7 @@ struct ConfigFile {
         return environmentVariable("HOME").map { $0 + "/.config/outrider/config.yaml" }
     }
 
-    /// The file that a start of the service reads; nil where there is none.
+    /// The file that a start of the service reads; nil if there is none.
     ///
     /// - Parameter named: a file that has to exist.
     static func load(named: String?) throws(CommandFailure) -> ConfigFile? {
@@ -76,7 +78,7 @@ struct ConfigFile {
         return try ConfigFile(bytes, path: path)
     }
 
-    /// Whether nothing is at the path as far as this user may see: `$HOME` may be that of another user.
+    /// Whether the path is absent as far as this user may see: `$HOME` may be that of another user.
     private static func isAbsent(_ path: String) -> Bool {
         var info = stat()
         return stat(path, &info) != 0 && [ENOENT, ENOTDIR, EACCES].contains(errno)
@@ -156,7 +158,7 @@ struct ConfigFile {
         }
     }
 
-    /// Tries the flags alone, so that a fault has its line.
+    /// Parses the flags of a single key, so that a fault has its line.
     private static func check(_ words: [String], of key: String) throws(EntryFault) {
         do {
             _ = try ServeOptions.parse(words)
@@ -170,7 +172,7 @@ struct ConfigFile {
         }
     }
 
-    /// `~/x` in the home of the user, `./x` and `../x` beside the file; anything else as it stands.
+    /// `~/x` in the home of the user, `./x` and `../x` beside the file; other texts unchanged.
     private static func path(_ text: String, in folder: String) -> String {
         if text.hasPrefix("~/"), let home = environmentVariable("HOME") { return home + text.dropFirst() }
         if text.hasPrefix("./") { return folder + text.dropFirst() }
@@ -182,7 +184,7 @@ struct ConfigFile {
 }
 
 extension ConfigFile {
-    /// The words of `outrider serve` with those of the file before them: of a flag that stands twice the last one counts.
+    /// The words of `outrider serve` after those of the file: the last of repeated flags counts.
     static func extended(_ words: [String]) throws(CommandFailure) -> [String] {
         guard words.first == "serve" else { return words }
         if words.contains("--no-config") || words.contains("--help") || words.contains("-h") { return words }

@@ -8,7 +8,7 @@ import OutriderJSON
 import OutriderMethods
 
 extension RunningService {
-    /// Whether the service was started with other variables than this shell has, which count for nothing.
+    /// Whether this shell has other variables than the start of the service, which the service ignores.
     var environment: DoctorReport.Finding {
         let ours = StartVariables.current
         let names = Set(ours.members.map(\.name) + variables.members.map(\.name)).sorted()
@@ -20,7 +20,7 @@ extension RunningService {
 }
 
 extension DoctorCommand {
-    /// A process that holds the lock without answering keeps every start of a service away.
+    /// A process that holds the lock without replying prevents every start of a service.
     func lock(_ report: inout DoctorReport) {
         report.attempt("lock") { () throws(CommandFailure) in
             let path = try place.path()
@@ -45,7 +45,7 @@ extension DoctorCommand {
         return nil
     }
 
-    /// What seals the logins on disk.
+    /// Checks the key of the logins on disk.
     func key(_ report: inout DoctorReport) {
         report.attempt("key") { () throws(CommandFailure) in
             let source: KeySource?

@@ -6,7 +6,7 @@ import Glibc
 import OutriderHTTP
 import OutriderJSON
 
-/// Looks at everything that a working service needs, and says what to do about the rest.
+/// Checks everything that a working service needs, and names remedies.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -119,7 +119,7 @@ struct DoctorReport {
     private(set) var lines: [String] = []
     private(set) var faults = 0
 
-    /// Notes what a check found; a check that fails is a fault.
+    /// Notes the finding of a check; a check that throws is a fault.
     mutating func attempt(_ name: String, _ check: () throws(CommandFailure) -> Finding) {
         let finding: Finding
         do throws(CommandFailure) {

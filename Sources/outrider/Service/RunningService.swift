@@ -4,15 +4,15 @@
 import Glibc
 import OutriderJSON
 
-/// The service that answers at a socket, as it describes itself.
+/// The service at a socket, as its `server.info` describes the service.
 struct RunningService {
     let version: String
     let pid: Int32
     let uptime: Double
-    /// The variables that it was started with.
+    /// The variables at the start of the service.
     let variables: JSONObject
 
-    /// Asks the service; the answer of another program is no service.
+    /// Calls the service; throws if another program replies.
     init(over client: inout ServiceClient) throws(CommandFailure) {
         let info = try client.object("server.info", [:], by: Deadline(after: 10))
         guard let version = info["version"]?.string, let pid = info["pid"]?.integer.flatMap({ Int32(exactly: $0) })
@@ -24,7 +24,7 @@ struct RunningService {
         variables = info["environment"]?.object ?? JSONObject()
     }
 
-    /// Why the service is older than this program; nil where both are the same file.
+    /// Why the service is older than this program; nil if both are the same file.
     var age: String? {
         if version != ProgramVersion.current {
             return "the service is version \(version), this program \(ProgramVersion.current)"
@@ -37,7 +37,7 @@ struct RunningService {
             ? "the program file of the service was replaced since its start" : "the service runs another program file"
     }
 
-    /// How long it runs, such as `2 d 3 h`, `5 min`, `7 s`.
+    /// The running time, such as `2 d 3 h`, `5 min`, `7 s`.
     var duration: String {
         let seconds = Int64(max(0, min(uptime, 1e12)))
         let (days, hours, minutes) = (seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60)

@@ -5,7 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderJSON
 
-/// Whether the service runs, and what it does.
+/// Tells whether the service runs, and describes its work.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -23,7 +23,7 @@ struct StatusCommand: ParsableCommand {
         let service = try RunningService(over: &client)
         let stats = try client.object("server.stats", [:], by: Deadline(after: 10))
         let requests = stats["requests"]?.object?["running"]?.integer ?? 0
-        // the connection of this command is no client of interest
+        // leave out the connection of this command
         let clients = max(0, (stats["connections"]?.integer ?? 1) - 1)
         let lines = [
             "outrider \(service.version) runs as process \(service.pid) for \(service.duration)",
@@ -35,7 +35,7 @@ struct StatusCommand: ParsableCommand {
     }
 }
 
-/// Ends the service in good order.
+/// Ends the service gracefully.
 struct StopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
@@ -56,7 +56,7 @@ struct StopCommand: ParsableCommand {
     }
 }
 
-/// Ends the service, and starts the one of this program file.
+/// Ends the service, and starts a new service from this program file.
 struct RestartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restart",
@@ -70,7 +70,7 @@ struct RestartCommand: ParsableCommand {
 
     func run() throws {
         let path = try place.path()
-        // a file with a fault would end the service without a successor
+        // check first: a fault in the file would leave no service
         _ = try ConfigFile.load(named: nil)
         _ = try ServiceEnding.stop(path, force: force)
         var client = ServiceClient(try Daemon(socket: path).connect())
@@ -79,7 +79,7 @@ struct RestartCommand: ParsableCommand {
     }
 }
 
-/// Where the service is that a command is about.
+/// The socket of the service that a command concerns.
 struct ServicePlace: ParsableArguments {
     @Option(
         name: .long, help: "The socket of the service; else $OUTRIDER_SOCKET, else this user's place.",
@@ -90,12 +90,12 @@ struct ServicePlace: ParsableArguments {
 }
 
 enum ServiceEnding {
-    /// Seconds for calls that run, and for the end of the process afterwards.
+    /// Seconds for running calls, and then again for the end of the process.
     private static let patience = 15.0
 
     /// Stops the service and waits for the end of its process.
     ///
-    /// - Returns: the process; nil where no service ran.
+    /// - Returns: the process; nil if no service ran.
     static func stop(_ path: ServicePath, force: Bool) throws(CommandFailure) -> Int32? {
         guard let wire = try path.connect() else { return nil }
         var client = ServiceClient(wire)
