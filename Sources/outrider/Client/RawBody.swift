@@ -9,16 +9,13 @@ struct RawBody: ~Copyable {
     private static let pieceBytes = 512 << 10
 
     private var carrier: ServiceClient
-    /// How many bytes will come, where that is known.
-    let size: Int64?
 
     /// Nil where the service cannot be reached a second time: the body is read as before then.
     init?(of body: StreamedBody, through door: ServiceDoor, by deadline: Deadline) {
         guard let wire = try? door.connect() else { return nil }
         var carrier = ServiceClient(wire)
         let order = body.attaching
-        guard let result = try? carrier.object(order.method, order.params, by: deadline) else { return nil }
-        size = result["size"]?.integer
+        guard (try? carrier.object(order.method, order.params, by: deadline)) != nil else { return nil }
         self.carrier = carrier
     }
 

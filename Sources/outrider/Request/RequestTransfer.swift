@@ -162,14 +162,10 @@ final class RequestTransfer {
         onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Step {
         var raw = raw
-        let count = try raw.write(to: &sink, hearing: &client, by: deadline, onEvent: onEvent)
-        outcome.written += count
-        guard count == raw.size else {
-            expectation = .carried
-            return .call(body.settling)
-        }
-        try sink.finish()
-        return try settle()
+        outcome.written += try raw.write(to: &sink, hearing: &client, by: deadline, onEvent: onEvent)
+        // bytes alone do not tell whether the body broke off before they were asked for
+        expectation = .carried
+        return .call(body.settling)
     }
 
     private func settle() throws(CommandFailure) -> Step {
