@@ -67,7 +67,7 @@ struct GitCredentialCommand: ParsableCommand {
         _ = try client.result("oauth.token", ["credential": .string(credential), "refused": .string(refused)])
     }
 
-    /// `name=value` lines up to an empty one.
+    /// `name=value` lines up to an empty line.
     static func pairs(_ bytes: [UInt8]) throws(CommandFailure) -> [String: String] {
         var pairs: [String: String] = [:]
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {

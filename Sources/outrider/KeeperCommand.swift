@@ -19,7 +19,7 @@ struct KeeperCommand: AsyncParsableCommand {
     func run() async throws { try await Self.run() }
 
     static func run() async throws {
-        // before it has threads, which some systems do not give
+        // before any thread starts: if the system refuses threads, the alarm still ends the process
         Keeper.shut()
         guard isatty(STDIN_FILENO) == 0 else {
             throw CommandFailure(.usage, "the keeper is started by the service: see outrider credentials")

@@ -98,7 +98,7 @@ struct CookiesImport: Method {
         return Array(cookies.suffix(CookieJar.mostInAll))
     }
 
-    /// An array of CookieSpecs, or an object with such an array in `cookies`, as `cookies.export` writes it.
+    /// An array of CookieSpecs, or an object with such an array in `cookies`: the format of `cookies.export`.
     private static func json(_ bytes: [UInt8], _ jar: SharedJar, member: String) async throws(RPCError) -> Result {
         var skipped: [NetscapeCookies.Skipped] = []
         var cookies: [CookieParameter] = []

@@ -10,7 +10,7 @@ struct DiagnosticsSleep: Method {
 
     struct Params: JSONDecodable {
         var seconds: Double
-        /// The same, as the client wrote it: 2 stays 2.
+        /// The same in the client's notation: 2 stays 2.
         var written: JSONValue
 
         init(json: JSONValue) throws(JSONComplaint) {

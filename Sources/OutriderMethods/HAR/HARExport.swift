@@ -10,7 +10,7 @@ import OutriderRPC
 struct HARExport: Method {
     static let name = "har.export"
 
-    /// The number of ended calls that a connection keeps.
+    /// The most requests in an archive: as many ended calls as a connection keeps.
     static let mostRequests = 256
     /// Longer bodies are left out of an archive.
     static let longestBody = 1 << 20

@@ -18,7 +18,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     private let isSilent = Atomic(false)
     /// Makes the Response for the last event; nil if a call waits for the request.
     private let finish = Mutex<Finish?>(nil)
-    /// Events for `events.next`; empty unless the client asked to fetch events.
+    /// Events for `events.next`: decisions always, others only if the client fetches events.
     let queue = EventQueue()
     private let keeps: Bool
     /// The same events for other connections of the user, without secrets and decisions. Empty unless the request is

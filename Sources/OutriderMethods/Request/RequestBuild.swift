@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Shows the request that would be sent, without sending it.
+/// Shows a request without sending.
 struct RequestBuild: Method {
     static let name = "request.build"
 

@@ -19,7 +19,7 @@ extension ResponseBodyShape {
         return (body, serialized.failure)
     }
 
-    /// A body with its branch, as `ResponseWork` made it.
+    /// A body with its branch, from `ResponseWork`.
     init(_ serialized: SerializedBody, _ bytes: [UInt8], _ facts: ResponseFacts) {
         self.init(
             content: Content(serialized.shape, bytes), size: bytes.count, contentType: facts.contentType,

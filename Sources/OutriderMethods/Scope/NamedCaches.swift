@@ -82,6 +82,6 @@ final class OwnCache: Sendable {
         }
     }
 
-    /// Nil if no request has used it.
+    /// Nil before the first use.
     var current: CacheStore? { store.withLock { $0 } }
 }

@@ -29,7 +29,7 @@ package enum StartVariables {
         return JSONObject(members: members.sorted { $0.name < $1.name })
     }
 
-    /// `http://name:password@host` without what stands before the host.
+    /// `http://name:password@host` with `***` in place of the user and the password.
     private static func masked(_ value: Substring) -> String {
         guard let at = value.lastIndex(of: "@") else { return String(value) }
         let scheme = value[..<at].firstRange(of: "://").map { value[..<$0.upperBound] } ?? ""

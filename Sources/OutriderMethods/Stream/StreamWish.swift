@@ -19,7 +19,7 @@ struct StreamWish: JSONDecodable {
     init() {}
 
     init(json: JSONValue) throws(JSONComplaint) {
-        // in a list, an empty list is no object: nothing else could be meant by it
+        // JSONFields accepts an empty array as an object, which a list of streams must not contain
         guard json.array == nil else { throw JSONComplaint("must be an object, not an array") }
         var fields = try JSONFields(json)
         try self.init(&fields)

@@ -9,11 +9,11 @@ import Synchronization
 
 /// Distributes a source to a stream, or to several streams that each get all of the source.
 ///
-/// A producer is a single task that calls, in this order:
+/// A producer is a single task that makes these calls in order, one at a time:
 ///
 ///     begin ─▶ take … take ─▶ bodyEnded ─▶ end
 ///       ▲                         │
-///       └──── another answer ─────┘
+///       └─── another response ────┘
 ///
 /// So several responses in a row can feed the same streams. Each call returns when more may come: when every stream
 /// holds no whole item that its client has credit for, or reads ahead of. This alone bounds the memory; the slowest

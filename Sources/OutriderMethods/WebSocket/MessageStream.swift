@@ -9,7 +9,7 @@ extension ReadStream {
     /// The WebSocket; nil for other streams.
     var socket: WebSocketSource? { contents.withLock { $0.socket } as? WebSocketSource }
 
-    /// How the WebSocket was closed; nil while it is open, and for other streams.
+    /// How the WebSocket was closed; nil for an open WebSocket, and for other streams.
     var socketClose: SocketClose? { contents.withLock { $0.close } }
 
     func join(_ socket: WebSocketSource) { contents.withLock { $0.socket = socket } }

@@ -10,7 +10,7 @@ struct WebSocketBacklog: ~Copyable {
     /// Records that arrive in small portions are put together up to this size.
     private static let joinedBytes = 32 << 10
 
-    /// Whole records each. Those before `head` were taken.
+    /// Portions of whole records. The portions before `head` were taken.
     private var portions: [[UInt8]] = []
     private var head = 0
     /// The offset of the first waiting record in the first portion.
@@ -37,7 +37,7 @@ struct WebSocketBacklog: ~Copyable {
         }
     }
 
-    /// Whole records up to so many bytes, at least one.
+    /// Whole records of up to that many bytes, at least one record.
     mutating func take(_ most: Int) -> [UInt8] {
         var taken = takeFirst(most)
         while let next = portions[head...].first, taken.count + next.count - start <= most {
@@ -89,7 +89,7 @@ struct WebSocketBacklog: ~Copyable {
         return longest <= most || held - longest > most
     }
 
-    /// Leaves out what comes before that place of the first portion.
+    /// Drops the first portion's bytes before `end`.
     private mutating func advance(to end: Int) {
         count -= end - start
         start = end
