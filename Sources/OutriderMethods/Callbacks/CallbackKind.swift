@@ -33,7 +33,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
     case refresh
     /// When a server's certificates are evaluated. Fallback: not trusted (1512).
     case trust
-    /// When the store of credentials, or the key of a client certificate, is locked. Fallback: locked.
+    /// When the store of credentials, or the key of a client certificate, is locked. Fallback: stays locked.
     case passphrase
     /// With a storable response: the entry for the cache. Fallback: nothing is stored.
     case cacheResponse

@@ -54,7 +54,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
 
     // MARK: BodyOutlet
 
-    /// The stream resumes after the last event, so delivered events need not be taken back.
+    /// A stream that reconnects resumes after its last event, so delivered events need not be taken back.
     var hasTaken: Bool { !reconnects && outlet.hasTaken }
 
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
