@@ -43,7 +43,7 @@ package struct Freshness: Sendable, Equatable {
     /// Seconds. A clock that has jumped back makes the response as old as can be.
     package func age(at now: Int64) -> Int64 {
         let milliseconds = ageInMilliseconds(at: now)
-        return milliseconds == .max ? CacheControlScanner.mostSeconds : milliseconds / 1000
+        return min(milliseconds / 1000, CacheControlScanner.mostSeconds)
     }
 
     private func ageInMilliseconds(at now: Int64) -> Int64 {
