@@ -59,10 +59,19 @@ class Listening:
             try:
                 connection, _ = self.listener.accept()
             except OSError:
-                return
+                # one client that went away again, or no descriptor for now, is not the end of the server
+                self.ended.wait(0.01)
+                continue
             self.connections += 1
             self.sockets.add(connection)
-            threading.Thread(target=self.hold, args=(connection, self.connections), daemon=True).start()
+            self.begin(connection, self.connections)
+
+    def begin(self, connection, number):
+        while not self.ended.is_set():
+            # hundreds of processes may leave no thread for a moment
+            with contextlib.suppress(RuntimeError):
+                return threading.Thread(target=self.hold, args=(connection, number), daemon=True).start()
+            self.ended.wait(0.05)
 
     def hold(self, connection, number):
         with connection, contextlib.suppress(OSError, EOFError):
