@@ -20,6 +20,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         var places: ClientPlaces
         var listeners: [UnixSocketListener] = []
         var isStdio = false
+        /// The service ends with its connection on stdio, whatever else is connected.
+        var isForStarter = false
         var stopping = false
         /// Another service has the socket's path: this service ends with its last client.
         var isReplaced = false
@@ -100,7 +102,9 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         case .stdio:
             try await serve(input: 0, output: StandardDescriptors.claimOutput())
         case .starter(let socket):
-            try await listen(socket, nil)
+            state.withLock { $0.isForStarter = true }
+            // the name of the socket is no secret: sandboxes of the same user reach it, too
+            try await listen(socket, nil, only: getppid())
             // with the uid of the service, so that the starter's other connections find the streams of this one
             try await serve(input: 0, output: StandardDescriptors.claimOutput(), uid: Int(geteuid()))
         case .descriptors(let input, let output):
@@ -139,9 +143,9 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         }
     }
 
-    private func listen(_ descriptor: Int32, _ file: SocketFile?) async throws {
+    private func listen(_ descriptor: Int32, _ file: SocketFile?, only process: Int32? = nil) async throws {
         let listener = try await UnixSocketListener.start(
-            descriptor, file: file, group: group, framing: settings.framing, host: self)
+            descriptor, file: file, only: process, group: group, framing: settings.framing, host: self)
         state.withLock { $0.listeners.append(listener) }
     }
 
@@ -191,6 +195,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             state.places.leave(connection.setting.name)
             state.connections[connection.setting.name] = nil
             state.idleSince = .now
+            if state.isForStarter, connection.setting.transport == .stdio { return true }
             return state.connections.isEmpty && (state.isStdio || state.stopping || state.isReplaced)
         }
         if done { over(status: connection.exitStatus.load(ordering: .relaxed)) }

@@ -14,8 +14,11 @@ final class UnixSocketListener: Sendable {
     private let file: SocketFile?
 
     /// Listens on the socket; `file` is nil for sockets passed in by systemd.
+    ///
+    /// - Parameter process: the only process that may connect, as this user; nil for all whom the host admits.
     static func start(
-        _ descriptor: Int32, file: SocketFile?, group: any EventLoopGroup, framing: Framing?, host: any ConnectionHost
+        _ descriptor: Int32, file: SocketFile?, only process: Int32? = nil, group: any EventLoopGroup,
+        framing: Framing?, host: any ConnectionHost
     ) async throws -> UnixSocketListener {
         let channel = try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
@@ -25,7 +28,7 @@ final class UnixSocketListener: Sendable {
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
-            .childChannelInitializer { channel in welcome(channel, framing, host) }
+            .childChannelInitializer { channel in welcome(channel, process, framing, host) }
             .withBoundSocket(descriptor)
             .get()
         return UnixSocketListener(channel, file)
@@ -48,7 +51,7 @@ final class UnixSocketListener: Sendable {
     // MARK: clients
 
     private static func welcome(
-        _ channel: any Channel, _ framing: Framing?, _ host: any ConnectionHost
+        _ channel: any Channel, _ process: Int32?, _ framing: Framing?, _ host: any ConnectionHost
     ) -> EventLoopFuture<Void> {
         guard let provider = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -56,6 +59,10 @@ final class UnixSocketListener: Sendable {
         let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
         return credentials.flatMap { peer in
+            if let process, peer.pid != process || peer.uid != geteuid() {
+                host.logger.notice("process \(peer.pid) may not connect: this service is for process \(process) alone")
+                return channel.close()
+            }
             guard host.admits(peer.uid) else {
                 host.logger.notice("user \(peer.uid) may not connect (--allow-uid permits it)")
                 return channel.close()

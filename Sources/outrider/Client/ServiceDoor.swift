@@ -7,14 +7,13 @@ import Glibc
 enum ServiceDoor {
     /// The socket of a service.
     case service(ServicePath)
-    /// The socket of a service of our own: its address.
-    case own([UInt8])
+    /// The socket of a service of our own: its address, and how many bytes that has.
+    case own(sockaddr_storage, Int)
 
     /// A socket that listens at a name that the kernel chooses (unix(7), autobind), for a service of our own. Nil where that
     /// is not permitted.
     ///
-    /// Other users may find the name. The service refuses them, and nothing is sent to a peer but our own child: the kernel
-    /// reports the user who listens.
+    /// The name is no secret. The service accepts its starter alone, and the kernel tells the starter which user listens.
     static func starter() -> (door: ServiceDoor, listening: Int32)? {
         let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard file >= 0 else { return nil }
@@ -32,23 +31,27 @@ enum ServiceDoor {
             close(file)
             return nil
         }
-        return (.own(withUnsafeBytes(of: &address) { Array($0.prefix(count)) }), file)
+        return (.own(address, count), file)
     }
 
-    /// One more connection; nil where nothing listens any more.
+    /// One more connection; nil where nothing listens any more, or too many wait to be accepted.
     func connect() throws(CommandFailure) -> Wire? {
         switch self {
-        case .service(let path): return try path.connect()
-        case .own(let address):
-            let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            guard file >= 0 else { return nil }
-            let wire = Wire(input: file, output: file)
-            let isConnected = address.withUnsafeBytes { address in
-                guard let start = address.bindMemory(to: sockaddr.self).baseAddress else { return false }
-                return Glibc.connect(file, start, socklen_t(address.count)) == 0
+        case .service(let path): return try path.connect(waits: false)
+        case .own(let address, let count): return Self.connect(to: address, count)
+        }
+    }
+
+    private static func connect(to address: sockaddr_storage, _ count: Int) -> Wire? {
+        var address = address
+        do throws(Wire.SystemFailure) {
+            let wire = try withUnsafeBytes(of: &address) { (bytes) throws(Wire.SystemFailure) in
+                try Wire(connectedTo: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)), waits: false)
             }
-            guard isConnected, wire.peer == geteuid() else { return nil }
+            guard wire.peer == geteuid() else { return nil }
             return wire
+        } catch {
+            return nil
         }
     }
 }

@@ -39,13 +39,15 @@ struct ServicePath {
 
     /// A connection to the service; nil if nothing listens there. Throws `noConnection` before a byte is sent where another
     /// user could have put the socket, or runs the process that listens.
-    func connect() throws(CommandFailure) -> Wire? {
+    ///
+    /// - Parameter waits: for a service that is slow to accept; otherwise nil where too many clients wait already.
+    func connect(waits: Bool = true) throws(CommandFailure) -> Wire? {
         do throws(StartFailure) {
             try socket.checkAsClient()
         } catch {
             throw CommandFailure(.noConnection, "not connecting to \(path): \(error.description)")
         }
-        guard let wire = try Wire.connect(path) else { return nil }
+        guard let wire = try Wire.connect(path, waits: waits) else { return nil }
         guard let user = wire.peer else {
             throw CommandFailure(.noConnection, "the kernel does not say which user runs the service at \(path)")
         }

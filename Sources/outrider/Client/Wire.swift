@@ -30,21 +30,40 @@ struct Wire: ~Copyable {
     var peer: UInt32? { PeerCredentials(of: input)?.uid }
 
     /// Connects to a socket. Nil if nothing listens there. `ServicePath.connect` also checks who listens.
-    static func connect(_ path: String) throws(CommandFailure) -> Wire? {
-        let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard file >= 0 else { throw CommandFailure(.noConnection, "cannot make a socket: \(systemError(errno))") }
-        let wire = Wire(input: file, output: file)
+    ///
+    /// - Parameter waits: for a service that is slow to accept; otherwise nil where too many clients wait already.
+    static func connect(_ path: String, waits: Bool = true) throws(CommandFailure) -> Wire? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(SocketPath.longest)) }
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                Glibc.connect(file, address, socklen_t(MemoryLayout<sockaddr_un>.size))
+        do throws(SystemFailure) {
+            return try withUnsafeBytes(of: &address) { (bytes) throws(SystemFailure) in
+                try Wire(connectedTo: bytes, waits: waits)
             }
+        } catch {
+            if [ENOENT, ECONNREFUSED].contains(error.code) || (error.code == EAGAIN && !waits) { return nil }
+            throw CommandFailure(.noConnection, "cannot connect to \(path): \(systemError(error.code))")
         }
-        if result == 0 { return wire }
-        if errno == ENOENT || errno == ECONNREFUSED { return nil }
-        throw CommandFailure(.noConnection, "cannot connect to \(path): \(systemError(errno))")
+    }
+
+    struct SystemFailure: Error {
+        var code: Int32
+    }
+
+    /// Connects to the address of a Unix socket.
+    init(connectedTo address: UnsafeRawBufferPointer, waits: Bool) throws(SystemFailure) {
+        let patience = waits ? 0 : Int32(SOCK_NONBLOCK.rawValue)
+        let file = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | patience, 0)
+        guard file >= 0 else { throw SystemFailure(code: errno) }
+        let size = socklen_t(truncatingIfNeeded: address.count)  // safe: a sockaddr_storage at most
+        let start = address.bindMemory(to: sockaddr.self).baseAddress
+        guard let start, Glibc.connect(file, start, size) == 0 else {
+            let code = errno
+            close(file)
+            throw SystemFailure(code: code)
+        }
+        _ = fcntl(file, F_SETFL, 0)
+        self.init(input: file, output: file)
     }
 
     /// Sends one message as one line.

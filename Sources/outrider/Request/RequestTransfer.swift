@@ -148,7 +148,8 @@ final class RequestTransfer {
         guard body.isOver else {
             // many at once share one connection, and what is shown is looked at
             let isLookedAt = painter != nil || sink.isShown || kept != nil
-            return call.parallel || isLookedAt ? readOn(body) : .carry(body)
+            let isLong = outcome.written >= Self.pieceBytes
+            return isLong && !call.parallel && !isLookedAt ? .carry(body) : readOn(body)
         }
         if let rest = painter?.finish() { try sink.write(rest) }
         if let failure = body.failure { throw failure }
@@ -162,7 +163,7 @@ final class RequestTransfer {
         onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Step {
         var raw = raw
-        outcome.written += try raw.write(to: &sink, hearing: &client, by: deadline, onEvent: onEvent)
+        try raw.write(to: &sink, hearing: &client, by: deadline, counting: &outcome.written, onEvent: onEvent)
         // bytes alone do not tell whether the body broke off before they were asked for
         expectation = .carried
         return .call(body.settling)

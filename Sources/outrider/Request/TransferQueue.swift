@@ -15,7 +15,7 @@ struct TransferQueue {
     let limit: Int
     let log: VerboseLog?
     /// Where long bodies get a connection of their own; nil for nowhere.
-    let door: ServiceDoor?
+    private var door: ServiceDoor?
     /// Hears of each transfer that is over.
     let onEnd: (WriteOut.Outcome) throws(CommandFailure) -> Void
 
@@ -104,10 +104,11 @@ struct TransferQueue {
     }
 
     /// Takes the rest of a body over a connection of its own, or asks for its next piece where that cannot be.
-    private func carry(
+    private mutating func carry(
         _ body: StreamedBody, of transfer: RequestTransfer, over client: inout ServiceClient
     ) throws(CommandFailure) -> RequestTransfer.Step {
-        guard let door, let raw = RawBody(of: body, through: door, by: transfer.deadline) else {
+        guard let door, let raw = RawBody(of: body, through: door) else {
+            door = nil
             return transfer.readOn(body)
         }
         return try transfer.carry(raw, of: body, hearing: &client, onEvent: listener)

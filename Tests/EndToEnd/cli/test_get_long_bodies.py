@@ -2,9 +2,14 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """What follows the first MiB of a body reaches a command over a connection of its own, as bytes."""
 
+import json
 import os
+import resource
 import socket
 import subprocess
+import sys
+import threading
+import time
 
 import contract
 import pytest
@@ -13,18 +18,24 @@ from shell import LONG, outrider
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-SIZE = 6_000_000
+SIZE, EARLY = 6_000_000, 500_000
 BODY = bytes(range(256)) * (SIZE // 256) + b"end"
 
 
 class Long(Listening):
-    """A body as the path says: with its length, or in chunks; whole, cut, or never ended."""
+    """A body as the path says: with its length, or in chunks; whole, cut, never ended, or gated behind its beginning."""
+
+    gate = threading.Event()
 
     def serve(self, connection, number):
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += connection.recv(65536)
         path = head.split(b" ")[1].decode()
+        if "gated" in path:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY[:EARLY])
+            self.gate.wait(LONG)
+            return connection.sendall(BODY[EARLY:])
         body = BODY if "whole" in path else BODY[:SIZE // 2]
         if "chunks" in path:
             connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -88,12 +99,71 @@ def test_a_disk_that_is_full_is_a_failure(run, long):
     assert done.returncode == 16 and b"/dev/full" in done.stderr
 
 
+def test_a_short_body_needs_no_second_connection(origin):
+    done = outrider("get", "--stdio", f"{origin}/bytes/900000", env={"OUTRIDER_LOG": "debug"})
+    assert len(done.stdout) == 900_000 and b"connected: socket" not in done.stderr
+
+
 def test_a_reader_that_leaves_ends_the_command(long, service):
     command = [contract.binary(), "get", "--socket", service, long.url("/whole")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(SIZE // 2)
         process.stdout.close()
         assert process.wait(LONG) == 1 and process.stderr.read() == b""
+
+
+def test_a_service_without_a_free_descriptor_gives_the_body_all_the_same(long, tmp_path, place):
+    """It accepts no second connection; the first carries the body to its end."""
+    file = tmp_path / "out"
+    with subprocess.Popen([contract.binary(), "serve", "--socket", place]) as service:
+        contract.await_socket(place, service, LONG)
+        with subprocess.Popen([contract.binary(), "get", "--socket", place, "-o", file, long.url("/gated")]) as command:
+            until(lambda: file.exists() and file.stat().st_size >= EARLY)
+            count = len(os.listdir(f"/proc/{service.pid}/fd"))
+            resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (count, count))
+            long.gate.set()
+            assert command.wait(LONG) == 0
+        assert file.read_bytes() == BODY
+        resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (1024, 1024))
+        service.terminate()
+
+
+def until(holds):
+    deadline = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+STRANGER = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+try:
+    client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\\n')
+    print(len(client.recv(100)))
+except ConnectionError:
+    print(0)
+"""
+
+
+def test_the_socket_of_a_starter_is_for_the_starter_alone(tmp_path):
+    """Another process of the same user is refused, and the service ends with its starter's first connection."""
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as mine:
+        listener.bind(path)
+        listener.listen()
+        command = [contract.binary(), "serve", "--stdio", "--starter-socket", str(listener.fileno())]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              pass_fds=[listener.fileno()]) as service:
+            call = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n'
+            mine.connect(path)
+            mine.sendall(call)
+            assert json.loads(mine.makefile("rb").readline())["id"] == 1
+            stranger = subprocess.run([sys.executable, "-c", STRANGER, path], capture_output=True, timeout=LONG)
+            assert stranger.stdout == b"0\n", stranger
+            service.stdin.close()
+            assert service.wait(LONG) == 0
 
 
 def test_a_socket_that_does_not_listen_is_refused():
