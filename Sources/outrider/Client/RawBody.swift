@@ -16,9 +16,11 @@ struct RawBody: ~Copyable {
     init?(of body: StreamedBody, through door: ServiceDoor) {
         guard let wire = try? door.connect() else { return nil }
         var carrier = ServiceClient(wire)
+        let deadline = Deadline(after: Self.patience)
+        // a call to attach that is read after this command gave up would take the stream with it
+        guard (try? carrier.object("diagnostics.echo", [:], by: deadline)) != nil else { return nil }
         let order = body.attaching
-        let begun = try? carrier.object(order.method, order.params, by: Deadline(after: Self.patience))
-        guard begun != nil else { return nil }
+        guard (try? carrier.object(order.method, order.params, by: deadline)) != nil else { return nil }
         self.carrier = carrier
     }
 

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """What follows the first MiB of a body reaches a command over a connection of its own, as bytes."""
 
+import contextlib
 import json
 import os
 import resource
@@ -115,17 +116,26 @@ def test_a_reader_that_leaves_ends_the_command(long, service):
 def test_a_service_without_a_free_descriptor_gives_the_body_all_the_same(long, tmp_path, place):
     """It accepts no second connection; the first carries the body to its end."""
     file = tmp_path / "out"
-    with subprocess.Popen([contract.binary(), "serve", "--socket", place]) as service:
-        contract.await_socket(place, service, LONG)
-        with subprocess.Popen([contract.binary(), "get", "--socket", place, "-o", file, long.url("/gated")]) as command:
+    with serving(place) as service:
+        command = [contract.binary(), "get", "--socket", place, "-o", file, long.url("/gated")]
+        with subprocess.Popen(command) as process:
             until(lambda: file.exists() and file.stat().st_size >= EARLY)
             count = len(os.listdir(f"/proc/{service.pid}/fd"))
             resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (count, count))
             long.gate.set()
-            assert command.wait(LONG) == 0
-        assert file.read_bytes() == BODY
-        resource.prlimit(service.pid, resource.RLIMIT_NOFILE, (1024, 1024))
-        service.terminate()
+            assert process.wait(LONG) == 0
+    assert file.read_bytes() == BODY
+
+
+@contextlib.contextmanager
+def serving(place):
+    service = subprocess.Popen([contract.binary(), "serve", "--socket", place])
+    try:
+        contract.await_socket(place, service, LONG)
+        yield service
+    finally:
+        service.kill()
+        service.wait()
 
 
 def until(holds):
