@@ -24,7 +24,7 @@ BODY = bytes(range(256)) * (SIZE // 256) + b"end"
 
 
 class Long(Listening):
-    """A body as the path says: with its length, or in chunks; whole, cut, never ended, or gated behind its beginning."""
+    """A body as the path says: with its length, or in chunks; whole, cut, never ended, or gated after its beginning."""
 
     gate = threading.Event()
 
