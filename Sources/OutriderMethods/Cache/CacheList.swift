@@ -22,7 +22,7 @@ struct CacheList: Method {
             cache = try CacheReference(&fields)
             prefix = try fields.optional("prefix")
             tag = try fields.optional("tag")
-            after = try fields.integer("after", in: 0...Int.max) ?? 0
+            after = try fields.integer("after", in: 0...9_007_199_254_740_992) ?? 0
             limit = try fields.integer("limit", in: 1...1000) ?? 100
             try fields.finish()
         }

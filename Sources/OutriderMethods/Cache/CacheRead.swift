@@ -20,7 +20,7 @@ struct CacheRead: Method {
             var fields = try JSONFields(json)
             cache = try CacheReference(&fields)
             url = try CacheURL.required(&fields)
-            offset = try fields.integer("offset", in: 0...Int.max) ?? 0
+            offset = try fields.integer("offset", in: 0...9_007_199_254_740_992) ?? 0
             length = try fields.integer("length", in: 1...1_048_576) ?? 65_536
             try fields.finish()
         }
