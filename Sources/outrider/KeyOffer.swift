@@ -46,7 +46,9 @@ enum KeyOffer {
               4  nowhere: this login ends with the service
             Choice [\(first.rawValue)]:\u{20}
             """)
-        let line = (readLine() ?? "").filter { !$0.isWhitespace }
+        guard let line = readLine()?.filter({ !$0.isWhitespace }) else {
+            throw CommandFailure(.usage, "no key was chosen")
+        }
         switch line.isEmpty ? first : Choice(rawValue: line) {
         case .keyring: return .secretService
         case .file:

@@ -95,6 +95,10 @@ struct LoginCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--client-secret-file, --origin, --no-origin, --resource and --memory go with --issuer")
         }
+        if clientSecretFile != nil, issuer == nil {
+            throw ValidationError(
+                "--client-secret-file needs --issuer: otherwise the API chooses the server that gets the secret")
+        }
         if noOrigin, !origin.isEmpty || url != nil {
             throw ValidationError("--no-origin sends the token nowhere: leave out --origin and --call")
         }
@@ -107,6 +111,12 @@ struct LoginCommand: AsyncParsableCommand {
     func run() async throws {
         let origins = try clientID == nil || noOrigin ? [] : LoginOrigins.of(origin, api: url, resources: resource)
         let isKept = clientID == nil || memory ? true : try await KeyOffer.make()
+        if !isKept, service.stdio, url != nil {
+            throw CommandFailure(
+                .usage,
+                "without a key the login ends with the service of --stdio, before --call: leave out --stdio, or choose a key "
+                    + "with `outrider credentials key`")
+        }
         var place = service
         // one of our own would end with this command, and what is kept in its memory with it
         if memory || !isKept, !place.stdio { place.spawn = true }

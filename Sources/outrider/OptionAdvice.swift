@@ -60,6 +60,8 @@ enum OptionAdvice {
             return "name a command: `outrider get \(command)`"
         }
         let names = Outrider.configuration.subcommands.compactMap { $0.configuration.commandName }
+        // a later word that is written like the command
+        if names.contains(command) { return nil }
         let near = NearNames.of(command, among: names.filter { $0 != "keeper" })
         let hint = near.isEmpty ? "see `outrider --help`" : "did you mean \(near.joined(separator: " or "))?"
         return "there is no command \(command): \(hint)"

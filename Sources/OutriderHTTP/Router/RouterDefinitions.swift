@@ -12,19 +12,23 @@ struct RouterDefinitions {
     private var found: [JSONObject.Member] = []
     private var names: [JSONPointer: String] = [:]
     private var taken: Set<String> = []
+    /// The next number of a name that several places share.
+    private var numbers: [String: Int] = [:]
+    /// A schema of more values is not copied into each endpoint that names it.
+    private static let mostCopied = 64
     private var pending: [JSONPointer] = []
 
     var schemas: JSONObject { JSONObject(members: found) }
 
-    /// The schema of an endpoint's parameters, with the schemas of its members in their places.
+    /// The schema of an endpoint's parameters, with small schemas of its members in their places.
     mutating func parameters(_ schema: JSONValue, in document: inout DocumentIndex) -> JSONValue {
         guard case .object(var object) = schema, let members = object["properties"]?.object else {
             return rewritten(schema)
         }
         let properties = members.members.map { member in
-            let pointer = Self.pointer(of: member.value)
-            let value = pointer.flatMap { document.value(at: $0) } ?? member.value
-            return JSONObject.Member(member.name, rewritten(value))
+            let value = Self.pointer(of: member.value).flatMap { document.value(at: $0) }
+            let copied = value.flatMap { Self.isSmall($0) ? $0 : nil }
+            return JSONObject.Member(member.name, rewritten(copied ?? member.value))
         }
         object["properties"] = .object(JSONObject())
         guard case .object(var outer) = rewritten(.object(object)) else { return schema }
@@ -38,6 +42,21 @@ struct RouterDefinitions {
             guard let name = names[pointer], let schema = document.value(at: pointer) else { continue }
             found.append(JSONObject.Member(name, rewritten(schema)))
         }
+    }
+
+    private static func isSmall(_ schema: JSONValue) -> Bool {
+        var pending = [schema]
+        var count = 0
+        while let value = pending.popLast() {
+            count += 1
+            if count + pending.count > mostCopied { return false }
+            switch value {
+            case .object(let object): pending += object.members.map(\.value)
+            case .array(let values): pending += values
+            default: break
+            }
+        }
+        return true
     }
 
     /// The target of a schema that is a pure reference into the document.
@@ -81,11 +100,12 @@ struct RouterDefinitions {
         }
         let base = plain.isEmpty ? "schema" : String(plain)
         var name = base
-        var number = 2
+        var number = numbers[base] ?? 2
         while !taken.insert(name).inserted {
             name = "\(base)-\(number)"
             number += 1
         }
+        numbers[base] = number
         names[place] = name
         pending.append(place)
         return name

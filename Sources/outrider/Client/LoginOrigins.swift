@@ -6,17 +6,22 @@ import OutriderHTTP
 
 /// Where the token of a new credential may be sent. Without an origin, every request with the token would be refused.
 enum LoginOrigins {
-    /// `--origin`, else the origins of `--call` and `--resource`, else what a person types.
+    /// `--origin` and the origin of `--call`, else the origins of `--resource` too, else what a person types.
     static func of(
         _ named: [String], api: String?, resources: [String]
     ) throws(CommandFailure) -> [String] {
-        if !named.isEmpty { return named }
-        var origins: [String] = []
-        for text in [api].compactMap(\.self) + resources {
-            guard let url = try? HTTPURL(parsing: ShellURL.complete(text)) else {
-                throw CommandFailure(.usage, "\(FieldRules.shown(text)) is no URL")
+        var origins = named
+        if let api {
+            guard let url = try? HTTPURL(parsing: ShellURL.complete(api)) else {
+                throw CommandFailure(.usage, "\(FieldRules.shown(api)) is no URL")
             }
             if !origins.contains(url.origin) { origins.append(url.origin) }
+        }
+        if !named.isEmpty { return origins }
+        // a resource may be any absolute URI, such as urn:x (RFC 8707 section 2)
+        for url in resources.compactMap({ try? HTTPURL(parsing: ShellURL.complete($0)) })
+        where !origins.contains(url.origin) {
+            origins.append(url.origin)
         }
         if !origins.isEmpty { return origins }
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {

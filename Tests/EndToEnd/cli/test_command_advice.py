@@ -37,6 +37,10 @@ def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
     assert refused(outrider(*words), 2, words[0], advice).count("\n") == 1
 
 
+def test_a_word_that_is_written_like_its_command_gets_no_advice():
+    assert "there is no command" not in refused(outrider("login", "work", "login"), 2, "login")
+
+
 def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
     assert "Unknown option" in refused(outrider("get", "--nonsense", URL), 2, "--nonsense")
 

@@ -56,7 +56,18 @@ def test_a_login_that_no_request_could_use_is_refused_before_anything_is_sent(en
     assert server.audit == []
     refused(outrider(*command, "--no-origin", "--call", server.url("/api"), env=env), 2, "--no-origin")
     refused(outrider(*words(server), env=env), 2, "--issuer")
+    secret = ["--client-secret-file", "/dev/null", "--call", server.url("/api")]
+    refused(outrider(*words(server), *secret, env=env), 2, "--client-secret-file needs --issuer")
+    assert server.audit == []
     refused(outrider(*words(server), "--call", server.url("/api"), env=env), 11, "--issuer")
+
+
+def test_the_call_may_have_the_token_beside_other_origins_and_resources(env, server):
+    """A resource may be any absolute URI (RFC 8707 section 2)."""
+    url = server.url("/api")
+    more = ["--issuer", server.issuer, "--call", url, "--origin", "https://other.example", "--resource", "urn:x:y"]
+    status, body, said = followed(watched(env, words(server, *more)))
+    assert status == 0 and body, said
 
 
 def test_without_a_key_the_login_lives_as_long_as_the_service(env, server):

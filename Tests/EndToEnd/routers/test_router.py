@@ -244,6 +244,21 @@ def test_references_of_a_description_lead_somewhere(wire):
         assert judged["valid"] is valid, judged
 
 
+def test_a_large_schema_that_many_endpoints_share_is_described_once(wire):
+    shared = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(200)}}
+    parameter = {"name": "filter", "in": "query", "schema": shared}
+    named = {"parameters": [{"$ref": "#/components/parameters/Filter"}]}
+    document = {
+        "openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "servers": [{"url": "http://a.test"}],
+        "paths": {f"/{n}": {"get": {"operationId": f"o{n}", **named}} for n in range(50)},
+        "components": {"parameters": {"Filter": parameter}},
+    }
+    assert "result" in wire.call("router.import", {"name": "shared", "from": {"document": document}})
+    described = wire.call("router.describe", {"router": "shared"})["result"]
+    assert json.dumps(described).count('"p199"') == 1
+    assert {one["params"]["properties"]["filter"]["$ref"] for one in described["endpoints"]} == {"#/definitions/schema"}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
