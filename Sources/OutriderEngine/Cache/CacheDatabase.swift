@@ -154,10 +154,23 @@ final class CacheDatabase {
         )
     }
 
-    func hasFile(_ name: String) throws(SQLiteFailure) -> Bool {
-        let statement = try database.prepare("SELECT 1 FROM entry WHERE file = ?")
-        statement.bind(1, name)
-        return try statement.step()
+    func fileNames() throws(SQLiteFailure) -> Set<String> {
+        let statement = try database.prepare("SELECT file FROM entry WHERE file IS NOT NULL")
+        var names: Set<String> = []
+        while try statement.step() { if let name = statement.text(0) { names.insert(name) } }
+        return names
+    }
+
+    /// The number of entries, unused for longest, that free so much; at most 32.
+    func oldest(freeing bytes: Int64, entries: Int64) throws(SQLiteFailure) -> Int {
+        let statement = try database.prepare("SELECT size FROM entry ORDER BY usedHour, id LIMIT 32")
+        var (freed, count) = (Int64(0), 0)
+        while freed < bytes || Int64(count) < entries, try statement.step() {
+            freed &+= max(0, statement.integer(0) ?? 0)
+            count += 1
+        }
+        statement.reset()
+        return max(1, count)
     }
 
     /// What SQLite finds wrong with the file; nil for nothing. Takes seconds for gigabytes.

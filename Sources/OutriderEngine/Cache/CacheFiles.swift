@@ -75,7 +75,10 @@ struct CacheFiles: Sendable {
         let (folder, own) = ("\(bodies)/\(name.prefix(2))", "\(temporary)/\(name)")
         do throws(OAuthFailure) {
             try StoreFile.makeDirectory(folder)
-            try StoreFile.write(bytes, to: own)
+            let file = try StoreFile.open(own, O_WRONLY | O_CREAT | O_TRUNC, "write")
+            defer { close(file) }
+            try StoreFile.append(bytes, to: file, own)
+            if fsync(file) != 0 { throw StoreFile.failure("sync", own) }
         } catch {
             unlink(own)
             return nil
@@ -103,22 +106,37 @@ struct CacheFiles: Sendable {
         return lstat(path(of: name), &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size == size
     }
 
-    /// A part of a body; nil if the file is gone, or not as long as it should be.
-    func read(_ name: String, size: Int, _ range: Range<Int>) -> [UInt8]? {
+    /// Opens a body; nil if the file is gone, or not as long as it should be.
+    func opened(_ name: String, size: Int) -> OpenBody? {
         guard let file = try? CheckedFile.open(path(of: name), O_RDONLY, .own) else { return nil }
-        defer { close(file) }
+        let body = OpenBody(file)
         var info = stat()
         guard fstat(file, &info) == 0, info.st_size == size else { return nil }
-        var bytes = [UInt8](repeating: 0, count: range.count)
-        var done = 0
-        while done < range.count {
-            let count = bytes.withUnsafeMutableBytes { raw in
-                pread(file, raw.baseAddress.map { $0 + done }, range.count - done, off_t(range.lowerBound + done))
+        return body
+    }
+
+    /// The file of a body, which stays readable when its entry is replaced or evicted.
+    final class OpenBody: Sendable {
+        private let file: Int32
+
+        fileprivate init(_ file: Int32) { self.file = file }
+
+        deinit { close(file) }
+
+        /// A part; nil if it cannot be read.
+        func read(_ range: Range<Int>) -> [UInt8]? {
+            var bytes = [UInt8](repeating: 0, count: range.count)
+            var done = 0
+            while done < range.count {
+                let count = bytes.withUnsafeMutableBytes { raw in
+                    pread(file, raw.baseAddress.map { $0 + done }, range.count - done, off_t(range.lowerBound + done))
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return nil }
+                done += count
             }
-            guard count > 0 else { return nil }
-            done += count
+            return bytes
         }
-        return bytes
     }
 
     // MARK: remains
@@ -135,13 +153,13 @@ struct CacheFiles: Sendable {
 
     /// Removes what killed processes have left.
     ///
-    /// - Parameter isKnown: whether an entry has the file.
-    func clean(now: Int64, isKnown: (String) -> Bool) {
+    /// - Parameter known: the files that entries have.
+    func clean(now: Int64, known: Set<String>) {
         for name in names(in: temporary) where isOld("\(temporary)/\(name)", now) { unlink("\(temporary)/\(name)") }
         for folder in names(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
             for name in names(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
                 let path = "\(bodies)/\(folder)/\(name)"
-                if isOld(path, now), !isKnown(name) { unlink(path) }
+                if !known.contains(name), isOld(path, now) { unlink(path) }
             }
         }
     }

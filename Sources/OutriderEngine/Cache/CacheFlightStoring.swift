@@ -57,7 +57,8 @@ extension CacheFlight {
         let groups = CacheGroups.names(response.fields.all("Cache-Groups"), of: order.query.url)
         let entry = CachedEntry(
             id: id, url: order.place.url, head: head, vary: names, body: .memory(body),
-            tags: order.query.spec.tags + groups + order.place.owners, storedAt: respondedAt, userInfo: userInfo)
+            tags: order.query.spec.tags + groups + order.place.owners, storedAt: respondedAt, userInfo: userInfo,
+            isMemoryOnly: isMemoryOnly)
         if response.status == 206 { return join(entry, body, isMemoryOnly: isMemoryOnly) }
         put(entry, isMemoryOnly: isMemoryOnly)
     }

@@ -177,7 +177,7 @@ package final class CacheStore: Sendable {
             if disk == nil || entry.body.isHot { heat(entry, &state) }
         }
         budget.relieve(0, for: self)
-        if !isMemoryOnly { disk?.put(entry) }
+        if !isMemoryOnly, !entry.isMemoryOnly { disk?.put(entry) }
     }
 
     private func evict(_ state: inout State) {

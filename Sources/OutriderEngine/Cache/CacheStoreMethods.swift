@@ -52,7 +52,7 @@ extension CacheStore {
             guard let disk else { return nil }
             return await withUnsafeContinuation { continuation in
                 disk.read(name, size: size, range) { result in
-                    if case .success(let bytes) = result { return continuation.resume(returning: bytes) }
+                    if case .success(let found) = result { return continuation.resume(returning: found.bytes) }
                     continuation.resume(returning: nil)
                 }
             }

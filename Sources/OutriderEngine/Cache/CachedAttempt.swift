@@ -158,7 +158,10 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         joined = nil
         patience?.cancel()
         if case .over = source { return }
-        if query.bypass != nil { return ask(nil, [], query.bypassForward, query.bypass ?? "") }
+        if let bypass = query.bypass {
+            if binding.spec.mode == .onlyIfCached || query.control.onlyIfCached { return refuse(bypass) }
+            return ask(nil, [], query.bypassForward, bypass)
+        }
         store.find(place, on: loop) { self.found($0) }
     }
 
@@ -177,13 +180,17 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             serve(entry, use, as: .updating, nil)
         case .revalidate(let conditions, let forward, let reason): ask(entry, conditions, forward, reason)
         case .fetch(let forward, let reason): ask(entry, [], forward, reason)
-        case .refuse(let reason, let isDirective):
-            stop(
-                HTTPFailure(
-                    .notCached,
-                    "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
-                        + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
+        case .refuse(let reason, let isDirective): refuse(reason, isDirective: isDirective)
         }
+    }
+
+    /// Nothing is sent.
+    private func refuse(_ reason: String, isDirective: Bool = false) {
+        stop(
+            HTTPFailure(
+                .notCached,
+                "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
+                    + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
     }
 
     // MARK: asking the server
@@ -192,11 +199,11 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         _ entry: CachedEntry?, _ conditions: HTTPFields, _ forward: CacheForward, _ reason: String
     ) {
         store.count { $0.misses += query.bypass == nil ? 1 : 0 }
-        guard query.mayStore, query.method == "GET" || query.method == "POST" else {
-            return askDirectly(entry, forward, reason)
-        }
         // a whole response does not stand in for a part, nor a part for the whole
         let usable = query.range == nil && entry?.head.part == nil ? entry : nil
+        guard query.mayStore, query.method == "GET" || query.method == "POST" else {
+            return askDirectly(usable, forward, reason)
+        }
         let order = CacheFlight.Order(
             attempt: attempt, query: query, place: place, binding: binding, entry: usable, conditions: conditions,
             forward: forward, reason: reason)

@@ -39,6 +39,7 @@ final class CachedFile: @unchecked Sendable {
     private let size: Int
     private let loop: any EventLoop
     private var range: Range<Int>
+    private var body: CacheFiles.OpenBody?
 
     /// - Parameter range: the part that is wanted; nil for all.
     init(_ disk: DiskCache, _ name: String, size: Int, range: Range<Int>?, _ loop: any EventLoop) {
@@ -56,8 +57,11 @@ final class CachedFile: @unchecked Sendable {
         guard !range.isEmpty else { return loop.execute { completion(.success(nil)) } }
         let piece = range.prefix(Self.pieceBytes)
         range = piece.endIndex..<range.upperBound
-        disk.read(name, size: size, piece.startIndex..<piece.endIndex) { result in
-            self.loop.execute { completion(result.map { ByteBuffer(bytes: $0) }) }
+        disk.read(name, size: size, piece.startIndex..<piece.endIndex, from: body) { result in
+            self.loop.execute {
+                if case .success(let found) = result { self.body = found.body }
+                completion(result.map { ByteBuffer(bytes: $0.bytes) })
+            }
         }
     }
 }

@@ -37,12 +37,14 @@ package final class CachedEntry: Sendable {
     package let storedAt: Int64
     /// Notes of the client's code: a JSON object as text.
     package let userInfo: String?
+    /// The entry does not go to the disk, though the cache has one.
+    let isMemoryOnly: Bool
     /// Bytes that the entry takes in memory.
     let cost: Int
 
     package init(
         id: CacheEntryID, url: String, head: CachedHead, vary: [String], body: Body, tags: [String], storedAt: Int64,
-        userInfo: String? = nil
+        userInfo: String? = nil, isMemoryOnly: Bool = false
     ) {
         self.id = id
         self.url = url
@@ -52,6 +54,7 @@ package final class CachedEntry: Sendable {
         self.tags = tags
         self.storedAt = storedAt
         self.userInfo = userInfo
+        self.isMemoryOnly = isMemoryOnly
         var cost = 512 &+ url.utf8.count &+ (userInfo?.utf8.count ?? 0)
         for field in head.fields.list { cost &+= field.name.utf8.count &+ field.value.utf8.count &+ 64 }
         for text in vary { cost &+= text.utf8.count &+ 64 }
@@ -63,13 +66,15 @@ package final class CachedEntry: Sendable {
     /// The same response with another head and body.
     func with(_ head: CachedHead, body: Body) -> CachedEntry {
         CachedEntry(
-            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: storedAt, userInfo: userInfo)
+            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: storedAt, userInfo: userInfo,
+            isMemoryOnly: isMemoryOnly)
     }
 
     /// The same response under another head.
     func with(_ head: CachedHead, at now: Int64) -> CachedEntry {
         CachedEntry(
-            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: now, userInfo: userInfo)
+            id: id, url: url, head: head, vary: vary, body: body, tags: tags, storedAt: now, userInfo: userInfo,
+            isMemoryOnly: isMemoryOnly)
     }
 }
 

@@ -166,19 +166,22 @@ package final class DiskCache: Sendable {
         return files.holds(name, size: size)
     }
 
-    package func read(
-        _ name: String, size: Int, _ range: Range<Int>,
-        _ completion: @escaping @Sendable (Result<[UInt8], HTTPFailure>) -> Void
+    /// Reads a part of a body on another thread.
+    ///
+    /// - Parameter open: the body, if it is open already.
+    func read(
+        _ name: String, size: Int, _ range: Range<Int>, from open: CacheFiles.OpenBody? = nil,
+        _ completion: @escaping @Sendable (Result<(bytes: [UInt8], body: CacheFiles.OpenBody), HTTPFailure>) -> Void
     ) {
         let files = files
         BlockingThreads.files.run(for: .service, isOwed: true) {
-            guard let bytes = files.read(name, size: size, range) else {
+            guard let body = open ?? files.opened(name, size: size), let bytes = body.read(range) else {
                 let failure = HTTPFailure(
                     .connectionLost, "the stored body is gone; send the request again", phase: .response,
                     retryable: true)
                 return completion(.failure(failure))
             }
-            completion(.success(bytes))
+            completion(.success((bytes, body)))
         }
     }
 

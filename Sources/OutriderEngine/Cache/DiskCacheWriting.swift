@@ -176,14 +176,20 @@ extension DiskCache {
     /// Gives up the entries that were not used for longest, a few in each transaction.
     private func evict() {
         let limits = state.withLock { $0.limits }
-        guard let totals = attempt(writer, isReadOnly: false, { try $0.totals() }) else { return }
-        guard totals.bytes > Int64(limits.maxBytes) || totals.entries > Int64(limits.maxEntries) else { return }
-        let (bytes, entries) = (Int64(limits.maxBytes / 20 * 19), Int64(limits.maxEntries / 20 * 19))
-        for _ in 0..<10_000 {
+        guard var totals = attempt(writer, isReadOnly: false, { try $0.totals() }),
+            totals.bytes > Int64(limits.maxBytes) || totals.entries > Int64(limits.maxEntries)
+        else { return }
+        // a little more than necessary, so that not each entry evicts one
+        let bytes = Int64(limits.maxBytes - limits.maxBytes / 20)
+        let entries = Int64(limits.maxEntries - limits.maxEntries / 20)
+        for _ in 0..<10_000 where totals.entries > 1 && (totals.bytes > bytes || totals.entries > entries) {
+            let excess = (bytes: totals.bytes - bytes, entries: min(totals.entries - entries, totals.entries - 1))
             let removed = lock.hold {
                 attempt(writer, isReadOnly: false) { database -> [String] in
-                    try database.change { changes throws(SQLiteFailure) in
-                        let count = try changes.remove("id IN (SELECT id FROM entry ORDER BY usedHour, id LIMIT 32)")
+                    let most = try database.oldest(freeing: excess.bytes, entries: excess.entries)
+                    return try database.change { changes throws(SQLiteFailure) in
+                        let count = try changes.remove(
+                            "id IN (SELECT id FROM entry ORDER BY usedHour, id LIMIT \(most))")
                         self.state.withLock { $0.evicted += count }
                     }
                 }
@@ -192,9 +198,8 @@ extension DiskCache {
             files.remove(removed)
             writer.hasFreed = true
             raiseMark()
-            guard let now = attempt(writer, isReadOnly: false, { try $0.totals() }),
-                now.bytes > bytes || now.entries > entries, now.entries > 0
-            else { return }
+            guard let now = attempt(writer, isReadOnly: false, { try $0.totals() }) else { return }
+            totals = now
         }
     }
 
@@ -207,12 +212,10 @@ extension DiskCache {
         }
         guard !writer.isCleaned else { return }
         writer.isCleaned = true
-        files.clean(now: CacheClock.now) { name in
-            do throws(SQLiteFailure) {
-                return try database.hasFile(name)
-            } catch {
-                return true
-            }
+        do throws(SQLiteFailure) {
+            files.clean(now: CacheClock.now, known: try database.fileNames())
+        } catch {
+            // the next start tries again
         }
     }
 

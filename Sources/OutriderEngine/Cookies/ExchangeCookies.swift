@@ -76,7 +76,10 @@ package final class ExchangeCookies: Sendable {
             guard let chosen = jar.choose(for: request, evenIfOld: evenIfOld) else { return nil }
             if let field = chosen.field {
                 pairs.append(field)
-                principal = jar.principal + chosen.cookies.filter(\.isHTTPOnly).map { "\n" + $0.pair }.joined()
+                // without such a cookie any other may be the session's
+                let sessions = chosen.cookies.filter(\.isHTTPOnly)
+                let told = sessions.isEmpty ? chosen.cookies : sessions
+                principal = jar.principal + told.map { "\n" + $0.pair }.joined()
             }
             leftOut = chosen.leftOut.map {
                 CookieChange(refused: $0.name, domain: $0.domain, path: $0.path, .fieldTooLong)

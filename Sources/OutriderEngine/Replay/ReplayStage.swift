@@ -91,35 +91,55 @@ package final class ReplayStage: Sendable {
         request.body.count > 16 << 10 || request.url.utf8.count > 4 << 10
     }
 
+    /// A stage with its contents at one moment. A comparison away from the loop does not see later changes: a request that
+    /// a stub or a cassette was for must not reach the network because that was removed meanwhile.
+    private struct Look: Sendable {
+        let stage: ReplayStage
+        let tape: Tape?
+        /// Nil if the stubs have nothing to say.
+        let rules: [StubTable.NamedRule]?
+    }
+
+    /// This stage and the stages below it.
+    private var looks: [Look] {
+        let tape = tape
+        let rules = stubs.withLock { stubs -> [StubTable.NamedRule]? in
+            stubs.isEmpty && stubs.unmatched == nil && (!isClosed || tape != nil) ? nil : stubs.rules
+        }
+        return [Look(stage: self, tape: tape, rules: rules)] + (base?.looks ?? [])
+    }
+
     /// Decides about an attempt whose body is known.
     func course(of attempt: Attempt, _ body: [UInt8]) -> Course {
         let request = ReplayRequest(attempt, body: body)
-        let isLong = Self.isLong(request) || stubs.withLock { $0.work(for: request) } > Self.mostOnLoop
-        return isLong ? .work { self.decide(attempt, request) } : decide(attempt, request)
+        let looks = looks
+        let isLong =
+            Self.isLong(request)
+            || looks.contains { look in look.stage.stubs.withLock { $0.work(for: request) } > Self.mostOnLoop }
+        return isLong
+            ? .work { Self.decide(attempt, request, looks[...]) } : Self.decide(attempt, request, looks[...])
     }
 
-    private func decide(_ attempt: Attempt, _ request: ReplayRequest) -> Course {
-        let tape = tape
-        switch verdict(request, tape) {
+    private static func decide(_ attempt: Attempt, _ request: ReplayRequest, _ looks: ArraySlice<Look>) -> Course {
+        guard let look = looks.first else { return .network }
+        switch look.stage.verdict(request, look) {
         case .reply(let reply, _): return .script(AttemptScript(reply, for: attempt))
         case .pass:
-            if let tape, tape.covers(request.url) { return tape.course(of: attempt, request) }
-            return base?.course(of: attempt, request.body) ?? .network
+            if let tape = look.tape, tape.covers(request.url) { return tape.course(of: attempt, request) }
+            return decide(attempt, request, looks.dropFirst())
         case .miss(let failure): return .fail(failure)
         }
     }
 
     /// What the stubs say. They are compared without the lock.
-    private func verdict(_ request: ReplayRequest, _ tape: Tape?) -> StubTable.Verdict {
-        let rules = stubs.withLock { stubs -> [StubTable.NamedRule]? in
-            stubs.isEmpty && stubs.unmatched == nil && (!isClosed || tape != nil) ? nil : stubs.rules
-        }
-        guard let rules else { return .pass }
+    private func verdict(_ request: ReplayRequest, _ look: Look) -> StubTable.Verdict {
+        guard let rules = look.rules else { return .pass }
         let fitting = StubTable.fitting(rules, request)
         let shown = Self.shown(request)
         return stubs.withLock {
             $0.take(
-                shown, fitting: fitting, at: WallTime.now.milliseconds, passes: tape != nil || base != nil)
+                shown, fitting: fitting, of: rules, at: WallTime.now.milliseconds,
+                passes: look.tape != nil || base != nil)
         }
     }
 

@@ -69,7 +69,8 @@ extension AttemptScript {
         }
         var (start, last) = (0, 0.0)
         for chunk in entry.chunks {
-            let end = min(body.count, start + max(0, chunk.count))
+            // a count comes from a file, and may be any number
+            let end = start + min(body.count - start, max(0, chunk.count))
             guard end > start else { continue }
             chunks.append(
                 StubReply.Chunk(after: max(0, chunk.time - last) / 1000 * factor, body[start..<end]))

@@ -110,9 +110,10 @@ package struct StubTable: Sendable {
     /// - Parameters:
     ///   - shown: the request without its secrets, to be listed.
     ///   - fitting: the names of the stubs that the request fits.
+    ///   - rules: the stubs that were compared; a stub that was removed since responds all the same.
     ///   - passes: whether requests without a stub go on, if `unmatched` is nil.
     package mutating func take(
-        _ shown: ReplayRequest, fitting: Set<String>, at time: Int64, passes: Bool
+        _ shown: ReplayRequest, fitting: Set<String>, of rules: [NamedRule] = [], at time: Int64, passes: Bool
     ) -> Verdict {
         for index in entries.indices.reversed() where fitting.contains(entries[index].name) {
             let rule = entries[index].rule
@@ -124,6 +125,12 @@ package struct StubTable: Sendable {
             entries[index].hits += 1
             entries[index].last = note(shown, by: entries[index].name, at: time)
             return .reply(reply, stub: entries[index].name)
+        }
+        if let removed = rules.last(where: { fitting.contains($0.name) && !contains($0.name) }),
+            let reply = removed.rule.replies.first
+        {
+            note(shown, by: removed.name, at: time)
+            return .reply(reply, stub: removed.name)
         }
         note(shown, by: nil, at: time)
         if unmatched == .pass || unmatched == nil && passes { return .pass }

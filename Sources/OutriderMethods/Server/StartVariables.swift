@@ -9,11 +9,10 @@ package import OutriderJSON
 package enum StartVariables {
     private static let names: Set = [
         "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY", "NO_PROXY",
+        "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "OUTRIDER_CONFIG", "OUTRIDER_CREDENTIALS", key, "OUTRIDER_JARS",
+        "OUTRIDER_LOG", "OUTRIDER_LOG_FILE", "OUTRIDER_LOG_FORMAT", "OUTRIDER_NO_DEVICE_LOGIN", "OUTRIDER_PROXY",
     ]
-    /// Variables that only clients read.
-    private static let others: Set = ["OUTRIDER_SOCKET", "OUTRIDER_PEER_UID", "OUTRIDER_REPLAY", "OUTRIDER_STARTED"]
+    private static let key = "OUTRIDER_CREDENTIAL_KEY"
 
     package static var current: JSONObject {
         var members: [JSONObject.Member] = []
@@ -21,12 +20,20 @@ package enum StartVariables {
         while let line = next.pointee {
             let text = String(cString: line)
             let name = String(text.prefix { $0 != "=" })
-            if names.contains(name) || name.hasPrefix("OUTRIDER_") && !others.contains(name) {
-                members.append(JSONObject.Member(name, .string(masked(text.dropFirst(name.count + 1)))))
+            let value = text.dropFirst(name.count + 1)
+            // an empty variable sets nothing
+            if names.contains(name), !value.isEmpty {
+                members.append(JSONObject.Member(name, .string(name == key ? kind(value) : masked(value))))
             }
             next += 1
         }
         return JSONObject(members: members.sorted { $0.name < $1.name })
+    }
+
+    /// The kind of a key, such as `command:***`: a command may hold a password.
+    private static func kind(_ value: Substring) -> String {
+        let kind = value.prefix { $0 != ":" }
+        return kind.endIndex == value.endIndex ? String(value) : "\(kind):***"
     }
 
     /// `http://name:password@host` with `***` in place of the user and the password.

@@ -13,10 +13,10 @@ struct RawBody: ~Copyable {
     private var carrier: ServiceClient
 
     /// Nil where the service cannot be reached a second time: the body is read as before then.
-    init?(of body: StreamedBody, through door: ServiceDoor) {
+    init?(of body: StreamedBody, through door: ServiceDoor, by end: Deadline) {
         guard let wire = try? door.connect() else { return nil }
         var carrier = ServiceClient(wire)
-        let deadline = Deadline(after: Self.patience)
+        let deadline = Deadline.earliest(of: [end, Deadline(after: Self.patience)])
         // a call to attach that is read after this command gave up would take the stream with it
         guard (try? carrier.object("diagnostics.echo", [:], by: deadline)) != nil else { return nil }
         let order = body.attaching

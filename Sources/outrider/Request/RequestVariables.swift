@@ -38,11 +38,15 @@ struct RequestVariables {
                 filled.append(character)
                 continue
             }
-            let name = rest[rest.index(after: rest.startIndex)..<end].filter { $0 != " " || rest.hasPrefix("{$") }
+            let name = Self.trimmed(rest[rest.index(after: rest.startIndex)..<end])
             filled += try value(name, depth: depth)
             rest = rest[rest.index(end, offsetBy: 2)...]
         }
         return filled
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     private func value(_ name: String, depth: Int) throws(CommandFailure) -> String {

@@ -107,7 +107,7 @@ struct TransferQueue {
     private mutating func carry(
         _ body: StreamedBody, of transfer: RequestTransfer, over client: inout ServiceClient
     ) throws(CommandFailure) -> RequestTransfer.Step {
-        guard let door, let raw = RawBody(of: body, through: door) else {
+        guard let door, let raw = RawBody(of: body, through: door, by: transfer.deadline) else {
             door = nil
             return transfer.readOn(body)
         }

@@ -24,10 +24,19 @@ extension DoctorCommand {
     func lock(_ report: inout DoctorReport) {
         report.attempt("lock") { () throws(CommandFailure) in
             let path = try place.path()
-            guard let holder = Self.holder(of: path.path + ".lock") else { return .fine("free") }
+            let file = path.path + ".lock"
+            guard Self.isLocked(file), let holder = Self.holder(of: file) else { return .fine("free") }
             if try path.connect() != nil { return .fine("held by process \(holder)") }
             return .fault("process \(holder) holds \(path.path).lock and does not answer (kill \(holder))")
         }
+    }
+
+    /// Whether a process holds a lock on the file. `/proc/locks` names files by numbers that file systems share.
+    private static func isLocked(_ path: String) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        return flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
     /// The process with a lock on the file, by `/proc/locks`; nil if there is none.
@@ -50,7 +59,7 @@ extension DoctorCommand {
         report.attempt("key") { () throws(CommandFailure) in
             let source: KeySource?
             do {
-                source = try StoreOptions.parse([]).vault().diskKey()
+                source = try StoreOptions.parse(Self.configured()).vault().diskKey()
             } catch let failure as OAuthFailure {
                 return .fault(failure.message)
             } catch {
@@ -62,7 +71,16 @@ extension DoctorCommand {
             if case .file(let path) = source, access(path, R_OK) != 0 {
                 return .fault("\(path) cannot be read: \(systemError(errno)) (outrider credentials key)")
             }
+            // a command may hold a password, and this report is shown to others
+            if case .command = source { return .fine("credentials are sealed with the key that a command gives") }
             return .fine("credentials are \(CredentialsCommand.List.describe(source))")
         }
+    }
+
+    /// The options of the store in the configuration, where no variable wins over them.
+    private static func configured() throws(CommandFailure) -> [String] {
+        let entries = try ConfigFile.load(named: nil)?.entries ?? []
+        let keys = ["credentials", "credential-key"]
+        return entries.filter { keys.contains($0.key) && ConfigFile.variable(over: $0.key) == nil }.flatMap(\.words)
     }
 }

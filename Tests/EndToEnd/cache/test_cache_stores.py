@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Named caches on disk: what outlives a service, and what damage, kills and missing rights do."""
 
+import base64
 import contextlib
 import os
 import random
@@ -61,6 +62,50 @@ def test_an_entry_outlives_the_service(server, folder, size):
     files = list((folder / "docs/bodies").rglob("*"))
     assert sum(path.is_file() for path in files) == (size > 65536)
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("size", [(1 << 20) + 1, 5_000_000])
+def test_a_long_body_is_stored_and_stays_readable(server, folder, size):
+    url, seen = server.script(Reply(b"y" * size))
+    with contract.Wire() as wire:
+        assert result(wire.call("data.send", {"url": url, "cache": "docs"}))["cache"]["status"] == "miss"
+        stats = settle(wire)
+        assert stats["entries"] == 1 and "problem" not in stats, stats
+    with contract.Wire() as wire:
+        opened = result(wire.call("stream.open", {"url": url, "cache": "docs", "wait": "response"}))
+        assert opened["response"]["cache"]["status"] == "hit"
+        first = result(wire.call("stream.read", {"stream": opened["stream"], "bytes": 1000}))
+        assert first["base64"]
+        # the reader keeps its file, whatever becomes of the entry
+        result(wire.call("cache.delete", {"cache": "docs", "all": True}))
+        settle(wire)
+        count = len(base64.b64decode(first["base64"]))
+        while not first["end"]:
+            first = result(wire.call("stream.read", {"stream": opened["stream"], "bytes": 1 << 20}))
+            count += len(base64.b64decode(first["base64"]))
+        assert "error" not in first and count == size
+    assert len(seen) == 1
+
+
+def test_an_entry_for_memory_stays_there_when_it_is_confirmed(server, folder):
+    url, _ = server.script(
+        lambda number, _: Reply(b"SECRETBODY" if number == 1 else b"", status=200 if number == 1 else 304,
+                                fields=[("ETag", '"1"'), ("Cache-Control", "max-age=0")]))
+    with contract.Wire() as wire:
+        for told in ("miss", "revalidated"):
+            cache = {"name": "docs", "storage": "memory"}
+            assert status(wire, url, cache=cache) == told
+        assert settle(wire)["entries"] == 0
+
+
+def test_offline_sends_nothing_whatever_the_request_is(server, folder):
+    url, seen = server.script(Reply(b"x"))
+    conditional, ranges = ["get", "-H", 'If-None-Match: "1"', url], ["get", "-H", "Range: bytes=0-1,3-4", url]
+    for words in (["post", url, "a=1"], conditional, ranges):
+        done = outrider(words[0], "--stdio", "--offline", "--cache", "docs", *words[1:],
+                        env={"OUTRIDER_CACHES": str(folder)})
+        assert done.returncode != 0 and b"no stored response" in done.stderr, done
+    assert seen == []
 
 
 def test_two_services_share_a_cache(server):
