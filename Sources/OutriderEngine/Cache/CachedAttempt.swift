@@ -115,7 +115,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
 
-    private func stop(_ failure: HTTPFailure) {
+    func stop(_ failure: HTTPFailure) {
         let old = source
         if case .over = old { return }
         source = .over(failure)
@@ -182,15 +182,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         case .fetch(let forward, let reason): ask(entry, [], forward, reason)
         case .refuse(let reason, let isDirective): refuse(reason, isDirective: isDirective)
         }
-    }
-
-    /// Nothing is sent.
-    private func refuse(_ reason: String, isDirective: Bool = false) {
-        stop(
-            HTTPFailure(
-                .notCached,
-                "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
-                    + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
     }
 
     // MARK: asking the server

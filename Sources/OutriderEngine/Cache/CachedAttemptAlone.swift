@@ -4,8 +4,17 @@
 import OutriderHTTP
 import OutriderTransport
 
-/// Requests whose responses are not stored.
+/// Requests that are refused, and requests whose responses are not stored.
 extension CachedAttempt {
+    /// Nothing is sent.
+    func refuse(_ reason: String, isDirective: Bool = false) {
+        stop(
+            HTTPFailure(
+                .notCached,
+                "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
+                    + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
+    }
+
     /// An attempt of its own, of which nothing is stored.
     func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
         let inner = transport.make(attempt, observer: observer)

@@ -91,7 +91,8 @@ struct RunCommand: ParsableCommand {
             let filled = try variables.filled(field)
             // a response that is put in here must not name a file
             if filled.hasPrefix("@"), !field.hasPrefix("@") {
-                throw CommandFailure(.usage, "a field of \(file) begins with @ after its variables are filled in: \(field)")
+                throw CommandFailure(
+                    .usage, "a field of \(file) begins with @ after its variables are filled in: \(field)")
             }
             call.request.headers.append(filled)
         }
