@@ -145,7 +145,7 @@ struct CacheFiles: Sendable {
     func putAside(now: Int64) {
         let mark = "\(directory)/damaged-\(now / 1000)"
         for end in ["", "-wal", "-shm"] { rename(database + end, "\(mark).db\(end)") }
-        let aside = names(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
+        let aside = Workspace.names(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
         for name in aside.dropLast(Self.mostAside) {
             for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") }
         }
@@ -155,9 +155,9 @@ struct CacheFiles: Sendable {
     ///
     /// - Parameter known: the files that entries have.
     func clean(now: Int64, known: Set<String>) {
-        for name in names(in: temporary) where isOld("\(temporary)/\(name)", now) { unlink("\(temporary)/\(name)") }
-        for folder in names(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
-            for name in names(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
+        for path in Workspace.names(in: temporary).map({ "\(temporary)/\($0)" }) where isOld(path, now) { unlink(path) }
+        for folder in Workspace.names(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
+            for name in Workspace.names(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
                 let path = "\(bodies)/\(folder)/\(name)"
                 if !known.contains(name), isOld(path, now) { unlink(path) }
             }
@@ -168,18 +168,5 @@ struct CacheFiles: Sendable {
         var info = stat()
         guard lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
         return Int64(info.st_mtim.tv_sec) < now / 1000 - Int64(Self.orphanSeconds)
-    }
-
-    private func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names
     }
 }

@@ -71,19 +71,5 @@ struct JarFiles: Sendable {
 
     private func remove(_ name: String) { for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") } }
 
-    private func names() -> [String] { Self.names(in: directory) }
-
-    /// The entries of a directory; empty if unreadable.
-    static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names
-    }
+    private func names() -> [String] { Workspace.names(in: directory) }
 }

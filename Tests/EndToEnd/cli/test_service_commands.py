@@ -142,6 +142,13 @@ def test_the_doctor_finds_faults_and_names_remedies(home):
     assert b"ok     environment: " in said and b" key: " in said
     other = outrider("doctor", env={**env, "https_proxy": "http://wolf:canary@127.0.0.1:1"}).stdout
     assert b"note   environment: " in other and b"https_proxy (not set)" in other and b"canary" not in other
+    outrider("stop", env=env)
+    secret = {"OUTRIDER_MY_TOKEN": "canary", "OUTRIDER_CREDENTIAL_KEY": "command:pass --token canary"}
+    outrider("restart", env={**env, **secret})
+    for words in (["doctor"], ["call", "server.info"]):
+        assert b"canary" not in outrider(*words, env={**env, **secret}).stdout
+    outrider("stop", env=env)
+    outrider("restart", env=env)
     sick = outrider("doctor", env={**env, "SSL_CERT_FILE": "/none.pem", "https_proxy": "wolf://x"})
     said = sick.stdout.decode()
     assert sick.returncode == 1 and "FAULT  trust roots: /none.pem" in said and "FAULT  proxies: https_proxy" in said

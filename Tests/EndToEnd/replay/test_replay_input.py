@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cassettes that are none, are in use, do not fit on the disk, or were cut off."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -32,6 +33,23 @@ def test_what_is_no_cassette(wire, tape, text, words):
     assert error["data"]["pointer"] == "/path" and error["data"]["failure"]["code"] == 2201
     assert all(word in error["message"] for word in [*words, tape]), error
     assert open(tape).read() == text
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, 10**6, -1, 0])
+def test_a_count_of_a_piece_may_be_any_number(server, tape, count):
+    with fresh() as wire:
+        start(wire, tape)
+        body = get(wire, server.url + "/json")["body"]
+        stop(wire)
+    with open(tape) as file:
+        archive = json.load(file)
+    archive["log"]["entries"][0]["_chunks"] = [[0, 5], [0, count]]
+    with open(tape, "w") as file:
+        json.dump(archive, file)
+    with fresh() as wire:
+        reply = wire.call("replay.start", {"path": tape, "mode": "none"})
+        assert "result" not in reply or get(wire, server.url + "/json")["body"] == body
+        assert "result" in wire.call("server.info")
 
 
 def test_a_second_recorder_is_refused(wire, tape):

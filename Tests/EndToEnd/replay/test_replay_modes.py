@@ -3,6 +3,8 @@
 """Cassettes: modes, what is compared, misses, stages of sessions and of the service."""
 
 
+import json
+
 import contract
 import pytest
 from request_client import get, result
@@ -26,6 +28,35 @@ def test_a_miss_names_what_differs(server, tape):
         error = get(wire, server.url + "/json?page=3")["error"]
         assert "query: page=2 recorded, page=3 requested" in error["message"], error
         assert server.count == asked and stop(wire)["missed"] == 2
+
+
+@pytest.mark.parametrize("size", [100, 20_000, 1_000_000])
+def test_a_request_before_the_end_of_a_cassette_or_stub_is_not_sent(server, tape, size):
+    """Long requests are compared away from the event loop; what comes behind them is handled meanwhile."""
+    url, body = server.url + "/echo", {"text": "x" * size}
+    with fresh() as wire:
+        start(wire, tape)
+        get(wire, url, method="POST", body=body)
+        stop(wire)
+    asked, request = server.count, {"url": url, "method": "POST", "body": body}
+    for _ in range(5):
+        with fresh() as wire:
+            start(wire, tape, mode="none")
+            both(wire, ("data.send", request), ("replay.stop", {}))
+        with fresh() as wire:
+            name = result(wire.call("stub.add", {"url": url, "response": {"status": 204}}))["stub"]
+            assert both(wire, ("data.send", request), ("stub.remove", {"stub": name}))["status"] == 204
+    assert server.count == asked
+
+
+def both(wire, *calls):
+    """Sends two calls in one breath; the result of the first."""
+    numbered = {900 + place: call for place, call in enumerate(calls)}
+    wire.methods.update({str(number): method for number, (method, _) in numbered.items()})
+    wire.send_text("\n".join(
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in numbered.items()))
+    return result(wire.replies(list(numbered))[900])
 
 
 def test_identical_requests_play_in_order_and_then_as_repeat_says(server, tape):
