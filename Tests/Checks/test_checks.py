@@ -68,6 +68,7 @@ FAULTS = [
     ("prose", "docs/a.md", "# A\n\nWhoever reads this.\n", "docs/a.md: 1 of anybody"),
     ("prose", "docs/a.md", "What it says, those who read it want. " * 40, "docs/a.md: 62.5"),
     ("prose", "schema/methods/a.json", '{"description": "For anybody."}\n', "schema: 1 of anybody"),
+    ("prose", "schema/methods/b.json", '{"description": ["For anybody."]}\n', "schema: 1 of anybody"),
     ("prose", PACKAGE_PLACE + "a.py", HASH_HEAD + '"""For nobody."""\n', "clients/python/src: 1 of anybody"),
     ("links", "docs/a.md", "[a](b.md)\n", "docs/a.md:1: b.md leads nowhere"),
     ("links", "docs/a.md", "[a](reference/server.md#nowhere)\n", "no such heading"),

@@ -30,6 +30,7 @@ FENCE = re.compile(r"^\s*```")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
 WORD = re.compile(r"[a-z]+")
+SENTENCES = ("description", "summary", "meaning", "remedy")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "clients/*.md", "schema/*.md")
 
 
@@ -74,8 +75,10 @@ def swift(lines: "list[str]") -> Figures:
 def descriptions(value: object) -> "Iterator[str]":
     if isinstance(value, dict):
         for name, member in value.items():
-            if isinstance(member, str) and name in ("description", "summary", "meaning", "remedy"):
+            if isinstance(member, str) and name in SENTENCES:
                 yield member
+            elif isinstance(member, list) and name in SENTENCES:
+                yield from (each for each in member if isinstance(each, str))
             else:
                 yield from descriptions(member)
     elif isinstance(value, list):
