@@ -192,6 +192,8 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 _GOOD = b',"result":{"ok":true,'
 _BODY = b'"body":{"kind":"'
 _CONTENT = b'"base64":"'
+_STORED = b'"body":{"kind":"stored"'
+_LONG = (1 << 16) * 4 // 3
 
 
 def arrivals(lines: bytes) -> list[tuple[Any, Any]]:
@@ -218,6 +220,11 @@ def arrivals(lines: bytes) -> list[tuple[Any, Any]]:
 def unpack(message: Any) -> dict[str, Any]:
     """The result in an answer, or the exception for its error; the answer may be in bytes still."""
     return result_of(messages(message + b"\n")[0] if type(message) is bytes else message)
+
+
+def is_long(message: Any) -> bool:
+    """Whether an answer in bytes holds a body of more than 64 KiB, or tells of one that the service keeps."""
+    return type(message) is bytes and (len(message) > _LONG or message.find(_STORED) > 0)
 
 
 def packed_body(line: bytes) -> bytes | None:

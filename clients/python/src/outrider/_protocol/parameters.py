@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         """The part of a session that belongs to each of its requests."""
 
         asks: dict[str, dict[str, Any]]
+        interceptors: list[Any]
 
         def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]: ...
 
@@ -217,6 +218,11 @@ OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 """The names of all options of a request."""
 
 
+_SPOOLABLE = {"url", "query", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion", "connectTo",
+              "cookies", "cache", "tag", "session", "metrics"}  # fmt: skip
+"""What a GET request may say of itself whose body may come in a file: nothing that looks at the body, or moves it."""
+
+
 def _unknown(name: str) -> TypeError:
     from difflib import get_close_matches
 
@@ -239,13 +245,16 @@ def phases(timeout: Timeout | None) -> Any:
 
 
 class Built:
-    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, and where
-    its body is wanted."""
+    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, where its
+    body is wanted, and whether a long body may come in a file without a difference for the program."""
 
-    __slots__ = ("body_to", "check", "guard", "params")
+    __slots__ = ("body_to", "check", "guard", "may_spool", "params")
 
-    def __init__(self, params: str, guard: float, check: bool, body_to: str | None = None) -> None:
+    def __init__(
+        self, params: str, guard: float, check: bool, body_to: str | None = None, may_spool: bool = False
+    ) -> None:
         self.body_to = body_to
+        self.may_spool = may_spool
         self.params = params
         self.guard = guard
         self.check = check
@@ -311,8 +320,13 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for one request."""
     if not options and method == "GET" and defaults.plain is not None:
-        return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
-    return build_merged(method, url, merged(options, defaults))
+        params = f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}'
+        return Built(params, defaults.guard, defaults.check, None, True)
+    built = build_merged(method, url, merged(options, defaults))
+    if built.may_spool and "session" in options:
+        plan = defaults.sessions.get(options["session"])
+        built.may_spool = plan is not None and not plan.interceptors
+    return built
 
 
 def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
@@ -323,7 +337,8 @@ def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
         ending = "}"
         if spec.get("bodyTo") is None and spec["serialize"].get("as") not in ("base64", "none"):
             spec["handlers"] = [*spec.get("handlers", ()), BYTES]
-    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))
+    may_spool = method == "GET" and spec.keys() <= _SPOOLABLE
+    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"), may_spool)
 
 
 def spec_for(method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], float, bool]:
@@ -383,11 +398,3 @@ def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Bu
         url = own.pop("url")
         return build(own.pop("method", "GET"), url, own, defaults)
     raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")
-
-
-def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
-    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
-    timeout = params.get("timeout")
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        return None
-    return timeout
