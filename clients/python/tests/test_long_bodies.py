@@ -17,7 +17,7 @@ import pytest
 from outrider import AsyncClient, Client
 from outrider._resources import spooling
 from outrider._sync import spooled
-from peers import Peer, Scripted, request_head, serve, stop, until
+from peers import CHUNKED, Peer, Scripted, chunk, request_head, serve, stop, until
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n"
 
@@ -56,7 +56,7 @@ def test_a_body_by_file_is_the_same_response(client: Client, origin: str, files:
     assert first.content == second.content and len(second.content) == size
     assert first.raw["body"].get("base64") == (second.raw["body"]["base64"] if size <= 1 << 20 else None)
     for one in (copy.deepcopy(second), pickle.loads(pickle.dumps(second))):
-        assert one.content == first.content and one.headers == first.headers
+        assert one.content == first.content and one.headers == second.headers
 
 
 def test_a_url_with_short_bodies_is_asked_as_before(
@@ -162,3 +162,42 @@ def test_the_awaiting_client_has_read_them(service: str, origin: str) -> None:
             assert {len(one.content) for one in found} == {70_000}
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("size", [0, 1000, 70_000, 3_000_000])
+def test_a_streamed_response_is_whole(service: str, client: Client, origin: str, size: int) -> None:
+    url = f"{origin}/bytes/{size}"
+    with client.get(url, body_to="stream") as r:
+        assert b"".join(r.iter_bytes(50_000)) == client.get(url).content
+        assert (r._pipe is not None) == (size > 65_536)
+    assert len(client.get(url, body_to="stream").content) == size
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as awaiting, await awaiting.get(url, body_to="stream") as r:
+            assert sum([len(piece) async for piece in r.iter_bytes()]) == size
+
+    asyncio.run(work())
+
+
+def test_a_streamed_response_without_a_length_and_one_that_is_cut_short(client: Client) -> None:
+    parts = [body(70_000)] * 3
+    answers = [
+        CHUNKED + b"".join([chunk(part) for part in parts]) + b"0\r\n\r\n",
+        HEAD % (300_000, b"") + body(200_000),
+    ]
+
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(answers.pop(0))
+
+    server = Scripted(talk)
+    with client.get(server.url, body_to="stream") as r:
+        assert b"".join(r.iter_bytes()) == b"".join(parts)
+    came: list[bytes] = []
+    with client.get(server.url, body_to="stream") as r:
+        with pytest.raises(outrider.ConnectionLost):
+            for piece in r.iter_bytes():
+                came.append(piece)
+        assert b"".join(came) == body(200_000) and r._pipe is not None
+        with pytest.raises(RuntimeError, match="read once"):
+            _ = r.content

@@ -46,7 +46,7 @@ class AsyncPipe:
         attached(line)
         return self
 
-    async def read(self, size: int) -> bytes:
+    async def take(self, size: int) -> bytes:
         """Some bytes; none at the end. Raises if the body was cut short."""
         if self._rest:
             piece, self._rest = self._rest[:size], self._rest[size:]
@@ -66,6 +66,9 @@ class AsyncPipe:
             return await asyncio.get_running_loop().sock_recv(self._socket, size)
         except ConnectionError as problem:
             raise cut(problem) from None
+
+    def __del__(self) -> None:
+        self._socket.close()
 
     def close(self) -> None:
         """Ends the connection, and with it the request unless all was read."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
 from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
+from .._resources.streams import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     # sync: from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any
+
+    from .._resources.reading import Reading
+    from .pipe import AsyncPipe
 
 
 class AsyncResponse(ResponseData):
@@ -31,6 +35,7 @@ class AsyncResponse(ResponseData):
 
     __slots__ = ()
     _call: Callable[..., Awaitable[Any]]
+    _pipe: AsyncPipe | None
 
     async def read(self) -> bytes:  # async
     # sync: def _fetched(self) -> bytes:
@@ -66,6 +71,12 @@ class AsyncResponse(ResponseData):
             for piece in reading.pieces():
                 yield piece
             while not reading.over:
+                pipe = self._pipe or await self._piped(reading)
+                if pipe is not None:
+                    piece = await pipe.take(size)
+                    if piece:
+                        yield piece
+                    continue
                 reading.keep(await self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
                 for piece in reading.pieces():
                     yield piece
@@ -77,6 +88,16 @@ class AsyncResponse(ResponseData):
             offset += len(data)
             if data:
                 yield data
+
+    async def _piped(self, reading: Reading) -> AsyncPipe | None:
+        """A connection of their own for the bytes of a stream, once they are known to be many."""
+        path = None if reading.client is None or not self._flows_long(reading) else reading.client._socket_path()
+        if path is not None:
+            from .pipe import open_pipe
+
+            reading.moved = True
+            self._pipe = await open_pipe(path, reading.attach(), end_check(reading, self._call))
+        return self._pipe
 
     async def iter_lines(self) -> AsyncIterator[str]:
         """The body as lines without their ends, without holding all of it, in the charset of :attr:`text`."""
@@ -115,6 +136,12 @@ class AsyncResponse(ResponseData):
         if self._released:
             return
         self._released = True
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._reading is not None and self._reading.over and self._reading.client is not None:
+            self._reading.client._leave(self._leavings())
+            self._reading.client = None
+            return
         for method, params in self._leavings():
             try:
                 await self._call(method, params)
@@ -132,3 +159,17 @@ class AsyncResponse(ResponseData):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def end_check(reading: Reading, invoke: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[None]]:
+    """A function that raises if the body ended early. It knows no stream and no response, which would keep it alive."""
+
+    async def ended() -> None:
+        reading.over = True
+        try:
+            result = await invoke("request.wait", {"request": reading.request})
+        except HandleError:
+            raise cut() from None
+        AsyncResponse(result, invoke).raise_for_error()
+
+    return ended

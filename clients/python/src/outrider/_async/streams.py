@@ -8,9 +8,9 @@ import os
 
 from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
-from .._resources.streams import Head, cut
+from .._resources.streams import Head
 from .pipe import open_pipe
-from .responses import AsyncResponse
+from .responses import AsyncResponse, end_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class AsyncStream(Head):
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
         if self._pipe is not None or (self._path is not None and not self._opened().kind):
             pipe = await self._raw()
-            while piece := await pipe.read(PIECE):
+            while piece := await pipe.take(PIECE):
                 yield piece
         else:
             async for piece in self._items("bytes"):
@@ -129,7 +129,7 @@ class AsyncStream(Head):
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
             reading = self._opened()
             reading.begin("raw")
-            self._pipe = await open_pipe(self._path, reading.attach(), _end_check(reading, self._invoke))
+            self._pipe = await open_pipe(self._path, reading.attach(), end_check(reading, self._invoke))
         return self._pipe
 
     def _opened(self) -> Reading:
@@ -147,6 +147,10 @@ class AsyncStream(Head):
         if reading is None or reading.client is None:
             return
         self._reading = None  # async
+        if reading.over:
+            reading.client._leave(closing(reading))
+            reading.client = None
+            return
         for method, params in closing(reading):
             try:
                 await self._invoke(method, params)
@@ -167,17 +171,3 @@ class AsyncStream(Head):
         if self._reading is None:
             return "<AsyncStream that is not open>"
         return f"<AsyncStream [{self.status}] {self.response.method} {self.response.url}>"
-
-
-def _end_check(reading: Reading, invoke: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[None]]:
-    """A function that raises if the body ended early. It knows no stream: else the two would keep each other alive."""
-
-    async def ended() -> None:
-        reading.over = True
-        try:
-            result = await invoke("request.wait", {"request": reading.request})
-        except HandleError:
-            raise cut() from None
-        AsyncResponse(result, invoke).raise_for_error()
-
-    return ended

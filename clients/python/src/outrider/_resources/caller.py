@@ -10,4 +10,6 @@ from typing import Any, Protocol
 class Leaver(Protocol):
     """A client that can tell the service, without waiting, that a resource is not needed any more."""
 
+    def _socket_path(self) -> str | None: ...
+
     def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...

@@ -50,7 +50,7 @@ class Reading:
     When it is dropped while ``client`` is set, that client wants no more of the stream.
     """
 
-    __slots__ = ("_failure", "_left", "client", "kind", "moved", "name", "over", "request", "wishes")
+    __slots__ = ("_failure", "_left", "client", "count", "kind", "moved", "name", "over", "request", "wishes")
 
     def __init__(self, result: dict[str, Any], client: Leaver | None = None) -> None:
         self.client = client
@@ -59,6 +59,7 @@ class Reading:
         self._left: Iterator[Any] = iter(())
         self._failure: OutriderError | None = None
         self.kind = ""
+        self.count = 0
         self.wishes: dict[str, Any] = {}
         self.over = self.moved = False
 
@@ -96,6 +97,7 @@ class Reading:
         self.over, self.moved = answer["end"], True
         if "base64" in answer:
             data = a2b_base64(answer["base64"])
+            self.count += len(data)
             # text that holds U+0000 comes as its bytes in UTF-8
             found: list[Any] = [data if self.kind == "bytes" else data.decode("utf-8", "replace")]
         elif "text" in answer:

@@ -28,7 +28,7 @@ BYTE_ORDER_MARK = "\ufeff"
 class ResponseData:
     """What both kinds of response have in common: all but reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_raw", "_reading", "_released", "_seconds",
+    __slots__ = ("_call", "_content", "_headers", "_pipe", "_raw", "_reading", "_released", "_seconds",
                  "_spooled")  # fmt: skip
 
     def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
@@ -40,6 +40,7 @@ class ResponseData:
         self._reading: Reading | None = None
         self._seconds: float | None = None
         self._spooled: str | None = None
+        self._pipe: Any = None
 
     def __reduce__(self) -> Any:
         # a copy has no client: what the service keeps stays with the one it was made of
@@ -337,6 +338,11 @@ class ResponseData:
         reading = self._flow()
         if reading is not None:
             reading.client = client
+
+    def _flows_long(self, reading: Reading) -> bool:
+        """Whether the body of a stream is longer than 64 KiB, by its head or by the bytes that have come."""
+        declared = self.headers.get("Content-Length") or ""
+        return reading.count > 1 << 16 or (declared.isdecimal() and int(declared) > 1 << 16)
 
     def _whole_or_raise(self) -> None:
         """A stream that was read from has not all of the body any more."""

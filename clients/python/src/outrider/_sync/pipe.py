@@ -71,6 +71,24 @@ class Pipe(RawIOBase):
             ended()
         return size
 
+    def take(self, size: int) -> bytes:
+        """As :meth:`read`, without a buffer between."""
+        if self._rest:
+            piece, self._rest = self._rest[:size], self._rest[size:]
+            return piece
+        if self._ended is None:
+            return b""
+        if self.closed:
+            raise ValueError("the stream is closed")
+        try:
+            piece = self._socket.recv(size)
+        except ConnectionError as problem:
+            raise cut(problem) from None
+        if not piece:
+            ended, self._ended = self._ended, None
+            ended()
+        return piece
+
     def close(self) -> None:
         """Ends the connection, and with it the request unless all was read."""
         if not self.closed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
 from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
+from .._resources.streams import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any
+
+    from .._resources.reading import Reading
+    from .pipe import Pipe
 
 
 class Response(ResponseData):
@@ -31,6 +35,7 @@ class Response(ResponseData):
 
     __slots__ = ()
     _call: Callable[..., Any]
+    _pipe: Pipe | None
 
     def _fetched(self) -> bytes:
         """Reads the whole body, wherever it is."""
@@ -63,6 +68,12 @@ class Response(ResponseData):
             for piece in reading.pieces():
                 yield piece
             while not reading.over:
+                pipe = self._pipe or self._piped(reading)
+                if pipe is not None:
+                    piece = pipe.take(size)
+                    if piece:
+                        yield piece
+                    continue
                 reading.keep(self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
                 for piece in reading.pieces():
                     yield piece
@@ -74,6 +85,16 @@ class Response(ResponseData):
             offset += len(data)
             if data:
                 yield data
+
+    def _piped(self, reading: Reading) -> Pipe | None:
+        """A connection of their own for the bytes of a stream, once they are known to be many."""
+        path = None if reading.client is None or not self._flows_long(reading) else reading.client._socket_path()
+        if path is not None:
+            from .pipe import open_pipe
+
+            reading.moved = True
+            self._pipe = open_pipe(path, reading.attach(), end_check(reading, self._call))
+        return self._pipe
 
     def iter_lines(self) -> Iterator[str]:
         """The body as lines without their ends, without holding all of it, in the charset of :attr:`text`."""
@@ -111,6 +132,12 @@ class Response(ResponseData):
         if self._released:
             return
         self._released = True
+        if self._pipe is not None:
+            self._pipe.close()
+        if self._reading is not None and self._reading.over and self._reading.client is not None:
+            self._reading.client._leave(self._leavings())
+            self._reading.client = None
+            return
         for method, params in self._leavings():
             try:
                 self._call(method, params)
@@ -128,3 +155,17 @@ class Response(ResponseData):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def end_check(reading: Reading, invoke: Callable[..., Any]) -> Callable[[], None]:
+    """A function that raises if the body ended early. It knows no stream and no response, which would keep it alive."""
+
+    def ended() -> None:
+        reading.over = True
+        try:
+            result = invoke("request.wait", {"request": reading.request})
+        except HandleError:
+            raise cut() from None
+        Response(result, invoke).raise_for_error()
+
+    return ended

@@ -9,9 +9,9 @@ import os
 
 from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
-from .._resources.streams import Head, cut
+from .._resources.streams import Head
 from .pipe import open_pipe
-from .responses import Response
+from .responses import Response, end_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Stream(Head):
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
         if self._pipe is not None or (self._path is not None and not self._opened().kind):
             pipe = self._raw()
-            while piece := pipe.read(PIECE):
+            while piece := pipe.take(PIECE):
                 yield piece
         else:
             for piece in self._items("bytes"):
@@ -129,7 +129,7 @@ class Stream(Head):
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
             reading = self._opened()
             reading.begin("raw")
-            self._pipe = open_pipe(self._path, reading.attach(), _end_check(reading, self._invoke))
+            self._pipe = open_pipe(self._path, reading.attach(), end_check(reading, self._invoke))
         return self._pipe
 
     def _opened(self) -> Reading:
@@ -145,6 +145,10 @@ class Stream(Head):
         if self._pipe is not None:
             self._pipe.close()
         if reading is None or reading.client is None:
+            return
+        if reading.over:
+            reading.client._leave(closing(reading))
+            reading.client = None
             return
         for method, params in closing(reading):
             try:
@@ -165,17 +169,3 @@ class Stream(Head):
         if self._reading is None:
             return "<Stream that is not open>"
         return f"<Stream [{self.status}] {self.response.method} {self.response.url}>"
-
-
-def _end_check(reading: Reading, invoke: Callable[..., Any]) -> Callable[[], None]:
-    """A function that raises if the body ended early. It knows no stream: else the two would keep each other alive."""
-
-    def ended() -> None:
-        reading.over = True
-        try:
-            result = invoke("request.wait", {"request": reading.request})
-        except HandleError:
-            raise cut() from None
-        Response(result, invoke).raise_for_error()
-
-    return ended
