@@ -11,9 +11,9 @@
     with outrider.Client(timeout=10) as client:                 # a program
         pages = client.many(["https://example.org/a", "https://example.org/b"])
 
-The service keeps connections open for every program of the user, so even a script's first request finds one.
-``Client`` blocks, ``AsyncClient`` awaits; both have the same methods. Every error is an ``OutriderError``, and
-their tree is drawn in ``outrider._protocol.exceptions``. Nothing here is loaded before it is used.
+The service keeps connections open for every program of the user, so even a script's first request finds an open
+connection. ``Client`` blocks, ``AsyncClient`` awaits; both have the same methods. Every error is an ``OutriderError``,
+and their tree is drawn in ``outrider._protocol.exceptions``. Modules load on first use.
 """
 
 from __future__ import annotations

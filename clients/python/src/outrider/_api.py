@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""``outrider.get(…)`` and its like, for scripts: one client for the whole program, made at the first request."""
+"""``outrider.get(…)`` and its like, for scripts: a client for the whole program, made at the first request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shared() -> Client:
 
 
 def _leave() -> None:
-    """At exit. What runs after this gets a client of its own; threads that are in a call end with the process."""
+    """At exit. Later code gets a client of its own; threads in a call end with the process."""
     global _client
     client, _client = _client, None
     connection = None if client is None else client._connection
@@ -54,7 +54,7 @@ def _leave() -> None:
 
 
 def get(url: str, **options: Unpack[Options]) -> Response:
-    """Sends a GET request; the options are those of :meth:`outrider.Client.get`."""
+    """Sends a GET request; the options are the same as for :meth:`outrider.Client.get`."""
     return shared().get(url, **options)
 
 
@@ -99,7 +99,7 @@ def upload(url: str, path: Any = None, *, method: str = "POST", **options: Unpac
 
 
 def download(url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
-    """Downloads a file, and goes on with one that was interrupted; see :class:`outrider._sync.downloads.Downloads`."""
+    """Downloads a file, or resumes an interrupted download; see :class:`outrider._sync.downloads.Downloads`."""
     return shared().download(url, path, **options)
 
 
@@ -116,7 +116,7 @@ def sse(url: str, **options: Unpack[SSEOptions]) -> EventSource:
 def router(name: str, *, client: Client | None = None, **options: Any) -> Router:
     """The router of that name, or a new one with ``base_url``; see :meth:`outrider.Client.router`.
 
-    Without a client it is the one behind ``outrider.get``.
+    Default: the client of ``outrider.get``.
     """
     return (shared() if client is None else client).router(name, **options)
 
@@ -127,7 +127,7 @@ def session(**settings: Any) -> Session:
 
 
 def stream(url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
-    """Sends a request, and gives the body as it comes; see :meth:`outrider.Client.stream`."""
+    """Sends a request and streams the body; see :meth:`outrider.Client.stream`."""
     return shared().stream(url, method=method, **options)
 
 

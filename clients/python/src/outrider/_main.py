@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""``python -m outrider``: the client from a shell, to see that it works and to look around.
+"""``python -m outrider``: the client from a shell, for a first look.
 
 The exit status is that of ``outrider call``: 0 a result, 1 an error, 2 wrong usage, 3 no connection, 4 too late,
 5 the connection ended, 6 the service broke the protocol.
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: python -m outrider [--socket PATH | --stdio] COMMAND
 
-  get URL                      print the body of a page
-  call METHOD [PARAM...]       call any method, and print its result as one line of JSON
-                               PARAM is name=text, name:=JSON, or one JSON object with all of them
-  info                         print what the service says about itself
+get URL                      print the body of a page call METHOD [PARAM...]       call any method, and print its result
+as a line of JSON PARAM is name=text, name:=JSON, or one JSON object with all of them info                         print
+what the service says about itself
 
 The service is found by itself, and started if there is none.
 """
 
 
 def main(words: list[str]) -> int:
-    """Runs one command; gives the exit status."""
+    """Runs a command; returns the exit status."""
     try:
         settings, words = _settings(words)
         if not words or words[0] in ("-h", "--help", "help"):

@@ -62,7 +62,7 @@ class _Prepared:
 
 
 def _content(request: httpx.Request) -> bytes | None:
-    """The body, if it is in memory."""
+    """A body in memory."""
     try:
         return request.content
     except httpx.RequestNotRead:
@@ -70,7 +70,7 @@ def _content(request: httpx.Request) -> bytes | None:
 
 
 class _Mapped:
-    """The exceptions of httpx for one request."""
+    """The exceptions of httpx for a request."""
 
     def __init__(self, request: httpx.Request) -> None:
         self.request = request
@@ -105,7 +105,7 @@ _TIMEOUTS: dict[str, type[httpx.TimeoutException]] = {
 
 
 def _raised(problem: errors.OutriderError) -> type[httpx.TransportError]:
-    """The exception of httpx for what went wrong before a head arrived."""
+    """The exception of httpx for a failure before the head."""
     if isinstance(problem, errors.RequestTimeout):
         return _TIMEOUTS.get(str(problem.data.get("phase")), httpx.ReadTimeout)
     if isinstance(problem, errors.ProxyError):
@@ -127,7 +127,7 @@ def _raised(problem: errors.OutriderError) -> type[httpx.TransportError]:
 
 
 def _broken(problem: errors.OutriderError) -> type[httpx.TransportError]:
-    """The exception of httpx for what ended a body early."""
+    """The exception of httpx for a body that ended early."""
     if isinstance(problem, errors.RequestTimeout):
         return httpx.ReadTimeout
     if isinstance(problem, (errors.MalformedResponse, errors.ConnectionLost)):
@@ -177,7 +177,7 @@ class _AsyncStream(httpx.AsyncByteStream):
 
 
 def _trust(verify: Any, cert: Any, http2: bool | None) -> dict[str, Any]:
-    """What the service is told about certificates and versions of HTTP."""
+    """The settings of certificates and HTTP versions, for the service."""
     if hasattr(verify, "wrap_socket"):
         raise TypeError("verify must be a boolean, the path of roots or a policy: the service takes no SSLContext")
     spec, _, _ = spec_for("GET", "", {"verify": None if verify is True else verify, "cert": cert, "http2": http2})
@@ -197,13 +197,13 @@ def _expect_asyncio() -> None:
 class Transport(httpx.BaseTransport):
     """Sends the requests of an ``httpx.Client`` through the outrider service.
 
-    ``client`` is an :class:`outrider.Client` that other code uses, too; without it the transport connects by itself,
-    to the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests; ``verify``, ``cert`` and
-    ``http2`` are those of :meth:`outrider.Client.get`. ``session`` names a session of the service with settings of its
-    own. ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with every
-    request that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are those of
-    :meth:`outrider.Client.get`. ``connections`` is how many connections to one host may be open at once; a ``session``
-    says that itself.
+    ``client`` is an :class:`outrider.Client` that other code uses, too; by default the transport connects by itself, to
+    the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests; ``verify``, ``cert`` and
+    ``http2`` are the same as for :meth:`outrider.Client.get`. ``session`` names a session of the service with settings
+    of its own. ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with
+    every request that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are the same as for
+    :meth:`outrider.Client.get`. ``connections`` is the most connections to a host at once; a ``session`` has its own
+    limit.
 
     Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
     """
@@ -254,7 +254,7 @@ class Transport(httpx.BaseTransport):
 class AsyncTransport(httpx.AsyncBaseTransport):
     """Sends the requests of an ``httpx.AsyncClient`` through the outrider service; in asyncio, not in trio.
 
-    The arguments are those of :class:`Transport`; ``client`` is an :class:`outrider.AsyncClient`.
+    The arguments are the same as for :class:`Transport`; ``client`` is an :class:`outrider.AsyncClient`.
     """
 
     def __init__(

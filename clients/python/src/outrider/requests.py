@@ -59,14 +59,15 @@ class UnsupportedOption(requests.exceptions.RequestException, ValueError):
 class Adapter(BaseAdapter):
     """Sends the requests of a ``requests.Session`` through the outrider service.
 
-    ``client`` is an :class:`outrider.Client` that other code uses, too; without it the adapter connects by itself, to
+    ``client`` is an :class:`outrider.Client` that other code uses, too; by default the adapter connects by itself, to
     the user's service or to ``socket``. ``session`` names a session of the service with settings of its own.
     ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with every request
-    that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are those of :meth:`outrider.Client.get`.
-    ``connections`` is how many connections to one host may be open at once; a ``session`` says that itself.
+    that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are the same as for
+    :meth:`outrider.Client.get`. ``connections`` is the most connections to a host at once; a ``session`` has its own
+    limit.
 
-    Redirects, cookies, hooks, ``auth=`` and the decoding of bodies stay with requests. One adapter serves any number of
-    threads, also after a fork, and can be pickled unless it was given a client.
+    Redirects, cookies, hooks, ``auth=`` and the decoding of bodies stay with requests. An adapter serves any number of
+    threads, also after a fork, and can be pickled unless created with a client.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Adapter(BaseAdapter):
         return self._link.upload(lease, params, body, length, read)
 
     def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
-        """The response of requests for one of urllib3; as in ``requests.adapters.HTTPAdapter``."""
+        """The response of requests for a response of urllib3; as in ``requests.adapters.HTTPAdapter``."""
         response = requests.Response()
         response.status_code = raw.status
         response.headers = CaseInsensitiveDict(raw.headers)
@@ -150,7 +151,7 @@ class Adapter(BaseAdapter):
         return response
 
     def close(self) -> None:
-        """Ends the adapter's own connection to the service; a later request opens another one."""
+        """Ends the adapter's own connection to the service; a later request opens a new connection."""
         self._link.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -181,7 +182,7 @@ _SYSTEM_ROOTS = (
 
 
 def _trust(verify: bool | str, cert: Any) -> dict[str, Any]:
-    """What the service is told about certificates. The bundle of certifi stands for the roots of the service."""
+    """The settings of certificates, for the service. The bundle of certifi stands for the roots of the service."""
     spec: dict[str, Any] = {}
     if verify is False:
         spec["trust"] = "none"
@@ -245,7 +246,7 @@ def _fields(headers: Mapping[str, Any], proxied: bool) -> Iterator[tuple[str, by
 
 
 def _body(request: requests.PreparedRequest) -> tuple[Any, int | None]:
-    """The body as bytes, as an iterable of them, or ``None``; and its length, where requests says one."""
+    """The body as bytes, as an iterable of them, or ``None``; and its length, if requests knows the length."""
     said = request.headers.get("Content-Length")
     length = int(said) if said is not None and str(said).isdecimal() else None
     body: Any = request.body
@@ -275,7 +276,7 @@ _CONNECTING = frozenset(("queue", "resolve", "connect", "proxy", "tls"))
 
 
 def _raised(problem: errors.OutriderError, request: requests.PreparedRequest) -> requests.RequestException:
-    """The exception of requests for what went wrong before a head arrived; its argument is that of urllib3."""
+    """The exception of requests for a failure before the head; its argument is urllib3's exception."""
     url, text, pointer = request.url or "", str(problem), problem.pointer or ""
     if isinstance(problem, errors.RequestTimeout):
         if problem.data.get("phase") in _CONNECTING:

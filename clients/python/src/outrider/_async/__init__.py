@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The awaiting client, and the source of the blocking one: see ``clients/python/unasync.py``."""
+"""The awaiting client, and the source of the blocking client: see ``clients/python/unasync.py``."""

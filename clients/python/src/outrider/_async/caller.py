@@ -19,7 +19,7 @@ from .responses import AsyncResponse
 
 
 class AsyncCaller(Leaver, Protocol):
-    """A client, as its sessions, streams, downloads and credentials know it."""
+    """The interface of a client for its sessions, streams, downloads and credentials."""
 
     _defaults: Defaults
 

@@ -25,7 +25,7 @@ _UNSENT = 1 << 16
 
 
 class AsyncChannel(asyncio.Protocol):
-    """Messages both ways. Records sent in one turn of the event loop leave in one ``send``."""
+    """Messages both ways. Records sent in the same turn of the event loop leave in a single ``send``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -44,7 +44,7 @@ class AsyncChannel(asyncio.Protocol):
 
     @property
     def end(self) -> dict[str, Any] | None:
-        """What the service said last; ``None`` while messages may follow."""
+        """The last record of the service; ``None`` while messages may follow."""
         return None if self._found else self._records.end
 
     async def open(self, stream: str) -> AsyncChannel:
@@ -121,7 +121,8 @@ class AsyncChannel(asyncio.Protocol):
     # Writing
 
     async def send(self, record: bytes) -> None:
-        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` once it takes no more."""
+        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
+        connection."""
         while self._room is not None:
             await asyncio.shield(self._room)
         if self._lost is not None or self._transport.is_closing():
@@ -150,12 +151,12 @@ class AsyncChannel(asyncio.Protocol):
             room.set_result(None)
 
     def close(self) -> None:
-        """Ends the connection, and with it the WebSocket."""
+        """Ends the connection and its WebSocket."""
         self._transport.abort()
 
 
 async def open_channel(path: str, stream: str) -> AsyncChannel:
-    """A connection for the messages of one WebSocket."""
+    """A connection for the messages of a WebSocket."""
     loop = asyncio.get_running_loop()
     try:
         made = sockets.socket(fileno=connect(path, False).detach())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The connections of an awaiting client: one for each event loop that it is used in."""
+"""The connections of an awaiting client, a connection for each event loop."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class AsyncConnected:
-    """The way to the service, and the connections that are open: one for each event loop.
+    """The address of the service, and the open connections, a connection for each event loop.
 
-    A cancelled task cancels its request. A body that the service keeps because it is large is read before the
-    response is returned, unless ``body_to`` was given.
+    A cancelled task cancels its request. A large body that the service keeps is read before the response is returned,
+    unless ``body_to`` is given.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class AsyncConnected:
             return await (await self._live()).call(method, params, seconds)
 
     def _here(self) -> AsyncConnection | None:
-        """The connection of this event loop and this process, if it lives."""
+        """The live connection of this event loop and this process, if any."""
         connection = self._connections.get(asyncio.get_running_loop())
         return connection if connection is not None and connection.dead is None and self._pid == os.getpid() else None
 
@@ -123,14 +123,16 @@ class AsyncConnected:
     def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         """Makes calls for a resource that was dropped, without waiting for their results.
 
-        They go to all connections: the handle is of one of them, and the others do not know it.
+        The calls go to all connections: the handle belongs to a single connection, and the others do not know the
+        handle.
         """
         if self._pid == os.getpid():
             for connection in list(self._connections.values()):
                 connection.post(calls)
 
     async def close(self) -> None:
-        """Ends its connections, and the service if this client started one of its own. Harmless when done twice."""
+        """Ends its connections, and the service if this client started a service of its own. Harmless when done twice.
+        """
         self._closed = True
         connections, child = self._connections, self._child
         self._connections, self._child = {}, None

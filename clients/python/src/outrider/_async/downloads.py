@@ -30,26 +30,27 @@ class AsyncDownloads:
         self._session = session
 
     async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
-        """Downloads a file, and returns when it is there: ``path`` and ``size`` of the response tell about it.
+        """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
 
         Without ``path`` the file goes into ``directory``, or into the working directory, under ``filename`` or the name
         that the server suggests. The service resumes an interrupted download to the same place, unless
         ``resume=False``. A status outside of 200 to 299 raises, unless ``validate`` says otherwise.
 
         ``replace``             ``True``: replace an existing file
-        ``create_directories``  ``True``: make the directories that are missing
+        ``create_directories``  ``True``: create missing directories
         ``checksum``            digests that the file must have: ``{"sha-256": "9f86d0…"}``
         ``segments``            how many parts to ask for at the same time
         ``rate_limit``          the most bytes a second
         ``when_changed``        ``restart`` or ``fail``, if the server now has another file than the part that was kept
 
-        The other options are those of :meth:`outrider.AsyncClient.get`; ``progress=True`` is a bar on a terminal.
+        The other options are the same as for :meth:`outrider.AsyncClient.get`; ``progress=True`` is a bar on a
+        terminal.
         """
         built = build_download(url, path, await self._own(options), self._client._defaults)
         return await self._finished("download.send", built)
 
     async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncRequest:
-        """Starts a download and returns it at once; options as above. See :class:`outrider.AsyncRequest`."""
+        """Starts a download and returns at once; options as above. See :class:`outrider.AsyncRequest`."""
         from .started import AsyncRequest
 
         built = build_download(url, path, await self._own(options), self._client._defaults)
@@ -57,9 +58,9 @@ class AsyncDownloads:
         return AsyncRequest(self._client, handle, built.check)
 
     async def resume(self, source: str | os.PathLike[str] | AsyncRequest, **options: Any) -> AsyncResponse:
-        """Resumes a download: by the result of :meth:`cancel`, as it was started, or by the path of its file.
+        """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
 
-        ``url`` and ``headers`` may be others.
+        ``url`` and ``headers`` may differ.
         """
         source = getattr(source, "handle", source)
         built = build_resume(source, await self._own(options), self._client._defaults)

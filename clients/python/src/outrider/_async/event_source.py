@@ -29,12 +29,11 @@ class AsyncEventSource(Reading):
                 if event.data != "[DONE]":
                     print(event.json()["choices"][0]["delta"].get("content", ""), end="")
 
-    The blocking variant is open as soon as it is made; the other by ``async with``, by :meth:`open`, or by the loop.
+    The blocking variant opens at once; the other by ``async with``, by :meth:`open`, or by the loop.
 
-    The stream is closed when the loop is left, however that happens. When the connection is lost, the service
-    reconnects with the last id, and the loop goes on; but not for a method that may not be repeated, such as POST.
-    A failure raises the matching :class:`~outrider.ExchangeError`. A server that says that there is no more (status
-    204) ends the loop.
+    The stream closes at the end of the loop, however the loop ends. After a lost connection, the service reconnects
+    with the last id, and the loop continues; but not for a method that may not be repeated, such as POST. A failure
+    raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class AsyncEventSource(Reading):
             self._refused(self.response.error, built.check)
 
     async def open(self) -> AsyncEventSource:  # async
-        """Opens the stream, unless it is open: sends the request, and awaits the head of its response."""  # async
+        """Opens a closed stream: sends the request, and awaits the response head."""  # async
         if self.response is None:  # async
             await self._open(self._built)  # async
         return self  # async

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClientInbox(Listeners, Inbox):
-    """Events and callbacks of one awaiting client. Functions run in the event loop, coroutines as tasks."""
+    """Events and callbacks of an awaiting client. Functions run in the event loop, coroutines as tasks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class AsyncClientInbox(Listeners, Inbox):
             self.start(self._handle(function, event))
 
     def callback(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> bool:
-        """A callback arrived; whether it will be answered."""
+        """Takes a callback; returns whether a reply will follow."""
         if self.answerer(name, params) is None:
             return False
         self.start(self._answer(connection, number, name, params))
@@ -77,7 +77,7 @@ class AsyncClientInbox(Listeners, Inbox):
 
 
 class AsyncEventStream(EventQueue):
-    """The events of one client, one after the other: ``async for event in client.events("event.progress"):``.
+    """The events of a client, in order: ``async for event in client.events("event.progress"):``.
 
     At most ``limit`` events are kept; when more arrive the oldest is dropped and counted in ``dropped``. The
     iteration ends when nothing arrived for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the
@@ -129,7 +129,7 @@ class AsyncEventStream(EventQueue):
 
 
 def complain(what: str, problem: Exception) -> None:
-    """A function of the program failed where nobody can catch it: a warning tells of it."""
+    """Warns of the failure of a function whose exception no caller can catch."""
     import warnings
 
     warnings.warn(f"{what}: {type(problem).__name__}: {problem}", RuntimeWarning, stacklevel=2)

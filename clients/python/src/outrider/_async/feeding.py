@@ -27,7 +27,7 @@ async def feed(
     patience: Patience,
     ended: Callable[[], Awaitable[dict[str, Any] | None]],
 ) -> dict[str, Any] | None:
-    """Writes a body until it ends. Gives what ``ended`` tells of the request if that ended, or responded, before."""
+    """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before."""
     try:
         async for given in steps(body):
             for piece in pieces(given):

@@ -71,12 +71,12 @@ class AsyncPipe:
         self._socket.close()
 
     def close(self) -> None:
-        """Ends the connection, and with it the request unless all was read."""
+        """Ends the connection, and the request unless all was read."""
         self._socket.close()
 
 
 async def open_pipe(path: str, frame: bytes, ended: Callable[[], Awaitable[None]]) -> AsyncPipe:
-    """A connection for the bytes of one stream; ``ended`` raises at their end if the body was cut short."""
+    """A connection for the bytes of a stream; ``ended`` raises at their end if the body was cut short."""
     pipe = AsyncPipe(ended)
     try:
         return await pipe.open(path, frame)

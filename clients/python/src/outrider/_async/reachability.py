@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class AsyncReachabilities:
-    """``await client.reachability(host="example.org")`` tells how it is, ``client.reachability.watch()`` each change.
+    """``await client.reachability(host="example.org")`` returns the present state, ``client.reachability.watch()`` each
+    change.
 
-    Nothing is sent, unless ``probe="connect"`` opens a connection to ``url`` and closes it. Do not ask before each
-    request: send it, and look at its failure.
+    Nothing is sent, unless ``probe="connect"`` opens and closes a connection to ``url``. Do not ask before each
+    request: send the request, and look at its failure.
     """
 
     def __init__(self, client: AsyncCaller) -> None:
@@ -28,14 +29,14 @@ class AsyncReachabilities:
     async def __call__(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None
     ) -> Reachability:
-        """How it is now."""
+        """The present state."""
         return Reachability(await self._client.invoke("reachability.status", _wish(url, host, probe)))
 
     async def watch(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[Reachability]:
-        """How it is now, then each change; ends when there is none for ``timeout`` seconds."""
+        """The present state, then each change; ends when there is none for ``timeout`` seconds."""
         events = self._client.events("event.reachability", timeout=timeout)
         try:
             first = await self._client.invoke("reachability.watch", _wish(url, host, probe))

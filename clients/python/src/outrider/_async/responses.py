@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class AsyncResponse(ResponseData):
     """The response to a request made by :class:`~outrider.AsyncClient`.
 
-    A body of up to 1 MiB came with the response. The service keeps a larger one: :meth:`iter_bytes` reads it piece by
-    piece, and the end of ``async with await client.get(url) as r:`` gives it back; otherwise the service drops it ten
-    minutes later. A copy, also a pickled one, has the body only if it came with the response or had been read.
+    A body of up to 1 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
+    pieces, and the end of ``async with await client.get(url) as r:`` releases the body; otherwise the service drops the
+    body ten minutes later. A copy, also by pickle, has the body only if the body came with the response or had been
+    read.
 
     With ``body_to="stream"`` only the head has come: the body comes while :meth:`iter_bytes` runs, and leaving the
     ``async with`` cancels the rest.
@@ -39,7 +40,7 @@ class AsyncResponse(ResponseData):
 
     async def read(self) -> bytes:  # async
     # sync: def _fetched(self) -> bytes:
-        """Reads the whole body, wherever it is."""
+        """Reads the whole body, from memory or from the service."""
         if self._content is None:
             inline = self._inline()
             if inline is None:
@@ -56,9 +57,9 @@ class AsyncResponse(ResponseData):
         raise RuntimeError("this body has not been read: await r.read() first")  # async
 
     async def iter_bytes(self, chunk_size: int = CHUNK) -> AsyncIterator[bytes]:
-        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding all of it.
+        """The body in pieces of ``chunk_size`` bytes (the last may be shorter), without holding the whole body.
 
-        With ``body_to="stream"``: as it comes, in pieces of any length up to that.
+        With ``body_to="stream"``: on arrival, in pieces of any length up to that.
         """
         size = checked_size(chunk_size)
         inline = self._content if self._content is not None else self._inline()
@@ -100,7 +101,7 @@ class AsyncResponse(ResponseData):
         return self._pipe
 
     async def iter_lines(self) -> AsyncIterator[str]:
-        """The body as lines without their ends, without holding all of it, in the charset of :attr:`text`."""
+        """The body as lines without their ends, without holding the whole body, in the charset of :attr:`text`."""
         from .._resources.lines import LineSplitter
 
         splitter = LineSplitter(self.encoding)

@@ -39,7 +39,7 @@ class AsyncRouter:
         (await users.getUser(id=7)).json()
         await users["get-user"]({"user-id": 7}, _overrides={"timeout": 5})
 
-    Parameters are keyword arguments, or one mapping for names that are no identifiers. ``check=False`` returns the
+    Parameters are keyword arguments, or a mapping for names that are no identifiers. ``check=False`` returns the
     response of a failed exchange instead of raising. With a base URL the program defines the router itself::
 
         things = client.router("things", base_url="https://api.example.org", headers={"Accept": "application/json"})
@@ -63,11 +63,12 @@ class AsyncRouter:
         self, method: str, path: str, function: Callable[..., object] | None = None, *,
         places: Mapping[str, Any] | None = None, **options: Unpack[Options],
     ) -> Any:
-        """Adds an endpoint by a function, of which only the name and the parameters count; also as a decorator.
+        """Adds an endpoint by a function; only its name and its parameters count; also as a decorator.
 
-        A parameter goes into the path if the path names it, else where ``places`` says (``query``, ``header``,
-        ``cookie``, ``body``), else into the query or the body as the method implies. A parameter that is ``None`` is
-        left out. ``options`` are those of :meth:`AsyncClient.get`. The result is called in place of the function.
+        A parameter goes into the path if the path names the parameter, else where ``places`` says (``query``,
+        ``header``, ``cookie``, ``body``), else into the query or the body as the method implies. A parameter that is
+        ``None`` is left out. ``options`` are the same as for :meth:`AsyncClient.get`. The result is called in place of
+        the function.
         """
         if self._definition is None:
             raise TypeError("this router is defined elsewhere: client.router(name, base_url=…) makes one of your own")

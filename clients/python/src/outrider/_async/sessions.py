@@ -45,10 +45,10 @@ class AsyncSession(AsyncVerbs):
 
         await session.get("https://example.org/things", validate=True)
 
-    The settings are those of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``, ``interceptors``,
-    ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``, a list or a
-    mapping of URLs to user names and passwords, ``verify``, ``cert``, ``http2``, ``connect_to``, ``cache`` and
-    ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
+    The settings are the parameters of ``session.create``: ``headers``, ``timeout``, ``connections_per_host``,
+    ``interceptors``, ``redirect``, ``proxy``, ``limits``, ``name``, ``shared``, ``start_immediately``, ``credentials``,
+    a list or a mapping of URLs to user names and passwords, ``verify``, ``cert``, ``http2``, ``connect_to``, ``cache``
+    and ``cookies``, which is ``True``, the name of a jar, or a jar of ``http.cookiejar``; and every option of
     :meth:`AsyncClient.get`, which this client gives to each request of the session: ``base_url``, ``params``, ``auth``,
     ``validate``, ``retry`` and so on.
 
@@ -70,46 +70,46 @@ class AsyncSession(AsyncVerbs):
         self._making = SerialLock()
 
     def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
-        """Calls the function before each attempt; it changes the :class:`Attempt` that it is given. With ``once``, its
-        first result holds for all attempts of a request."""
+        """Calls the function before each attempt, to change the :class:`Attempt`. With ``once``, its first result holds
+        for all attempts of a request."""
         return self._added("adapt", function, timeout=timeout, once=once)
 
     def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
-        """Calls the function after each failure, with an :class:`Answered` that has the ``error``. It returns
-        whether to send again, or after how many seconds; a text refuses for good."""
+        """Calls the function after each failure, with an :class:`Answered` that has the ``error``. The function returns
+        whether to retry, or after how many seconds; a text refuses for good."""
         return self._added("retry", function, timeout=timeout, once=once)
 
     def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each response; it returns ``False`` or a text if the response is not acceptable."""
+        """Calls the function with each response, to return ``False`` or a text for an unacceptable response."""
         return self._added("validate", function, timeout=timeout)
 
     def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each body; ``response.json()`` is its result, ``response.content`` what came. An
-        exception of the function is raised by the request."""
+        """Calls the function with each body; ``response.json()`` is its result, ``response.content`` the received
+        bytes. An exception of the function is raised by the request."""
         return self._added("serialize", function, timeout=timeout)
 
     def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each complete download, an :class:`Arrived`; it returns the path for the file, or a
+        """Calls the function with each complete download, an :class:`Arrived`, to return the path for the file, or a
         mapping with ``path``, ``replace`` and ``createDirectories``."""
         return self._added("destination", function, timeout=timeout)
 
     def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, of which it sets ``url``,
-        ``headers``, ``json`` or ``text``. A request with an ``encoding`` of its own is left alone."""
+        """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, to set ``url``,
+        ``headers``, ``json`` or ``text``. A request with its own ``encoding`` stays unchanged."""
         return self._added("encode", function, timeout=timeout)
 
     def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each :class:`Redirect`; it returns whether to follow, or the URL to follow to."""
+        """Calls the function with each :class:`Redirect`, to return whether to follow, or another URL."""
         return self._added("redirect", function, timeout=timeout)
 
     def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each :class:`Challenge` that no known credential answers; it returns a user name and
-        a password, or nothing."""
+        """Calls the function with each :class:`Challenge` without a known credential, to return a user name and a
+        password, or nothing."""
         return self._added("challenge", function, timeout=timeout)
 
     def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:
-        """Calls the function with each :class:`PresentedServer`, in the handshake; it returns whether to believe the
-        server, or in words why not. ``{"trust": True, "remember": 3600}`` counts for that many seconds."""
+        """Calls the function with each :class:`PresentedServer`, in the handshake, to return whether to trust the
+        server, or a text that says why not. ``{"trust": True, "remember": 3600}`` counts for that many seconds."""
         return self._added("trust", function, timeout=timeout)
 
     def _added(self, kind: str, function: Any, **options: Any) -> Any:
@@ -132,7 +132,7 @@ class AsyncSession(AsyncVerbs):
 
     # sync: @property
     async def handle(self) -> str:
-        """The service's handle for it; made when first needed, and again when the connection is another one."""
+        """The service's handle; made when first needed, and again on another connection."""
         return await self._handle()
 
     async def _handle(self) -> str:
@@ -171,7 +171,7 @@ class AsyncSession(AsyncVerbs):
         return await self._client.many(requests, window=window, **own)
 
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
-        """Starts a request of this session and returns it at once; see :class:`outrider.AsyncRequest`."""
+        """Starts a request of this session and returns at once; see :class:`outrider.AsyncRequest`."""
         own = await self._own(options)
         started: AsyncRequest = await self._client.start(method, url, **own)
         return started
@@ -205,7 +205,7 @@ class AsyncSession(AsyncVerbs):
 
     @property
     def cookies(self) -> AsyncCookies:
-        """The jar of this session, if it was made with ``cookies=``."""
+        """The jar of a session with ``cookies=``."""
         from .cookies import AsyncCookies
 
         return AsyncCookies(self._client, self._handle)
@@ -216,7 +216,7 @@ class AsyncSession(AsyncVerbs):
         return int(result["cancelled"])
 
     async def close(self) -> None:
-        """Ends it in the service; requests that run end with :class:`~outrider.Cancelled`."""
+        """Ends the session in the service; running requests end with :class:`~outrider.Cancelled`."""
         if self._made is not None:
             made, self._made = self._made, None
             self._client._defaults.sessions.pop(made[1], None)

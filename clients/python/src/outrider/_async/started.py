@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AsyncRequest:
-    """A request that runs while the program goes on; made by :meth:`outrider.AsyncClient.start`::
+    """A request in the background; made by :meth:`outrider.AsyncClient.start`::
 
         request = await client.start("POST", url, file="disk.img")
         await request.suspend()
@@ -23,7 +23,7 @@ class AsyncRequest:
         await request.resume()
         response = await request.response()
 
-    ``handle`` is the service's name for it, for :meth:`outrider.AsyncClient.call` and in events.
+    ``handle`` is the service's name for the request, for :meth:`outrider.AsyncClient.call` and in events.
     """
 
     def __init__(self, client: AsyncCaller, handle: str, check: bool) -> None:
@@ -50,7 +50,7 @@ class AsyncRequest:
         return await self._state("request.resume")
 
     async def cancel(self) -> str:
-        """Cancels the request, and returns its state. What waits for it raises :class:`~outrider.Cancelled`."""
+        """Cancels the request, and returns its state. Waiting calls raise :class:`~outrider.Cancelled`."""
         return await self._state("request.cancel")
 
     async def _state(self, method: str) -> str:

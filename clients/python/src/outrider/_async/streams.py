@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Streams of the awaiting client: the body of a response as it comes. Loaded when the first one is opened."""
+"""Streams of the awaiting client: the body of a response on arrival. Loaded with the first stream."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class AsyncStream(Head):
-    """The body of a response as it comes; made by :meth:`outrider.AsyncClient.stream`.
+    """A streamed response body; made by :meth:`outrider.AsyncClient.stream`.
 
     In ``async with client.stream(url) as s:`` the head is there: :attr:`status`, :attr:`headers`,
     :meth:`raise_for_status`. The first of :meth:`bytes`, :meth:`text`, :meth:`lines`, :meth:`json` and :meth:`frames`
-    decides what the body consists of; the service splits it. An iteration raises if the body ends early, after all
-    items that came before.
+    decides the kind of items; the service splits the body. An iteration raises if the body ends early, after all
+    earlier items.
 
     A program that does not read slows only its own server down. Leaving the ``async with`` cancels the request, and so
     does dropping the stream.
@@ -73,7 +73,7 @@ class AsyncStream(Head):
                 yield piece
 
     def text(self, charset: str | None = None) -> AsyncIterator[str]:
-        """Text as it comes, never cut within a character; in the charset of the response unless one is given."""
+        """Text on arrival, never cut within a character; in ``charset``, or in the charset of the response."""
         return self._items("text", charset=charset)
 
     def lines(self, charset: str | None = None, *, max_item: int | None = None) -> AsyncIterator[str]:
@@ -81,9 +81,9 @@ class AsyncStream(Head):
         return self._items("lines", charset=charset, maxItem=max_item)
 
     def json(self, *, lines: bool = False, max_item: int | None = None) -> AsyncIterator[Any]:
-        """JSON values, one after the other; with ``lines`` each line is a value.
+        """JSON values in succession; with ``lines`` each line is a value.
 
-        A wrong value raises :class:`~outrider.SerializationError`; a new iteration goes on behind it.
+        A wrong value raises :class:`~outrider.SerializationError`; a new iteration continues after the value.
         """
         return self._items("ndjson" if lines else "json", maxItem=max_item)
 
@@ -140,7 +140,7 @@ class AsyncStream(Head):
     # Ends
 
     async def close(self) -> None:
-        """Wants no more: the request is cancelled unless it has ended. Harmless when done twice."""
+        """Closes the stream, and cancels the request unless the request has ended. Harmless when done twice."""
         reading = self._reading
         if self._pipe is not None:
             self._pipe.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""TCP connections and Unix sockets through the service. Loaded when the first one is opened."""
+"""TCP connections and Unix sockets through the service. Loaded with the first connection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AsyncTCPConnection:
             print(await connection.read_line())
             await connection.write(b"EHLO me\\r\\n")
 
-    ``remote`` is the address of the peer, ``tls`` the secure connection. Proxies, name lookups and trust are those of
+    ``remote`` is the address of the peer, ``tls`` the secure connection. Proxies, name lookups and trust work as for
     requests.
     """
 
@@ -62,7 +62,7 @@ class AsyncTCPConnection:
         return found
 
     async def read_line(self, *, timeout: float | None = None) -> bytes:
-        """A line with its end, LF or CR LF; without it only at the end of all bytes."""
+        """A line with its end, LF or CR LF; without an end only as the last line."""
         while b"\n" not in self._rest and not self._ended:
             await self._more(1, timeout)
         end = self._rest.find(b"\n") + 1 or len(self._rest)
@@ -102,10 +102,9 @@ class AsyncTCPConnection:
         await self._client.invoke("stream.finish", {"stream": self._name()}, timeout=60)
 
     async def start_tls(self, server_name: str | None = None, *, alpn: list[str] | None = None) -> None:
-        """Goes on with TLS (STARTTLS), once the peer has agreed in clear text.
+        """Starts TLS (STARTTLS), once the peer has agreed in clear text.
 
-        Raises :class:`~outrider.StreamError` if bytes of the peer are unread: whoever is between could have put them
-        there.
+        Raises :class:`~outrider.StreamError` if bytes of the peer are unread: an attacker could have inserted them.
         """
         if self._rest:
             raise StreamError("bytes came before TLS began: read them first, or do not trust the peer", code=2022)

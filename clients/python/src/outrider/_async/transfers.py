@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Requests whose progress is followed. Loaded when a request asks for it."""
+"""Requests whose progress is followed. Loaded with the first such request."""
 
 from __future__ import annotations
 

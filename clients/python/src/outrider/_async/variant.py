@@ -21,7 +21,7 @@ SerialLock = asyncio.Lock
 
 
 async def settled(value: Any) -> Any:
-    """The value that a function of the program returned; the result of its coroutine if it returned one."""
+    """The value that a function of the program returned; the result of its coroutine, if any."""
     return await value if hasattr(value, "__await__") else value
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""One method per kind of request, for clients and sessions."""
+"""A method per kind of request, for clients and sessions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class AsyncVerbs:
 
         ``protocols``    subprotocols to offer, the preferred first
         ``ping``         ``False``, or ``{"interval": 30, "timeout": 30}``
-        ``reconnect``    ``True``, or a mapping: open it again when the connection is lost
+        ``reconnect``    ``True``, or a mapping: reconnect after a lost connection
         ``greeting``     messages that are sent first on each connection, such as subscriptions
         ``compression``  ``False``, or a mapping
         ``max_message``  bytes of a message at most; also ``backlog`` and ``overflow``, for a program that is slow
 
-        The other options are those of :meth:`get`.
+        The other options are the same as for :meth:`get`.
         """
         from .._resources.sockets import build_websocket
         from .websockets import AsyncWebSocket
@@ -59,8 +59,8 @@ class AsyncVerbs:
     ) -> AsyncTCPConnection:
         """Opens a TCP connection, or a Unix socket with ``path``; see :class:`outrider.AsyncTCPConnection`.
 
-        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte
-        ``proxy``, ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are those of requests.
+        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte ``proxy``,
+        ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are the same as for requests.
         """
         from .._resources.sockets import build_tcp
         from .tcp import AsyncTCPConnection
@@ -74,7 +74,7 @@ class AsyncVerbs:
         """Sends a GET request, and waits for its response.
 
         ``params``        names and values for the query
-        ``base_url``      what a URL without a scheme is put behind, with one slash between
+        ``base_url``      the base of a URL without a scheme, joined by a single slash
         ``parameters``    values for the query or the body, as ``encoding`` says; bytes, dates and decimals, too
         ``encoding``      ``json``, ``propertyList``, or a mapping: see Encoding in the protocol; else a form
         ``headers``       fields, as a mapping or as pairs
@@ -82,28 +82,28 @@ class AsyncVerbs:
         ``data``          text, bytes, names and values to send as a form, an open file, or an iterator of pieces that
                           are sent as they come
         ``file``          the path of a file to send; the service reads it
-        ``content_type``  instead of the one that the kind of body implies
+        ``content_type``  instead of the default for the kind of body
         ``auth``          a user name and a password, or a mapping: ``{"bearer": token}``, ``{"digest": ("u", "p")}``
-        ``timeout``       seconds for all of it, ``(connect, read)`` as in requests, or a mapping of phases
+        ``timeout``       seconds in total, ``(connect, read)`` as in requests, or a mapping of phases
                           (``connect``, ``firstByte``…) to seconds; without it the service's limits hold, and ten
                           minutes in all
-        ``proxy``         the URL of one, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
+        ``proxy``         a URL, ``none``, ``environment`` (of this program, as curl reads it), or a mapping:
                           ``{"http": url, "https": url, "credential": ("u", "p"), "bypass": ["*.example.org"]}``
-        ``verify``        ``False`` to believe any server, the path of a file or directory of roots, or a policy such as
+        ``verify``        ``False`` to trust any server, the path of a file or directory of roots, or a policy such as
                           ``{"publicKeys": {"pins": [...]}}``; ``True`` is the default evaluation
         ``cert``          a client certificate: a path, ``(certificate, key)``, ``(certificate, key, passphrase)`` or
                           ``{"pkcs12": path, "passphrase": text}``
         ``http2``         ``False`` for HTTP/1.1 only, ``prior`` for HTTP/2 without asking the server
-        ``connect_to``    ``host:port`` to connect to in place of that of the URL
-        ``cookies``       names and values to send beside those of the session's jar, or ``False`` to send and take none
+        ``connect_to``    ``host:port`` to connect to in place of the URL's
+        ``cookies``       names and values to send beside the session's jar, or ``False`` to send and store none
         ``cache``         ``True``, the name of a cache, or a mapping such as ``{"mode": "forceCache"}``
         ``serialize``     ``json``, ``text``, ``auto``, or a mapping such as ``{"schema": {...}}``: let the service
-                          check or decode the body; ``content`` is what came all the same
-        ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: what else raises ValidationError
+                          check or decode the body; ``content`` is still the received body
+        ``validate``      ``True``, or rules such as ``{"status": ["200..299"]}``: else raises ValidationError
         ``handlers``      mappings of ``id``, ``serialize``, ``validate``; see :attr:`Response.results`
         ``max_body``      how many bytes the body may have; more raises ResponseTooLarge
         ``body_to``       ``stored``, ``file`` or ``discard``: leave the body in the service
-        ``max_inline``    up to how many bytes the body comes with the answer
+        ``max_inline``    up to how many bytes the body comes with the result
         ``redirect``      ``none``, or a mapping with ``max``, ``keepHeaders``, ``keepBody``; ``allow_redirects=False``
                           and ``follow_redirects=False`` say ``none``, too
         ``retry``         how many times, ``True``, ``connectionLost``, or a mapping such as

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Subscriptions of the awaiting client: what happens to requests, one event after the other."""
+"""Subscriptions of the awaiting client: the events of requests, in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class AsyncWatch(Subscribed, AsyncEventStream):
     """As :class:`outrider.Watch`: ``async with client.watch("request.*") as events: async for event in events: …``.
 
-    It is subscribed from the beginning of the ``async with``, or of the iteration.
+    The subscription begins with the ``async with``, or with the iteration.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AsyncWatch(Subscribed, AsyncEventStream):
             pass  # the connection has ended, and with it what there was to tell
 
     async def aclose(self) -> None:
-        """Ends the subscription; an iteration ends after what is kept."""
+        """Ends the subscription; an iteration ends after the kept events."""
         super().close()
         if self._sieve.name is None:
             return

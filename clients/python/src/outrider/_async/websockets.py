@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSockets (RFC 6455). Loaded when the first one is opened."""
+"""WebSockets (RFC 6455). Loaded with the first WebSocket."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class AsyncWebSocket:
     An iteration ends when the WebSocket is closed with 1000, 1001 or without a code; other codes raise
     :class:`~outrider.WebSocketClosed`.
 
-    The service answers pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel on
-    a connection of their own if the service has a socket. Leaving the ``async with`` closes it. ``response`` is the
-    response to the handshake.
+    The service replies to pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel
+    on a connection of their own if the service has a socket. Leaving the ``async with`` closes the WebSocket.
+    ``response`` is the response to the handshake.
     """
 
     response: AsyncResponse
@@ -85,7 +85,7 @@ class AsyncWebSocket:
 
     @property
     def close_code(self) -> int | None:
-        """The code with which the WebSocket was closed (RFC 6455 section 7.4); ``None`` while it is open."""
+        """The code with which the WebSocket was closed (RFC 6455 section 7.4); ``None`` while open."""
         return self._close.get("code") if self._over else None
 
     @property
@@ -94,7 +94,7 @@ class AsyncWebSocket:
         return self._close.get("reason") if self._over else None
 
     async def send(self, message: str | bytes | bytearray | memoryview) -> None:
-        """Sends a text message for ``str``, a binary one for bytes; waits while the server takes nothing."""
+        """Sends a text message for ``str``, a binary message for bytes; waits while the server takes nothing."""
         if self._channel is None or not self._sends_records:
             await self._sent(messages_of(message))
         else:
@@ -131,15 +131,15 @@ class AsyncWebSocket:
     async def recv(self, timeout: float | None = None) -> Any:
         """The next message: ``str`` or ``bytes``.
 
-        Raises :class:`~outrider.WebSocketClosed` after the last one, :class:`~outrider.RequestTimeout` if there is none
-        within ``timeout`` seconds, and what went wrong if the connection failed.
+        Raises :class:`~outrider.WebSocketClosed` after the last message, :class:`~outrider.RequestTimeout` if there is
+        none within ``timeout`` seconds, and the failure of a lost connection.
         """
         while not self._ready:
             await self._more(timeout)
         return self._ready.popleft()
 
     async def _more(self, timeout: float | None) -> None:
-        """Waits for messages, or for the end; raises what comes after the last one."""
+        """Waits for messages, or for the end, which raises."""
         if self._over or self._stream is None:
             self._raise_end()
         elif self._channel is not None:
@@ -195,7 +195,7 @@ class AsyncWebSocket:
         return float((await self._client.invoke("websocket.ping", {"stream": self._stream, **limit}))["rtt"])
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Closes it, and waits a little for the server to do the same. Harmless when done twice."""
+        """Closes the WebSocket, and waits a little for the server's Close frame. Harmless when done twice."""
         stream, self._stream = self._stream, None
         if stream is None:
             return
@@ -213,7 +213,7 @@ class AsyncWebSocket:
             pass
 
     async def _leave(self, channel: AsyncChannel, close: dict[str, Any]) -> None:
-        """Closes it behind all that was sent; what still comes is dropped."""
+        """Closes the WebSocket after all sent messages; later messages are dropped."""
         try:
             await channel.send(control({"close": close}))
             while await channel.read(_LEAVING):

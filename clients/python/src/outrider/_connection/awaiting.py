@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""One connection of the awaiting client: an asyncio protocol, so that no line is too long for a stream's limit.
+"""A connection of the awaiting client: an asyncio protocol, so that no line is too long for a stream's limit.
 
-Frames written in one turn of the event loop leave in one ``send``.
+Frames written in the same turn of the event loop leave in a single ``send``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Pending:
-    """One call that waits for its answer."""
+    """A call that waits for its reply."""
 
     __slots__ = ("future", "method", "turn")
 
@@ -90,7 +90,7 @@ class AsyncBatch(Pending):
             self.future.set_result(None)
 
     def fail(self, problem: OutriderError) -> None:
-        """What is not answered by now will not be."""
+        """Fails all calls that still wait."""
         self.answers = [problem if answer is None else answer for answer in self.answers]
         if not self.future.done():
             self.future.set_result(None)
@@ -121,7 +121,8 @@ class AsyncConnection(asyncio.Protocol):
     # Calls
 
     async def call(self, method: str, params: str, seconds: float) -> Any:
-        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
+        """Makes a call with its parameters as JSON text; returns the reply in the form of :func:`arrivals`, also for
+        errors."""
         number = self._next()
         frame = call_frame(number, method, params)
         await self._reserve(1)
@@ -216,7 +217,7 @@ class AsyncConnection(asyncio.Protocol):
             self._unsent = self._turn - 1 if first and transport.is_closing() else self._turn
 
     async def _reserve(self, calls: int) -> None:
-        """Waits until that many more calls may be in flight, and until the service takes what we write."""
+        """Waits until that many more calls may be in flight, and until the service takes our bytes."""
         while self._room is not None:
             await asyncio.shield(self._room)
         if self._free >= calls and not self._queue:
@@ -301,7 +302,7 @@ class AsyncConnection(asyncio.Protocol):
     # Ends
 
     def _refused(self, error: Any) -> None:
-        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        """The service sent an error without an id: the reason why the connection ends."""
         problem = from_error(error)
         if isinstance(problem, LimitError):
             self._refusal = error
@@ -333,7 +334,7 @@ class AsyncConnection(asyncio.Protocol):
             pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent and self._refusal is None else gone)
 
     def gone(self) -> OutriderError:
-        """The exception for who waits."""
+        """The exception for waiting calls."""
         if self._refusal is not None:
             return from_error(self._refusal)
         named = tuple([pending.method for pending in self._waiting.values()])
@@ -344,7 +345,7 @@ class AsyncConnection(asyncio.Protocol):
         self._die("this client closed the connection")
 
     def drop(self) -> None:
-        """The same from another event loop, or when that of the connection is over and nothing can be done in it."""
+        """The same from another event loop, or after the end of the connection's event loop."""
         if self.socket is not None:
             try:
                 self.socket.shutdown(SHUT_RDWR)

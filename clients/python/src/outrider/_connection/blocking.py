@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""One connection of the blocking client, shared by any number of threads.
+"""A connection of the blocking client, shared by any number of threads.
 
-There is no reader thread. Whoever waits for an answer while nobody reads becomes the *leader*: it reads, keeps
-its own answer, and hands every other to the thread that waits for it. When it leaves, it wakes a *follower* to
-lead. So a program with one thread pays for one ``send`` and one ``recv`` per call, and no thread is switched::
+There is no reader thread. A thread that waits for a reply while no other thread reads becomes the *leader*: the leader
+reads, keeps its own reply, and hands every other reply to the waiting thread. When the leader leaves, it wakes a
+*follower* to lead. So a program with a single thread pays for a ``send`` and a ``recv`` per call, and no thread is
+switched::
 
-    call ──nobody reads──▶ lead ──own answer──▶ done, wake a follower
-      └────somebody reads──▶ follow ──answer handed over──▶ done
-                                └─────woken, nobody reads──▶ lead
+    call ──no reader──▶ lead ──own reply──▶ done, wake a follower
+      └────a reader───▶ follow ──reply handed over──▶ done
+                           └─────woken, no reader──▶ lead
 
-Two promises make that safe. A follower registers, then tries to lead, then sleeps; a leader stops reading, then
-looks for followers: so one of the two always notices the other. And whoever leaves sees to it that somebody leads;
-an exception from a signal handler may keep it from that, so a follower looks by itself, too, if not often.
+Two promises make that safe. A follower registers, then tries to lead, then sleeps; a leader stops reading, then looks
+for followers: so at least one of them notices the other. And a leaving leader wakes the next; an exception from a
+signal handler may prevent the waking, so a follower also looks by itself, if not often.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 
 
 VIGIL = 1.0
-"""Seconds after which who waits to be handed its answer looks whether anybody reads."""
+"""Seconds after which a follower checks that another thread reads."""
 
 
 class Waiter:
-    """One thread that waits, and what it waits for."""
+    """A waiting thread, and its reply."""
 
     __slots__ = ("lock", "message", "method")
 
@@ -58,7 +59,7 @@ class Waiter:
         self.wake()
 
     def wake(self) -> None:
-        """Lets the thread look again. Waking it twice is the same as once."""
+        """Lets the thread look again. Waking a thread twice is the same as once."""
         if self.lock.locked():
             try:
                 self.lock.release()
@@ -66,7 +67,7 @@ class Waiter:
                 pass
 
     def sleep(self, deadline: float) -> None:
-        """Until woken, or until the deadline, or until it is time to look."""
+        """Sleeps until woken, until the deadline, or until the next check for a leader."""
         self.lock.acquire(True, min(VIGIL, max(0.0, deadline - monotonic())))
 
 
@@ -102,7 +103,8 @@ class Connection(Wire):
     # Calls
 
     def call(self, method: str, params: str, seconds: float) -> Any:
-        """One call with its parameters as JSON text; its answer as :func:`arrivals` gives it, be it an error or not."""
+        """Makes a call with its parameters as JSON text; returns the reply in the form of :func:`arrivals`, also for
+        errors."""
         number = self._next()
         frame = call_frame(number, method, params)
         mine = False
@@ -235,7 +237,7 @@ class Connection(Wire):
             raise self._late(method)
 
     def cancel(self, number: int) -> None:
-        """Asks the service to end call ``number``; its answer, if one still comes, is ignored."""
+        """Asks the service to end call ``number``; a late reply is ignored."""
         self._try_send(cancel_frame(number))
 
     def tell(self, frame: bytes) -> None:
@@ -245,9 +247,9 @@ class Connection(Wire):
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         """Makes calls whose results are ignored, for finalizers.
 
-        A finalizer may run in any thread at any moment, also in one that holds the locks of this connection: so this
-        method never waits. The calls are written at once if the writing lock is free, else by the thread that reads
-        next.
+        A finalizer may run in any thread at any moment, also in a thread that holds the locks of this connection: so
+        this method never waits. The calls are written at once if the writing lock is free, else by the thread that
+        reads next.
         """
         if self.dead is not None or self.pid != os.getpid():
             return
@@ -271,7 +273,7 @@ class Connection(Wire):
     def listen(self, number: int, waiter: Waiter, deadline: float) -> bool:
         """Reads, or waits while another thread reads, until ``waiter`` has been woken or the deadline has passed.
 
-        Tells whether other threads have calls here: who only listens had better leave the reading to them.
+        Returns whether other threads have calls here: a thread that only listens leaves the reading to them.
         """
         if self.pid != os.getpid():
             self.abandon()
@@ -307,7 +309,7 @@ class Connection(Wire):
                 return message
 
     def _read(self, method: str, deadline: float, own: int) -> Any:
-        """Reads some, and hands it out. Who is interrupted in the midst of that leaves others without their answers."""
+        """Reads bytes and hands out their messages. An interruption in between leaves other threads without replies."""
         if self._fresh is not None:
             raise self._torn("read")
         try:
@@ -320,7 +322,7 @@ class Connection(Wire):
             raise
 
     def _dispatch(self, lines: bytes, own: int) -> Any:
-        """Hands every message to whom it is for. Gives the one with the number ``own`` back, if it is there."""
+        """Hands every message to its thread. Returns the reply with the number ``own``, if present."""
         found = None
         try:
             arrived = arrivals(lines)
@@ -363,7 +365,7 @@ class Connection(Wire):
     # Ends
 
     def _appoint(self) -> None:
-        """Sees to it that somebody reads, if somebody waits."""
+        """Wakes a waiting thread to lead, if no thread reads."""
         if self._waiting and not self._reading.locked():
             for waiter in list(self._waiting.values()):
                 waiter.wake()

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Where the service is, how to reach it, and how to start it.
+"""How to find, reach and start the service.
 
-The path of the socket is found as the service itself finds it:
+The path of the socket follows the same rules as in the service itself:
 
 1. ``$OUTRIDER_SOCKET``
 2. ``$XDG_RUNTIME_DIR/outrider/outrider.sock``
 3. ``/run/user/UID/outrider/outrider.sock``, when ``/run/user/UID`` is ours (launchers strip the variable)
 4. ``/tmp/outrider-UID/outrider.sock``
 
-When nothing answers there, ``outrider get-socket`` is run: it starts the service under a lock, waits until it
-listens, and prints where. A service that is merely slow is never killed and never started twice.
+If no service listens there, ``outrider get-socket`` runs: the command starts the service under a lock, waits until the
+service listens, and prints the path. A service that is merely slow is never killed and never started twice.
 
-Every transport is one connected stream socket. A service on stdio gets one end of a socket pair as its stdin
-and stdout, so that everything above this file knows one kind of connection.
+Every transport is a connected stream socket. A service on stdio gets an end of a socket pair as its stdin and stdout,
+so that everything above this file knows a single kind of connection.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from typing import IO
 
 START_SECONDS = 30.0
-"""How long ``outrider get-socket`` may take. It waits for the service's own sign, so this is only a last resort."""
+"""How long ``outrider get-socket`` may take. The command waits for the service's own sign, so this limit is a last
+resort."""
 
 _PATH_BYTES = 107
 
 
 def socket_path() -> tuple[str, bool]:
-    """The path of the service's socket, and whether its directory is one that we must find to be ours."""
+    """The path of the service's socket, and whether its directory must belong to this user."""
     given = os.environ.get("OUTRIDER_SOCKET")
     if given:
         return given, False
@@ -147,7 +148,7 @@ def _text_of(file: IO[bytes]) -> str:
 
 
 def _announced(line: str) -> str:
-    """The path in what ``get-socket`` printed, if that service speaks our protocol."""
+    """The path in the output of ``get-socket``, if that service speaks our protocol."""
     try:
         told = decode(line)
     except ValueError:
@@ -163,12 +164,12 @@ def _announced(line: str) -> str:
 
 
 def stdio_command() -> list[str]:
-    """The command of a service of one's own."""
+    """The command of a client's own service."""
     return [_required_binary("stdio=True needs the service's executable"), "serve", "--stdio"]
 
 
 def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
-    """Starts ``command`` with one end of a socket pair as stdin and stdout; gives the other end."""
+    """Starts ``command`` with an end of a socket pair as stdin and stdout; gives the other end."""
     import subprocess
     from _socket import socketpair
 
@@ -184,7 +185,8 @@ def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
 
 
 def end(child: Popen[bytes], seconds: float = 2.0) -> None:
-    """Waits for a service of one's own whose input has ended; ends it by force only when it does not."""
+    """Waits for the end of a client's own service after the end of its input; kills the service only after a timeout.
+    """
     import subprocess
 
     for last_resort in (child.terminate, child.kill, child.kill):
@@ -198,7 +200,7 @@ def end(child: Popen[bytes], seconds: float = 2.0) -> None:
 def reach(
     socket: str | None, stdio: bool, command: Sequence[str] | None, spawn_service: bool
 ) -> tuple[Socket, str, Popen[bytes] | None]:
-    """The connection that a client's arguments ask for, its name for messages, and the child if one was started."""
+    """The connection that a client's arguments ask for, its name for messages, and the child process, if any."""
     if stdio or command is not None:
         words = list(command) if command is not None else stdio_command()
         stream, child = spawn(words)

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 class Inbox:
-    """Receives events and callbacks. This one drops events and refuses callbacks; clients replace it on demand."""
+    """Receives events and callbacks. The default inbox drops events and refuses callbacks; clients replace the inbox on
+    demand."""
 
     def event(self, name: str, params: Any) -> None:
         """Takes an event. Must not block and must not call the service."""
 
     def callback(self, connection: Any, number: Any, name: str, params: Any) -> bool:
-        """Takes a callback; false if no function answers it. Must not block and must not call the service."""
+        """Takes a callback; false if no function replies. Must not block and must not call the service."""
         return False
 
     def closed(self, problem: OutriderError | None = None) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Which service is believed: the rule of the ``outrider`` command, before the first byte is sent.
+"""Which service is trusted: the rule of the ``outrider`` command, before the first byte is sent.
 
-At the default place, the directory of the socket and the one above it belong to this user or to root, and other users
-cannot write to them. Everywhere, the process that listens runs as this user, or as ``$OUTRIDER_PEER_UID``.
+At the default place, the directory of the socket and its parent belong to this user or to root, and other users cannot
+write to them. Everywhere, the process that listens runs as this user, or as ``$OUTRIDER_PEER_UID``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def connect(path: str, is_default: bool) -> Socket:
 
 
 def check_directory(directory: str) -> None:
-    """Refuses a directory in which another user could place a socket. A missing one passes: nothing listens there."""
+    """Refuses a directory in which another user could place a socket. A missing directory passes: nothing listens
+    there."""
     try:
         status = os.lstat(directory)
     except OSError:

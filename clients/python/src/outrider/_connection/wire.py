@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Bytes to and from the service: whole lines in, whole frames out, and no wait without an end.
 
-Reading is done by the thread that holds ``_reading``, writing by the one that holds ``_writing``. Who must wait to
-write reads meanwhile, because the service takes nothing more from a client that does not read.
+Reading is done by the thread that holds ``_reading``, writing by the one that holds ``_writing``. A thread that must
+wait to write reads meanwhile, because the service takes nothing more from a client that does not read.
 
 A signal handler may raise between any two steps of the main thread, also between a call and the assignment of its
-result. So locks are taken by :func:`atomic_acquire`, and bytes are read and written in the same form. A message that
-was interrupted nevertheless ends the connection.
+result. So locks are taken by :func:`atomic_acquire`, and bytes are read and written in the same form. A message that is
+nevertheless interrupted ends the connection.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 MESSAGE_LIMIT = 256 * 1024 * 1024
-"""No message of the service is longer; a peer that sends a longer one is not the service."""
+"""No message of the service is longer; a peer that sends a longer message is not the service."""
 
 IN_FLIGHT = 240
-"""How many calls we leave unanswered at a time. The service allows 256, some of which it may not know to be over."""
+"""The most unanswered calls at a time. The service allows 256, and may count some that are already over."""
 
 WRITE_PATIENCE = 60.0
-"""Seconds in which a service that is alive takes at least one byte."""
+"""Seconds in which a live service takes at least a byte."""
 
 _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 
 class Unsent(ServerGone):
-    """The connection was found dead before any byte of the call was written: it is safe to connect and repeat."""
+    """The connection was found dead before any byte of the call was written: connecting and repeating is safe."""
 
 
 class Wire:
-    """One stream socket to the service. ``dead`` says why it is over, once it is."""
+    """A stream socket to the service. ``dead`` is the reason of its end, after the end."""
 
     def __init__(self, stream: Socket, name: str) -> None:
         self.pid = os.getpid()
@@ -64,7 +64,7 @@ class Wire:
     # Reading: only with the reading lock
 
     def _receive(self, method: str, deadline: float) -> bytes:
-        """Complete lines, at least one. They are in ``_fresh`` until whoever asked says that they are handed out."""
+        """Complete lines, at least a single line. They stay in ``_fresh`` until the caller has handed them out."""
         while True:
             if self._stashed:
                 data = self._unstashed()
@@ -98,7 +98,7 @@ class Wire:
             return data
 
     def _joined(self, data: bytes) -> bytes:
-        """The complete lines in what was kept and ``data``; what follows them is kept."""
+        """The complete lines in the kept bytes and ``data``; the rest is kept."""
         end = data.rfind(b"\n") + 1
         if end:
             self._partial.append(data[:end])
@@ -113,7 +113,7 @@ class Wire:
         return b""
 
     def _unstashed(self) -> bytes:
-        """The complete lines in what a writer took in."""
+        """The complete lines in the bytes that a writer read."""
         self._fresh = whole = b"".join(self._partial)
         self._partial = []
         self._partial_size = 0
@@ -124,7 +124,7 @@ class Wire:
         return lines
 
     def _set_patience(self, seconds: float) -> None:
-        """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch it."""
+        """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch the time."""
         self._patience = 0.0
         whole = int(seconds)
         micro = max(int((seconds - whole) * 1e6), 0 if whole else 1)
@@ -134,8 +134,8 @@ class Wire:
     # Writing
 
     def _send(self, frame: bytes, reading: bool = False, seconds: float = 2 * WRITE_PATIENCE) -> None:
-        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is how long
-        it waits for those who write before it."""
+        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is the
+        longest wait for other writers."""
         mine = False
         try:
             [mine] = atomic_acquire(self._writing)
@@ -152,7 +152,7 @@ class Wire:
                 self._writing.release()
 
     def _try_send(self, frame: bytes) -> None:
-        """Writes a frame if there is room for it now; for what is a courtesy only."""
+        """Writes a frame if there is room now; only for optional messages."""
         mine = False
         try:
             [mine] = atomic_acquire(self._writing, 1.0)
@@ -165,7 +165,7 @@ class Wire:
                 self._writing.release()
 
     def _bide(self, reading: bool, deadline: float) -> None:
-        """What to do while others write. A reader goes on reading, for the writer may wait for just that."""
+        """Waits while others write. A reader continues to read, for the writer may wait for just that."""
         if monotonic() >= deadline:
             raise self._late("")
         if reading:
@@ -197,7 +197,7 @@ class Wire:
             raise
 
     def _write_rest(self, frame: bytes, reading: bool) -> None:
-        """Writes and reads: the service may not take more until we have taken what it has for us."""
+        """Writes and reads: the service may not take more until we have taken its bytes."""
         from select import POLLIN, POLLOUT, poll
 
         poller = poll()
@@ -231,7 +231,7 @@ class Wire:
                 raise self._fail("", f"it took nothing for {WRITE_PATIENCE:g} seconds")
 
     def _take_in(self) -> None:
-        """Reads what has arrived into memory, without looking at it: the next leader will."""
+        """Reads arrived bytes into memory without parsing; the next leader parses them."""
         self._stashed = True
         self._partial.extend(map(self._stream.recv, (1 << 18,), (MSG_DONTWAIT,)))
         if not self._partial[-1]:
@@ -251,21 +251,21 @@ class Wire:
         return gone
 
     def _torn(self, how: str) -> OutriderError:
-        """An exception left the midst of a message: nobody knows any more where the next one begins."""
+        """An exception interrupted a message, so the start of the next message is unknown."""
         return self._fail("", f"a message was interrupted while it was {how}")
 
     def _refused(self, error: Any) -> None:
-        """The service answers nothing in particular: it wants no more of this connection, and says why."""
+        """The service sent an error without an id: the reason why the connection ends."""
         problem = from_error(error)
         if isinstance(problem, LimitError):
             self._refusal = error
         self._fail("", str(problem))
 
     def _overhear(self) -> None:
-        """Called when the service takes nothing any more: it may have said why."""
+        """Called when the service takes nothing more: the reason may have arrived."""
 
     def _ended(self) -> None:
-        """Called once the connection is over: whoever waits must be told."""
+        """Called at the end of the connection, to wake all waiting threads."""
 
     def _in_flight(self) -> list[str]:
         """The methods of the calls that wait."""
@@ -310,6 +310,6 @@ class Wire:
                 self._reading.release()
 
     def abandon(self) -> None:
-        """In a child made by fork: forgets the parent's connection without disturbing it."""
+        """In a child made by fork: forgets the parent's connection without disturbing the parent."""
         self.dead = "it belongs to the parent process"
         self._stream.close()

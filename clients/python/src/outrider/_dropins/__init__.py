@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What the drop-ins for requests and httpx share; see :mod:`outrider.requests` and :mod:`outrider.httpx`."""
+"""The common parts of the drop-ins for requests and httpx; see :mod:`outrider.requests` and :mod:`outrider.httpx`."""

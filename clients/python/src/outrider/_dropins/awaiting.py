@@ -29,7 +29,7 @@ class AsyncBody(BodyState):
         self._invoke = client.invoke
 
     async def next(self, size: int = PIECE) -> bytes:
-        """The next bytes, at most ``size``; none at the end. Raises what ended the body early."""
+        """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
         data = self.inline(size)
         while not data:
             call = self.call(size)
@@ -41,7 +41,7 @@ class AsyncBody(BodyState):
 
 
 class AsyncLink:
-    """An awaiting client of the service with the settings of one drop-in."""
+    """An awaiting client of the service with the settings of a drop-in."""
 
     def __init__(self, settings: Settings, client: AsyncClient | None) -> None:
         self.settings = settings
@@ -52,7 +52,7 @@ class AsyncLink:
 
     @property
     def client(self) -> AsyncClient:
-        """The client that was given, or one of this drop-in's own, made when it is first needed."""
+        """The given client, or this drop-in's own client, made on first use."""
         if self.given is not None:
             return self.given
         made = self._made
@@ -65,7 +65,7 @@ class AsyncLink:
         return self._headed(await self._call("data.send", params))
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Calls in the session of this drop-in, unless another one was named."""
+        """Calls in the session of this drop-in, unless the caller named another session."""
         invoke = self.client.invoke
         if "session" in self.settings.members:
             return await invoke(method, params, timeout=LONGEST)
@@ -85,7 +85,7 @@ class AsyncLink:
         return result
 
     async def _begin(self) -> str:
-        """A session that opens as many connections to one host as the library would."""
+        """A session that opens as many connections to a host as the library would."""
         made = await self.client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
         self._sessions[asyncio.get_running_loop()] = session = str(made["session"])
         return session
@@ -93,7 +93,7 @@ class AsyncLink:
     async def upload(
         self, params: dict[str, Any], body: AsyncIterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written while it is sent."""
+        """As :meth:`send`, with a body that is written during the upload."""
         client = self.client
         stream = str((await client.invoke("upload.open"))["stream"])
         fed(params, stream, length)
@@ -117,7 +117,7 @@ class AsyncLink:
             raise
 
     async def close(self) -> None:
-        """Closes the client of this drop-in's own. A later request makes another one."""
+        """Closes the client of this drop-in's own. A later request makes a new client."""
         made, self._made = self._made, None
         sessions, self._sessions = dict(self._sessions), WeakKeyDictionary()
         if made is not None:

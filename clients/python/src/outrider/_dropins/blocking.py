@@ -31,7 +31,7 @@ class Lease:
         self.session: str | None = None
 
     def begin(self, connections: int) -> str:
-        """Makes the session of the drop-in, which opens as many connections to one host as the library would."""
+        """Makes the session of the drop-in, which opens as many connections to a host as the library would."""
         made = self.client.invoke("session.create", {"connectionsPerHost": connections})
         self.session = session = str(made["session"])
         return session
@@ -56,7 +56,7 @@ class Body(BodyState):
         self._lease: Lease | None = lease
 
     def next(self, size: int = PIECE) -> bytes:
-        """The next bytes, at most ``size``; none at the end. Raises what ended the body early."""
+        """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
         data = self.inline(size)
         while not data:
             call = self.call(size)
@@ -77,7 +77,7 @@ class Body(BodyState):
 
 
 class Link:
-    """A blocking client of the service with the settings of one drop-in."""
+    """A blocking client of the service with the settings of a drop-in."""
 
     def __init__(self, settings: Settings, client: Client | None) -> None:
         self.settings = settings
@@ -85,7 +85,7 @@ class Link:
         self._lease: Lease | None = None
 
     def lease(self) -> Lease:
-        """The client that was given, or one of this drop-in's own, made when it is first needed."""
+        """The given client, or this drop-in's own client, made on first use."""
         lease = self._lease
         if lease is None:
             client = Client(socket=self.settings.socket) if self.given is None else self.given
@@ -97,7 +97,7 @@ class Link:
         return self._headed(lease, self._call(lease, "data.send", params))
 
     def _call(self, lease: Lease, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Calls in the session of this drop-in, unless another one was named."""
+        """Calls in the session of this drop-in, unless the caller named another session."""
         invoke = lease.client.invoke
         if "session" in self.settings.members:
             return invoke(method, params, timeout=LONGEST)
@@ -120,7 +120,7 @@ class Link:
     def upload(
         self, lease: Lease, params: dict[str, Any], body: Iterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written while it is sent."""
+        """As :meth:`send`, with a body that is written during the upload."""
         invoke = lease.client.invoke
         stream = str(invoke("upload.open")["stream"])
         fed(params, stream, length)

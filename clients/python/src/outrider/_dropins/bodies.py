@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What both kinds of drop-in know of a response, and of a body that is on its way."""
+"""The state of a response and its body, for both kinds of drop-in."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from .._resources.caller import Leaver
 
 WAIT = 600.0
-"""The longest wait of one ``stream.read``."""
+"""The longest wait of a ``stream.read``."""
 
 
 def is_of_session(problem: CallError) -> bool:
-    """Whether the service does not know the session that a call named: it has been started anew since."""
+    """Whether the service does not know the session that a call named: the service has restarted since."""
     return problem.code == -32012 and problem.pointer == "/session"
 
 
 def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] | None:
-    """As a result of ``data.send``: what ``events.next`` says of a started request; ``None`` for nothing yet."""
+    """The events of a started request, from ``events.next``, in the form of a result of ``data.send``; ``None`` before
+    the head."""
     for event in answer["events"]:
         params = event["params"]
         if event["method"] == "event.finish":
@@ -44,7 +45,7 @@ def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] |
 
 
 class Head:
-    """The head of a response, and what is known of the body: what a result of ``data.send`` says."""
+    """The head of a response, and the known part of the body, from a result of ``data.send``."""
 
     def __init__(self, result: dict[str, Any]) -> None:
         self.result = result
@@ -56,19 +57,19 @@ class Head:
 
     @property
     def reason(self) -> str:
-        """The reason phrase that belongs to the status; the service does not tell the one that was sent."""
+        """The reason phrase that belongs to the status; the service does not report the phrase that was sent."""
         from http.client import responses
 
         return str(self.result.get("reason") or responses.get(self.status, ""))
 
 
 def _as_received(value: str) -> str:
-    """A field as :mod:`http.client` would give it: a character for each byte."""
+    """A field in the form of :mod:`http.client`: a character for each byte."""
     return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def headless(result: dict[str, Any], owner: Leaver, call: Callable[..., Any]) -> OutriderError | None:
-    """Why no head arrived; ``None`` if one did. A failure after the head is found where the body is read."""
+    """Why no head arrived; ``None`` after a head. A failure after the head appears while the body is read."""
     failure = result.get("error")
     if result.get("status") is not None or failure is None:
         return None
@@ -78,7 +79,7 @@ def headless(result: dict[str, Any], owner: Leaver, call: Callable[..., Any]) ->
 
 
 class BodyState:
-    """What has come of the body of one response, and how to read more; bytes as the server sent them.
+    """The received part of a response's body, and how to read more; bytes as the server sent them.
 
     A body that is dropped before its end cancels its request.
     """
@@ -100,14 +101,14 @@ class BodyState:
             self._forget()
 
     def inline(self, size: int) -> bytes:
-        """What is left of the bytes that came with the head, at most ``size`` of them."""
+        """The rest of the bytes that came with the head, at most ``size`` of them."""
         data, self._first = self._first[:size], self._first[size:]
         return data
 
     def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
         """The method and the parameters of the call that reads the next piece; ``None`` at the end.
 
-        Raises what ended the body early.
+        Raises the failure of a body that ended early.
         """
         if self._stream is not None:
             if self._since is None:

@@ -29,7 +29,7 @@ class Unsupported(ValueError):
 
 
 class Settings:
-    """What every request of one drop-in is sent with, and where the service is."""
+    """The settings of every request of a drop-in, and the address of the service."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Settings:
 
 
 def _own(fields: Iterable[tuple[str, bytes]], host: str) -> Iterator[tuple[str, bytes]]:
-    """The fields without those that follow from the URL, the body and the connection."""
+    """The fields, except fields that follow from the URL, the body and the connection."""
     for name, value in fields:
         known = name.lower()
         if known in _CONNECTION_FIELDS or (known == "host" and value.decode("latin-1").lower() == host):
@@ -123,7 +123,7 @@ def _until(text: str, ends: str) -> str:
 
 
 def limits(connect: float | None, read: float | None) -> dict[str, float]:
-    """The timeouts of the libraries as those of the service, which has no value for "never"."""
+    """The timeouts of the libraries in the form of the service, which has no value for "never"."""
     opening, silence = seconds(connect), seconds(read)
     return {
         "resolve": opening,
@@ -147,10 +147,10 @@ def flowing(params: dict[str, Any]) -> None:
 
 
 def fed(params: dict[str, Any], stream: str, length: int | None) -> None:
-    """Makes the body of a request what is written to ``stream``, and has its head wait for ``events.next``.
+    """Takes the body of a request from ``stream``, and delivers the head by ``events.next``.
 
-    The service counts the pauses of a body that is written to it as silence of the server. So ``idle`` is not limited
-    here: the reader and the writer watch their own waits.
+    The service counts the pauses of a streamed body as silence of the server. So ``idle`` is not limited here: the
+    reader and the writer watch their own waits.
     """
     params["body"] = {"stream": stream} if length is None else {"stream": stream, "length": length}
     params["events"] = {"kinds": ["response", "finish"], "pull": True}

@@ -27,14 +27,14 @@ SERVICE: Any = "outrider"
 
 
 def _broken(problem: errors.OutriderError) -> HTTPError:
-    """The exception of urllib3 for what ended a body early; requests makes its own of that."""
+    """The exception of urllib3 for a body that ended early; requests converts this exception."""
     if isinstance(problem, errors.RequestTimeout):
         return ReadTimeoutError(SERVICE, "", f"Read timed out. {problem}")
     return ProtocolError(f"Connection broken: {problem}", problem)
 
 
 class _Original:
-    """What urllib3 and requests want to know of a response of :mod:`http.client`: its fields, for the cookies."""
+    """The part of an :mod:`http.client` response that urllib3 and requests use: its fields, for the cookies."""
 
     def __init__(self, head: Head, method: str, file: _File) -> None:
         self.msg = HTTPMessage()
@@ -53,7 +53,7 @@ class _Original:
 
 
 class _File:
-    """The bytes of a body as a file, which closes itself at the end as those of :mod:`http.client` do."""
+    """The bytes of a body as a file, which closes itself at the end, as in :mod:`http.client`."""
 
     def __init__(self, body: Body, length: int | None) -> None:
         self._body: Body | None = body
@@ -79,7 +79,7 @@ class _File:
         return b"".join(found)
 
     def read1(self, amt: int | None = None) -> bytes:
-        """What is there, at most ``amt`` bytes; waits for the first one."""
+        """The available bytes, at most ``amt``; waits for the first byte."""
         if self._body is None or amt == 0:
             return b""
         try:
@@ -122,11 +122,11 @@ class Raw(HTTPResponse):
         self.version_string = f"HTTP/{head.version}"
 
     def supports_chunked_reads(self) -> bool:
-        """A body in chunks is given as it comes."""
+        """A chunked body is returned on arrival."""
         return True
 
     def read_chunked(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:  # type: ignore[override]
-        """The body as it comes, in pieces of at most ``amt`` bytes before decoding."""
+        """The body on arrival, in pieces of at most ``amt`` bytes before decoding."""
         if not self.chunked:
             raise ResponseNotChunked("Response is not chunked. Header 'transfer-encoding: chunked' is missing.")
         self._init_decoder()

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def text_of(value: object, name: str) -> str:
-    """``value`` if it is a string, else a :class:`TypeError` that names the parameter."""
+    """A string unchanged; otherwise raises a :class:`TypeError` that names the parameter."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, not {type(value).__name__}")
     return value
 
 
 def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
-    """Fields in their order, one tuple for each, from a mapping or from pairs."""
+    """Fields in their order, a tuple for each, from a mapping or from pairs."""
     items = getattr(headers, "items", None)
     pairs: Any = items() if callable(items) else headers
     if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
@@ -66,7 +66,8 @@ def seconds_of(value: object, name: str) -> float:
 
 
 def timeout_of(value: Any) -> Any:
-    """A timeout as the service takes it: seconds, or phases to seconds. A pair, as in requests, is (connect, read)."""
+    """A timeout in the form of the service: seconds, or phases to seconds. A pair, as in requests, is (connect, read).
+    """
     if value is None:
         return None
     if isinstance(value, tuple):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Who asks, in the words of the service. Loaded when somebody says so."""
+"""Credentials of requests, in the form of the service. Loaded with the first ``auth``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def credential(given: Any) -> dict[str, Any]:
 
 
 def auth_parameter(value: Any) -> Any:
-    """``auth`` as the service takes it; for a tuple the value of the field."""
+    """``auth`` in the form of the service; for a tuple the value of the field."""
     if not hasattr(value, "items"):
         return basic(value)
     wrapped = {"basic", "digest"}
@@ -40,13 +40,13 @@ def auth_parameter(value: Any) -> Any:
 
 
 class Named:
-    """A credential by its name; ``auth=`` of a request takes it."""
+    """A credential by its name; for ``auth=`` of a request."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def items(self) -> Any:
-        """``auth`` as the service takes it."""
+        """``auth`` in the form of the service."""
         return {"oauth": self.name}.items()
 
     def __repr__(self) -> str:

@@ -14,8 +14,8 @@ _OPTIONS = {"send", "accept", "extra", "site", "navigation"}
 
 
 def cookies_parameter(value: Any, url: str) -> Any:
-    """``cookies`` of a request: names and values that are sent beside those of the jar, a jar of ``http.cookiejar``, or
-    what the service takes."""
+    """``cookies`` of a request: names and values to send beside the jar's, a jar of ``http.cookiejar``, or the form of
+    the service."""
     if isinstance(value, bool):
         return value
     if hasattr(value, "add_cookie_header"):

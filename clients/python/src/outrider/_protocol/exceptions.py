@@ -10,8 +10,8 @@
     │   │   └── UnknownMethod     this service has no such method
     │   ├── HandleError           no such handle, or it is in the wrong state
     │   ├── LimitError            message too long, too many calls, client too slow
-    │   ├── NotPermitted          the handle belongs to somebody else (also a PermissionError)
-    │   ├── FeatureMissing        the service is too old for what was required
+    │   ├── NotPermitted          the handle belongs to another user (also a PermissionError)
+    │   ├── FeatureMissing        the service is too old for a required feature
     │   ├── CallCancelled         ended by ``$/cancelRequest``
     │   ├── TokenError            a credential has no token; ``.needs_login`` says whether a person must help
     │   ├── CallbackError         a callback was late, failed, or its program has gone
@@ -23,7 +23,7 @@
     │   ├── TransportError        the network failed
     │   │   ├── ConnectError      refused, unreachable, offline
     │   │   │   └── NameNotFound  the host has no address
-    │   │   ├── ConnectionLost    the connection ended before the answer did
+    │   │   ├── ConnectionLost    the connection ended before the response
     │   │   ├── RequestTimeout    too late, in the service or here (also a TimeoutError)
     │   │   ├── TLSError          no secure connection could be made
     │   │   │   └── TrustError    the server's certificate was refused
@@ -31,10 +31,10 @@
     │   │   ├── MalformedResponse the peer does not speak HTTP properly
     │   │   ├── ProxyError
     │   │   └── ResponseTooLarge
-    │   ├── ValidationError       the response is not what ``validate`` asked for
-    │   │   └── StatusError       its status is not
-    │   ├── SerializationError    the body is not what ``serialize`` asked for
-    │   │   └── SchemaError       it does not fit its schema; ``.instance_pointer`` says where
+    │   ├── ValidationError       the response fails ``validate``
+    │   │   └── StatusError       the status does
+    │   ├── SerializationError    the body does not have the form of ``serialize``
+    │   │   └── SchemaError       the body does not fit its schema; ``.instance_pointer`` says where
     │   ├── FileError             a downloaded file could not be moved or written
     │   ├── Cancelled             the request was cancelled, or its session closed
     │   ├── StreamError           a WebSocket, event stream or TCP stream failed
@@ -42,7 +42,7 @@
     │   └── ReplayError           a cassette or the stubs have nothing for the request, or cannot be used
     ├── ProtocolError             the two sides disagree about the protocol itself
     └── ServerGone                the connection to the service ended (also a ConnectionError)
-        └── ServerNotFound        no service answers, and none could be started
+        └── ServerNotFound        no service listens, and none could be started
 
 Every exception has ``code``, ``kind``, ``reason``, ``data`` and ``retryable``; programs branch on the
 class or the code, never on the message.
@@ -59,9 +59,8 @@ if TYPE_CHECKING:
 class OutriderError(Exception):
     """The root of the tree.
 
-    ``code`` is the number the protocol gives the problem (``None`` when it was found by this client),
-    ``kind`` and ``reason`` its names, ``data`` whatever else was said, and ``retryable`` whether the same
-    call could succeed later.
+    ``code`` is the number in the protocol (``None`` for errors of this client), ``kind`` and ``reason`` its names,
+    ``data`` further details, and ``retryable`` whether the same call could succeed later.
     """
 
     code: int | None = None
@@ -100,15 +99,15 @@ class OutriderError(Exception):
 
 
 class CallError(OutriderError):
-    """The service refused the call, or could not finish it. Nothing is known about any HTTP exchange."""
+    """The service refused the call, or could not finish it. The error says nothing about an HTTP exchange."""
 
 
 class InvalidCall(CallError, ValueError):
-    """A parameter is missing, unknown or of the wrong kind; ``pointer`` names it."""
+    """A parameter is missing, unknown or of the wrong kind; ``pointer`` names the parameter."""
 
 
 class UnknownMethod(InvalidCall):
-    """The service has no method of that name; ``data["near"]`` may hold one that was meant."""
+    """The service has no method of that name; ``data["near"]`` may hold similar names."""
 
 
 class HandleError(CallError):
@@ -169,11 +168,11 @@ class ServerGone(OutriderError, ConnectionError):
 
 
 class ServerNotFound(ServerGone):
-    """No service answers, and none could be started. The message says what was tried."""
+    """No service listens, and none could be started. The message lists the attempts."""
 
 
 class ExchangeError(OutriderError):
-    """The HTTP exchange failed. Nothing that arrived is lost: it is all in ``response``.
+    """The HTTP exchange failed. Everything that arrived is in ``response``.
 
     ``failure`` is the protocol's Failure object, ``response`` the
     :class:`~outrider.Response` (``None`` only when this client gave up by itself).
@@ -195,25 +194,25 @@ class ExchangeError(OutriderError):
 
     @property
     def failure(self) -> Mapping[str, Any]:
-        """The Failure object as the service sent it."""
+        """The Failure object of the service."""
         return self.data
 
     @property
     def underlying(self) -> Mapping[str, Any]:
-        """What the operating system, TLS or DNS said: ``domain``, ``code``, ``message``; may be empty."""
+        """The error of the operating system, TLS or DNS: ``domain``, ``code``, ``message``; may be empty."""
         underlying = self.data.get("underlying")
         return underlying if isinstance(underlying, dict) else {}
 
     @property
     def resume_data(self) -> str | None:
-        """What ``client.download.resume`` goes on with; ``None`` if nothing was kept, or this was no download."""
+        """The data for ``client.download.resume``; ``None`` if nothing was kept, or this was no download."""
         data = self.data.get("data")
         found = data.get("resumeData") if isinstance(data, dict) else None
         return found if isinstance(found, str) else None
 
     @property
     def instance_pointer(self) -> str | None:
-        """Where in the body the fault lies, as a JSON pointer; ``None`` if it lies elsewhere."""
+        """The place of the fault in the body, as a JSON pointer; ``None`` if the fault is not in the body."""
         data = self.data.get("data")
         pointer = data.get("instancePointer") if isinstance(data, dict) else None
         return pointer if isinstance(pointer, str) else None
@@ -240,11 +239,11 @@ class NameNotFound(ConnectError):
 
 
 class ConnectionLost(TransportError):
-    """The connection ended before the answer did; ``response.content`` holds what had arrived."""
+    """The connection ended before the response; ``response.content`` holds what had arrived."""
 
 
 class RequestTimeout(TransportError, TimeoutError):
-    """It took too long; ``data["phase"]`` says which part, when the service noticed it."""
+    """A timeout; ``data["phase"]`` names the phase, for timeouts of the service."""
 
 
 class TLSError(TransportError):
@@ -260,7 +259,7 @@ class TooManyRedirects(TransportError):
 
 
 class MalformedResponse(TransportError):
-    """What the server sent is not HTTP."""
+    """The server sent invalid HTTP."""
 
 
 class ProxyError(TransportError):
@@ -272,7 +271,7 @@ class ResponseTooLarge(TransportError):
 
 
 class ValidationError(ExchangeError):
-    """The response is not what ``validate`` asked for."""
+    """The response fails ``validate``."""
 
 
 class StatusError(ValidationError):
@@ -280,7 +279,7 @@ class StatusError(ValidationError):
 
 
 class SerializationError(ExchangeError):
-    """The body is not what ``serialize`` asked for."""
+    """The body does not have the form of ``serialize``."""
 
 
 class SchemaError(SerializationError):
@@ -288,7 +287,7 @@ class SchemaError(SerializationError):
 
 
 class FileError(ExchangeError):
-    """A downloaded file could not be moved or written, or is not what it should be."""
+    """A downloaded file could not be moved or written, or has a wrong digest."""
 
 
 class Cancelled(ExchangeError):
@@ -365,7 +364,7 @@ def class_for(code: int) -> type[OutriderError]:
 
 
 def from_error(error: Any) -> OutriderError:
-    """A JSON-RPC ``error`` object as an exception. It is made, not raised."""
+    """A JSON-RPC ``error`` object as an exception. Returned, not raised."""
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return ProtocolError("the service sent an error that is not one: " + repr(error)[:200])
     code: int = error["code"]
@@ -383,7 +382,7 @@ def from_error(error: Any) -> OutriderError:
 
 
 def from_failure(failure: Mapping[str, Any], response: Any) -> ExchangeError:
-    """A Failure inside a Response as an exception that carries the Response. It is made, not raised."""
+    """A Failure inside a Response as an exception that carries the Response. Returned, not raised."""
     code = failure.get("code")
     if not isinstance(code, int):
         code = 1400

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: ``data=`` becomes a body, and ``files=`` with the fields that go with it the parts of a multipart form."""
+"""Pure: ``data=`` becomes a body, and ``files=`` with its fields the parts of a multipart form."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Fed:
-    """The body is what is written to a stream of the service."""
+    """The body comes from a stream of the service."""
 
     def __init__(self, stream: str) -> None:
         self.stream = stream
 
 
 def body(value: Any) -> dict[str, Any]:
-    """The body that ``data`` says, unless it is text: bytes, an open file, or the fields of a form."""
+    """The body of ``data``, except for text: bytes, an open file, or the fields of a form."""
     if isinstance(value, Fed):
         return {"stream": value.stream}
     if hasattr(value, "read"):
@@ -43,7 +43,7 @@ def body(value: Any) -> dict[str, Any]:
 
 
 def parts(fields: object, files: object) -> list[dict[str, Any]]:
-    """The fields of ``data``, then the files, each a part in the order in which it was given."""
+    """The fields of ``data``, then the files, each a part, in the given order."""
     found: list[dict[str, Any]] = []
     if fields is not None:
         for name, value in pairs_of(fields, "data beside files"):
@@ -62,7 +62,7 @@ def parts(fields: object, files: object) -> list[dict[str, Any]]:
 
 
 def _file(name: str, value: Any) -> dict[str, Any]:
-    """One file: a path, an open file, bytes, text, or a tuple that says more."""
+    """A file: a path, an open file, bytes, text, or a tuple with more details."""
     part: dict[str, Any] = {"name": name}
     filename, kind, headers = None, None, None
     if isinstance(value, (tuple, list)):
@@ -106,10 +106,10 @@ def _content(value: Any, place: str) -> dict[str, Any]:
 
 
 def path_of(file: Any) -> str | None:
-    """The path of an open regular file that stands at its beginning: outrider can then stream it by itself.
+    """The path of an open regular file at its beginning, which the service can then stream by itself.
 
-    Only if reading gives the bytes of that file as they are. Other objects have the file's name, too, such as the
-    result of ``gzip.open``, and wrappers that count or change the bytes.
+    Only if reading gives the bytes of that file unchanged. Other objects have the file's name, too, such as the result
+    of ``gzip.open``, and wrappers that count or change the bytes.
     """
     import io
     import os
@@ -135,7 +135,7 @@ def path_of(file: Any) -> str | None:
 
 
 def _name_of(value: Any, name: str) -> str:
-    """What requests calls a file without a name: as its path does, or as its field."""
+    """The file name that requests gives an unnamed file: from its path, or from its field."""
     import os
 
     path = value.__fspath__() if hasattr(value, "__fspath__") else getattr(value, "name", None)

@@ -25,12 +25,12 @@ CALLBACK_FAILED = -32021
 
 
 def _refuse(value: object) -> Any:
-    """Called by the encoder for what JSON has no form for."""
+    """Called by the encoder for values without a form in JSON."""
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 class _ScannerSettings:
-    """What the C scanner reads from its context: plain JSON, nothing converted."""
+    """The context of the C scanner: plain JSON, nothing converted."""
 
     strict = True
     object_hook = None
@@ -76,7 +76,7 @@ except (ImportError, TypeError, AttributeError, ValueError):
 
 
 def encode(value: Any, name: str = "params") -> str:
-    """``value`` as compact ASCII JSON. ``name`` is the parameter blamed when it cannot be done."""
+    """``value`` as compact ASCII JSON. ``name`` is the parameter for the error."""
     try:
         return _encode(value)
     except RecursionError:
@@ -86,7 +86,7 @@ def encode(value: Any, name: str = "params") -> str:
 
 
 def decode(text: str) -> Any:
-    """One JSON value and nothing else. Raises :class:`ValueError`."""
+    """A JSON value and nothing else. Raises :class:`ValueError`."""
     text = text.strip(" \t\r\n")
     try:
         value, stop = scan(text, 0)
@@ -101,7 +101,7 @@ def decode(text: str) -> Any:
 
 
 def json_text(content: bytes) -> str:
-    """JSON as text: UTF-8, or what its first bytes show. Raises :class:`UnicodeDecodeError`."""
+    """JSON as text: UTF-8, or the encoding of its first bytes. Raises :class:`UnicodeDecodeError`."""
     head = content[:4]
     if 0 not in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return content.decode("utf-8")
@@ -123,12 +123,12 @@ def rewritten(value: Any) -> str:
 
 
 def call_frame(number: int, method: str, params: str) -> bytes:
-    """A call as one line. ``params`` is JSON text already."""
+    """A call as a line. ``params`` is JSON text already."""
     return f'{{"jsonrpc":"2.0","id":{number},"method":{quote(method)},"params":{params}}}\n'.encode("ascii")
 
 
 def event_frame(method: str, params: str) -> bytes:
-    """A notification as one line. ``params`` is JSON text already."""
+    """A notification as a line. ``params`` is JSON text already."""
     return f'{{"jsonrpc":"2.0","method":{quote(method)},"params":{params}}}\n'.encode("ascii")
 
 
@@ -138,13 +138,13 @@ def cancel_frame(number: int) -> bytes:
 
 
 def answer_frame(number: Any, result: Mapping[str, Any]) -> bytes:
-    """The answer to a callback. Raises :class:`~outrider.InvalidCall` for what the service could not read."""
+    """The reply to a callback. Raises :class:`~outrider.InvalidCall` for values that the service could not read."""
     _readable(result, "the answer")
     return f'{{"jsonrpc":"2.0","id":{encode(number)},"result":{encode(result, "the answer")}}}\n'.encode("ascii")
 
 
 def _readable(value: Any, name: str) -> None:
-    """Refuses what Python writes as JSON, but nobody else reads: half a character, and integers beyond 64 bits."""
+    """Refuses JSON that Python writes but other parsers reject: half a character, and integers beyond 64 bits."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -197,10 +197,10 @@ _LONG = (1 << 16) * 4 // 3
 
 
 def arrivals(lines: bytes) -> list[tuple[Any, Any]]:
-    """All messages in ``lines``, which are complete, with the numbers of the calls that they answer.
+    """All messages in ``lines``, which are complete, with the numbers of their calls.
 
-    The response to an exchange that went well stays as it came, in bytes: :func:`unpack` reads it once somebody looks
-    into it. That keeps a thousand answers from becoming twenty thousand objects.
+    The result of a successful exchange stays in bytes: :func:`unpack` parses the bytes on first access. That keeps a
+    thousand results from becoming twenty thousand objects.
     """
     found: list[tuple[Any, Any]] = []
     if lines.find(_GOOD, 22, 64) < 0 and lines.find(b"\n") == len(lines) - 1:
@@ -228,10 +228,9 @@ def is_long(message: Any) -> bool:
 
 
 def packed_body(line: bytes) -> bytes | None:
-    """The body in an answer that is in bytes still, without reading the rest; ``None`` if it is not there as base64.
+    """The body in an unparsed result, without parsing the rest; ``None`` if the body is not in base64.
 
-    No text in JSON holds a bare quotation mark, so what is looked for can only be names, and nothing that stands before
-    the body has such.
+    No text in JSON holds a bare quotation mark, so a match can only be a name, and no earlier member has this name.
     """
     body = line.find(_BODY) + len(_BODY)
     if not line.startswith(b'base64"', body):
@@ -241,7 +240,7 @@ def packed_body(line: bytes) -> bytes | None:
 
 
 def _carefully(lines: bytes) -> list[Any]:
-    """As :func:`messages`, line by line: blank ones are skipped, white space is allowed, what is wrong is named."""
+    """As :func:`messages`, line by line: blank lines are skipped, white space is allowed, faults are named."""
     found = []
     for line in lines.split(b"\n"):
         if not line.strip():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: options of a request on top of those of its session and of its client."""
+"""Pure: options of a request on top of the options of its session and its client."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def replaced(fields: list[tuple[str, str]], by: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """``fields`` without those whose names occur in ``by``, then ``by``."""
+    """``fields`` without the names of ``by``, then ``by``."""
     names = {name.lower() for name, _ in by}
     return [field for field in fields if field[0].lower() not in names] + by
 
 
 def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Options on top of others: fields and names of the query are replaced one by one, all others as a whole."""
+    """Options on top of others: fields and names of the query are replaced singly, all others as a whole."""
     made = {**under, **over}
     if "auth" in under and "auth" not in over and _authorized(over):
         del made["auth"]
@@ -48,7 +48,7 @@ def _pairs(params: Any) -> list[tuple[str, Any]]:
 
 
 def absolute_url(base: Any, url: str) -> str:
-    """A URL behind the base, with one slash between; a URL with a scheme stays as it is."""
+    """A URL appended to the base, with a single slash between; a URL with a scheme stays unchanged."""
     if not base or "://" in url.partition("?")[0]:
         return url
     front = text_of(base, "base_url")

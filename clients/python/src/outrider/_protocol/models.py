@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Headers:
-    """The fields of a response: a mapping that does not mind capitals and keeps repeated fields.
+    """The fields of a response: a mapping that ignores case and keeps repeated fields.
 
     ``headers["content-type"]`` is the value (repeated fields joined by a comma and a space),
-    ``headers.get_all("set-cookie")`` every one, and ``headers.pairs`` what was on the wire, in its order.
+    ``headers.get_all("set-cookie")`` all values, and ``headers.pairs`` the fields in wire order.
     """
 
     __slots__ = ("_folded", "pairs")
@@ -60,7 +60,7 @@ class Headers:
         return list(self._folded)
 
     def values(self) -> list[str]:
-        """The values, one for each name."""
+        """The values, a value for each name."""
         return [", ".join(values) for values in self._folded.values()]
 
     def items(self) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ class Event:
 
     @property
     def request(self) -> str | None:
-        """The handle of the request it is about, if it is about one."""
+        """The handle of its request, if any."""
         return self.params.get("request")
 
     @property
@@ -94,12 +94,12 @@ class Event:
 
     @property
     def topic(self) -> str | None:
-        """What happened, of an ``event.monitor``."""
+        """The topic of an ``event.monitor``."""
         return self.params.get("topic")
 
     @property
     def detail(self) -> Mapping[str, Any]:
-        """What there is to say about that."""
+        """The details of the topic."""
         return self.params.get("detail") or {}
 
     def __repr__(self) -> str:

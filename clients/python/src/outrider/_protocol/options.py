@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What a request can be given, for type checkers: nothing here is loaded when a program runs."""
+"""The options of a request, for type checkers only."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Item = Union[str, tuple[str, str], Mapping[str, Any]]
 
 
 class Handled(Protocol):
-    """What has a handle: a session."""
+    """An object with a handle: a session."""
 
     @property
     def handle(self) -> str: ...
 
 
 class Options(TypedDict, total=False):
-    """What every request can be given, besides its method and its URL."""
+    """The options of every request, besides its method and its URL."""
 
     base_url: str | None
     params: Pairs | str | None
@@ -91,10 +91,10 @@ class Options(TypedDict, total=False):
 
 
 class SSEOptions(Options, total=False):
-    """What an event stream can be given beside that.
+    """The additional options of an event stream.
 
-    ``method``         POST where there is a body, else GET, unless it is given
-    ``last_event_id``  the id to go on from
+    ``method``         default: POST with a body, else GET
+    ``last_event_id``  the id to resume after
     ``reconnect``      ``False``, ``True``, or a mapping such as ``{"delay": 1, "maxDelay": 30, "max": 5}``; without
                        it, ``True`` for methods that may be repeated
     ``max_event``      how many bytes an event may have, at most 8 MiB; 1 MiB unless given

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 GRACE = 2.0
-"""Seconds that the service gets, after a request's own timeout, to say what was late."""
+"""Seconds that the service gets, after a request's own timeout, to name the late phase."""
 
 UNTIMED_GUARD = 600.0
-"""Seconds after which a call without any timeout is given up: the service ends it much earlier."""
+"""Seconds after which a call without any timeout is given up: the service ends such a call much earlier."""
 
 FOREVER = 1e6
-"""Seconds: what an infinite timeout becomes."""
+"""Seconds in place of an infinite timeout."""
 
 EXACT = '"serialize":{"as":"base64"}'
-"""What is asked for by default: the body's bytes as they are. Text and JSON are then made of them here."""
+"""The default ``serialize``: the unchanged bytes of the body. Text and JSON are then made of them here."""
 
 CONTENT = "$content"
 """The id of the handler that has the body's bytes, where ``serialize`` asks for another form."""
@@ -261,10 +261,10 @@ class Built:
 
 
 class Defaults:
-    """What every request of one client is given unless it says otherwise.
+    """The defaults of every request of a client.
 
-    ``plain`` is the end of the parameters of a request without options: the one form that is built by joining three
-    strings, because most requests are of it; ``None`` if the defaults of the client need more than that.
+    ``plain`` is the end of the parameters of a request without options: the only form that is built by joining three
+    strings, since most requests have this form; ``None`` if the defaults of the client need more than that.
     """
 
     __slots__ = ("check", "guard", "options", "plain", "sessions")
@@ -289,7 +289,7 @@ def guard_for(timeout: Timeout | None) -> float:
 
 
 def _wire(fields: list[tuple[str, str]]) -> Any:
-    """Fields as an object where that says the same, else as a list; the list is what keeps the order."""
+    """Fields as an object if the meaning is the same, else as a list, which keeps the order."""
     as_object = dict(fields)
     if len(as_object) == len(fields):
         return as_object
@@ -297,7 +297,7 @@ def _wire(fields: list[tuple[str, str]]) -> Any:
 
 
 def _handle_of(session: Any) -> str:
-    """The handle of a Session, which can be given as it is."""
+    """The handle of a Session, which can be given directly."""
     handle = getattr(session, "handle", None)
     if isinstance(handle, str):
         return handle
@@ -308,7 +308,7 @@ def _handle_of(session: Any) -> str:
 
 
 def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
-    """The options of a request with those of its session, if this client made the session, and of its client."""
+    """The options of a request with the options of its session, if this client made the session, and of its client."""
     own = {name: value for name, value in options.items() if value is not None}
     session = own.get("session", "")
     if not isinstance(session, str):
@@ -318,7 +318,7 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
 
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
-    """The parameters of ``data.send`` or ``data.start`` for one request."""
+    """The parameters of ``data.send`` or ``data.start`` for a request."""
     if not options and method == "GET" and defaults.plain is not None:
         params = f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}'
         return Built(params, defaults.guard, defaults.check, None, True)
@@ -330,7 +330,7 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
 
 
 def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
-    """As :func:`build`, with options that hold those of the session and of the client already."""
+    """As :func:`build`, with options that already include the session's and the client's."""
     spec, guard, check = spec_for(method, url, options)
     ending = "," + EXACT + "}"
     if "serialize" in spec:
@@ -342,7 +342,7 @@ def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
 
 
 def spec_for(method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], float, bool]:
-    """What a request says of itself, how long to wait for its answer, and whether a failure raises."""
+    """The parameters of a request, how long to wait for its result, and whether a failure raises."""
     options = dict(options)
     spec: dict[str, Any] = {"url": absolute_url(options.pop("base_url", None), text_of(url, "url"))}
     if method != "GET" and text_of(method, "method").upper() != "GET":
@@ -386,7 +386,7 @@ def _finish_body(spec: dict[str, Any]) -> None:
 
 
 def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Built:
-    """One entry of ``many``: a URL, a pair of method and URL, or a mapping with ``url`` and options."""
+    """An entry of ``many``: a URL, a pair of method and URL, or a mapping with ``url`` and options."""
     if isinstance(item, str):
         return build("GET", item, options, defaults)
     if isinstance(item, tuple) and len(item) == 2:

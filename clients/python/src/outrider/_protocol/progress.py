@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""How far a transfer is, and the shape of what shows it."""
+"""The progress of a transfer, and the interface of progress bars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """How far the body in one direction is.
+    """The progress of the body in a direction.
 
     ``direction``       ``upload`` or ``download``
     ``completed``       bytes so far, not compressed
@@ -29,7 +29,7 @@ class Progress:
     ``rate``            bytes per second of late, or ``None``
     ``remaining``       seconds to go at that rate, or ``None``
     ``wire_completed``  bytes on the wire where the body is compressed, else ``None``; ``wire_total`` likewise
-    ``attempt``         which attempt this is, from 1; each counts from nothing, and so does each of its ``redirects``
+    ``attempt``         which attempt this is, from 1; each counts from zero, and so does each of its ``redirects``
     """
 
     __slots__ = (
@@ -57,7 +57,7 @@ class Progress:
 
     @property
     def sending(self) -> tuple[str, int, int]:
-        """What counts together: another one begins at nothing again."""
+        """The key of a count: each key counts from zero."""
         return self.direction, self.attempt, self.redirects
 
     def __repr__(self) -> str:

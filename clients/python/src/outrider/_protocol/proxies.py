@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Which proxy, in the words of the service. Loaded when somebody names one."""
+"""Proxies in the form of the service. Loaded with the first ``proxy``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def proxy_parameter(value: Any) -> Any:
-    """``proxy`` as the service takes it; the environment is that of this program, not of the service."""
+    """``proxy`` in the form of the service; the environment is this program's, not the service's."""
     if value is True or value == "environment":
         from os import environ
 
@@ -27,8 +27,8 @@ def proxy_parameter(value: Any) -> Any:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, Any]:
-    """What the variables say, as curl reads them: ``HTTP_PROXY`` does not count, as web servers put a field of a
-    request there; of the others the lower case wins."""
+    """The proxies of the environment, by the rules of curl: ``HTTP_PROXY`` does not count, as web servers put a field
+    of a request there; of the others the lower case wins."""
     proxy: dict[str, Any] = {}
     for name, keys in (
         ("http", ["http_proxy"]),

@@ -8,12 +8,12 @@ _raised: dict[str, Exception] = {}
 
 
 def keep_raised(request: str, problem: Exception) -> None:
-    """Keeps what a function of the program raised for a request, until the request raises it."""
+    """Keeps the exception of a program's function until its request raises the exception."""
     _raised[request] = problem
     if len(_raised) > 64:
         _raised.pop(next(iter(_raised)), None)
 
 
 def raised_for(request: str | None) -> Exception | None:
-    """What a function of the program raised for the request; once."""
+    """The exception of a program's function for the request; returned once."""
     return _raised.pop(request, None) if _raised and request is not None else None

@@ -35,7 +35,7 @@ def roots(path: Any) -> dict[str, str]:
 
 
 def identity(cert: Any) -> dict[str, str]:
-    """``cert`` as the service takes it: a path, a tuple of certificate, key and passphrase, or a mapping."""
+    """``cert`` in the form of the service: a path, a tuple of certificate, key and passphrase, or a mapping."""
     if hasattr(cert, "items"):
         paths = ("certificate", "key", "pkcs12")
         return {name: _absolute(value, f"cert[{name!r}]") if name in paths else value for name, value in cert.items()}
@@ -60,7 +60,7 @@ def put_verify(spec: dict[str, Any], value: Any) -> None:
 
 
 def put_cert(spec: dict[str, Any], value: Any) -> None:
-    """``cert``: who this program is, for servers that ask."""
+    """``cert``: the client certificate, for servers that request certificates."""
     spec["tls"] = {**spec.get("tls", {}), "identity": identity(value)}
 
 

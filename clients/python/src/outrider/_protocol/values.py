@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def tagged(value: Any) -> Any:
-    """A value for ``parameters``: what JSON has no form for is written as the protocol says."""
+    """A value for ``parameters``: values without a form in JSON become tagged values."""
     if isinstance(value, (str, int, float)):
         return value
     if hasattr(value, "items"):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""How far a transfer is, and bars that show it: rich's or tqdm's where they are installed, else a plain line.
+"""The progress of a transfer, and bars that show the progress: rich's or tqdm's if installed, else a plain line.
 
-A bar is a context manager whose value is called with every :class:`Progress`. Nothing here is loaded before a
-request asks for it.
+A bar is a context manager whose value is called with every :class:`Progress`. Loaded with the first such request.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def watcher(wanted: Any, label: str) -> Watcher:
-    """What a ``progress=`` means: ``True`` is a bar, a function is called, a context manager is entered."""
+    """The display for a ``progress=``: ``True`` is a bar, a function is called, a context manager is entered."""
     if wanted is True:
         return bar(label)
     if hasattr(wanted, "__enter__") and hasattr(wanted, "__exit__"):
@@ -57,7 +56,7 @@ class Plainly:
 
 
 class LineBar:
-    """One line that is written over, and stays when its body has come to its end."""
+    """A line that is overwritten, and stays after the end of its body."""
 
     def __init__(self, label: str, file: TextIO) -> None:
         self._label, self._file = label, file
@@ -67,7 +66,7 @@ class LineBar:
         return self.show
 
     def show(self, progress: Progress) -> None:
-        """Draws it."""
+        """Draws the line."""
         from shutil import get_terminal_size
 
         text = line(progress, get_terminal_size().columns - 1, self._label)
@@ -102,7 +101,7 @@ class RichBar:
         return self.show
 
     def show(self, progress: Progress) -> None:
-        """Draws it: a bar for each body, which begins again with another sending."""
+        """Draws a bar for each body, which begins again with another sending."""
         if self._sending != progress.sending:
             again = self._sending is not None and self._sending[0] == progress.direction
             if again:
@@ -131,7 +130,7 @@ class TqdmBar:
         return self.show
 
     def show(self, progress: Progress) -> None:
-        """Draws it: a bar for each body and sending."""
+        """Draws a bar for each body and sending."""
         if self._sending != progress.sending:
             self.__exit__()
             self._bar = self._make(
@@ -153,7 +152,7 @@ def arrow(progress: Progress) -> str:
 
 
 def line(progress: Progress, width: int, label: str = "") -> str:
-    """At most ``width`` characters: what is not known, or has no room, is left out."""
+    """At most ``width`` characters: unknown parts, and parts without room, are left out."""
     percent = None if progress.fraction is None else f"{int(progress.fraction * 100):3}%"
     amount = size(progress.completed)
     if progress.total is not None and progress.total > progress.completed:

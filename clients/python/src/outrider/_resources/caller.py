@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What a resource needs of its client when it is dropped without being closed. Only type checkers load this."""
+"""The interface of a client for resources that are dropped without being closed. Only type checkers load this."""
 
 from __future__ import annotations
 

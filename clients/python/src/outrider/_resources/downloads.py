@@ -33,7 +33,8 @@ _NOT = ("body_to", "max_inline", "serialize")
 
 
 class BuiltDownload:
-    """A download, ready to be sent: its parameters, how long to wait, whether a failure raises, who is told."""
+    """A download, ready to be sent: its parameters, how long to wait, whether a failure raises, and the progress bar.
+    """
 
     __slots__ = ("check", "guard", "params", "watch")
 
@@ -44,7 +45,7 @@ class BuiltDownload:
         self.watch = watch
 
     def text(self, *events: str) -> str:
-        """As JSON, with these events besides those that were asked for."""
+        """As JSON, with these events besides the requested events."""
         wanted = self.params.get("events")
         if events and wanted is not True:
             return encode({**self.params, "events": [*(wanted or ()), *events]})

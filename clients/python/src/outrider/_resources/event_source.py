@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 BATCH = 49_152
-"""Bytes of the event stream that one read takes at most. An answer of that length takes one system call to read."""
+"""The most bytes of the event stream per read. A result of that length takes a single system call."""
 
 WAIT = 60.0
-"""Seconds that the service keeps a read waiting for an event; then it is asked again."""
+"""Seconds that a read waits for an event; then the client reads again."""
 
 PATIENCE = 2 * WAIT
 """Seconds in which a service that is alive answers a read."""
 
 NO_MORE = 2012
-"""The code of a server's answer that there will be no more events. It is no error here."""
+"""The failure code for the end of all events. Here the code is no error."""
 
 _OWN = {"last_event_id": "lastEventId", "reconnect": "reconnect", "max_event": "maxEventBytes"}
 _OTHERS = ("serialize", "handlers", "body_to", "max_inline", "detach", "name", "start_immediately")
 
 
 class ServerSentEvent:
-    """One event: ``event`` is its type, ``data`` its text, ``id`` the last id that the server gave (or ``""``).
+    """An event: ``event`` is its type, ``data`` its text, ``id`` the last id that the server gave (or ``""``).
 
-    ``retry`` is how many seconds the server wants clients to wait before they reconnect, where it said so with this
-    event; the service has taken note of it already.
+    ``retry`` is the reconnection time in seconds that the server sent with this event; the service already respects
+    this time.
     """
 
     __slots__ = ("data", "event", "id", "retry")
@@ -50,7 +50,7 @@ class ServerSentEvent:
         self.retry = retry
 
     def json(self) -> Any:
-        """The data as a JSON value. Raises :class:`ValueError` if it is not JSON."""
+        """The data as a JSON value. Raises :class:`ValueError` for other data."""
         return decode(self.data)
 
     def __eq__(self, other: object) -> bool:
@@ -87,7 +87,7 @@ def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built
 
 
 def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
-    """The events that one read gave. Most say nothing but their data, and come as that."""
+    """The events of a read. Most have only data, and come as a string."""
     for value in values:
         if type(value) is str:
             yield ServerSentEvent(value, "message", last_id)
@@ -97,16 +97,16 @@ def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
 
 
 class Reading:
-    """How far an event source is: what both clients do between two reads."""
+    """The state of an event source between two reads, for both clients."""
 
     def __init__(self, client: Leaver, last_event_id: str) -> None:
         self.stream: str | None = None
-        """The handle of the stream; ``None`` before it is open, and after its end."""
+        """The handle of the stream; ``None`` before the opening, and after the end."""
         self._client = client
         self.last_event_id = last_event_id
         """The id of the last event that was given; open another source with ``last_event_id=`` to go on from there."""
         self.error: OutriderError | None = None
-        """Why the stream ended early, once it has."""
+        """Why the stream ended early, after the end."""
         self.request: str | None = None
         """The handle of the request."""
 
@@ -119,7 +119,7 @@ class Reading:
             pass
 
     def _lost(self) -> ServerGone:
-        """The connection on which it was opened is gone, and the stream with it."""
+        """The connection of the stream is lost, and so is the stream."""
         self.stream = None
         return ServerGone("the service lost the event stream: open it again with last_event_id")
 
@@ -131,7 +131,7 @@ class Reading:
             raise problem
 
     def _ended(self, result: Mapping[str, Any], response: Any) -> ExchangeError | None:
-        """Takes note of the end, if it is there; the exception to raise, if one is."""
+        """Records the end, if present; returns the exception to raise, if any."""
         if result["end"] is not True:
             return None
         self.stream = None

@@ -20,12 +20,12 @@ class Told(Exception):
 
 
 def refused(problem: BaseException) -> str:
-    """What the service is told of the exception of a function."""
+    """The error for the service for a function's exception."""
     return str(problem) if isinstance(problem, Told) else f"{type(problem).__name__}: {problem}"
 
 
 class EventQueue:
-    """The events of one iteration. The oldest is dropped when there are more than ``limit``."""
+    """The events of an iteration. The oldest is dropped when there are more than ``limit``."""
 
     def __init__(self, listeners: Listeners, names: tuple[str, ...], limit: int) -> None:
         if limit < 1:
@@ -37,7 +37,7 @@ class EventQueue:
         self._open = True
 
     def take(self, event: Event) -> None:
-        """Keeps an event, if its name is a wanted one."""
+        """Keeps an event with a wanted name."""
         if self._names and event.name not in self._names:
             return
         if len(self._events) == self._events.maxlen:
@@ -49,14 +49,14 @@ class EventQueue:
         """Lets the iteration look again."""
 
     def close(self) -> None:
-        """Wants no more events; an iteration ends after those that are kept."""
+        """Ends the delivery; an iteration ends after the kept events."""
         self._open = False
         self._listeners.forget(self)
         self.wake()
 
 
 class Listeners:
-    """The iterations and functions of one client that want events, and the functions that answer callbacks."""
+    """The iterations and functions for the events of a client, and the functions for its callbacks."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
@@ -65,14 +65,14 @@ class Listeners:
         self._queues: list[Callable[[], EventQueue | None]] = []
 
     def answerer(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
-        """The function that answers a callback: of a session or a credential if the callback names one of theirs."""
+        """The function for a callback: a session's or a credential's, if the callback names such a function."""
         known, answer = self.answers.get(name, ((), None))
         if answer is not None and isinstance(params, dict) and params.get("callback", "") in known:
             return answer
         return self.callbacks.get(name)
 
     def add(self, queue: EventQueue) -> None:
-        """Every event goes to the queue from now on, as long as the program keeps a reference to it."""
+        """Every event goes to the queue from now on, as long as the program keeps a reference to the queue."""
         self._queues = [*[other for other in self._queues if other() is not None], ref(queue)]
 
     def forget(self, queue: EventQueue) -> None:
@@ -94,7 +94,7 @@ class Listeners:
         return [*self.handlers.get(name, ()), *self.handlers.get("*", ())]
 
     def remove(self, name: str, function: Callable[[Event], object] | None) -> None:
-        """Gives no more events of that name to one function, or to all."""
+        """Ends the events of that name for a function, or for all."""
         kept = [] if function is None else [other for other in self.handlers.get(name, ()) if other != function]
         if kept:
             self.handlers[name] = kept

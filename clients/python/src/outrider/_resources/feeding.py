@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._protocol.parameters import Defaults
 
 PIECE = 262_144
-"""How many bytes of a body are written with one call."""
+"""The bytes of a body per call."""
 
 LONGEST = 86_400.0
 """Seconds of the longest timeout that the service takes; stands for no timeout."""
@@ -38,7 +38,7 @@ def pieces(content: Any) -> Iterator[bytes]:
 
 
 def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:
-    """The parameters of one ``stream.write``."""
+    """The parameters of a ``stream.write``."""
     return {"stream": stream, "base64": b2a_base64(piece, newline=False).decode("ascii"), "wait": wait}
 
 
@@ -56,7 +56,7 @@ class Patience:
         self._limit = seconds(timeout)
         self._since = monotonic()
         self.wait = min(self._limit, 0.5)
-        """Seconds of one ``stream.write``: short, so that the end of the request is noticed."""
+        """The wait of a ``stream.write`` in seconds: short, so that the end of the request is noticed."""
 
     def begin(self) -> None:
         """The time that the program takes for the next piece does not count."""

@@ -18,7 +18,7 @@ class LineSplitter:
         self._rest = ""
 
     def lines(self, piece: bytes, end: bool = False) -> list[str]:
-        """The lines that are complete with this piece; with ``end`` also the last one."""
+        """The lines that are complete with this piece; with ``end`` also the last line."""
         text = self._rest + self._decoder.decode(piece, end)
         # an LF that follows may belong to a CR at the end
         held = "" if end else "\r" if text.endswith("\r") else ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Logging in to credentials of OAuth 2: parameters of the methods, and what they return."""
+"""Logging in to credentials of OAuth 2: parameters and results of the methods."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def ended(answer: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 
 class LoginFailed(OutriderError):
-    """A login that did not succeed: ``reason`` is one word, such as ``access_denied``, ``state_mismatch`` or
-    ``expired_token``; the text is a sentence for people."""
+    """A login that failed: ``reason`` is a word, such as ``access_denied``, ``state_mismatch`` or ``expired_token``;
+    the text is a sentence for people."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(error["message"], kind=error["kind"], reason=error["reason"])
 
 
 class Login:
-    """A login that has begun: open ``url`` in a browser, then wait for it.
+    """A login that has begun: open ``url`` in a browser, then wait for the end.
 
-    If the service was to open one, ``opened`` says whether it did, and ``open_error`` why not."""
+    With ``open=True``, ``opened`` says whether the service opened a browser, and ``open_error`` why not."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.url: str = answer["url"]
@@ -72,7 +72,7 @@ class Login:
 
 
 class DeviceLogin:
-    """A login on another device: show ``user_code`` and ``verification_uri``, then wait for it."""
+    """A login on another device: show ``user_code`` and ``verification_uri``, then wait for the end."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.user_code: str = answer["userCode"]

@@ -16,17 +16,17 @@ _numbers = count(1).__next__
 
 
 def camel(name: str) -> str:
-    """``token_url`` as the service says it: ``tokenUrl``."""
+    """``token_url`` in the protocol's form: ``tokenUrl``."""
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def tokens(given: Any) -> dict[str, Any]:
-    """Tokens in the words of the service.
+    """Tokens in the form of the service.
 
-    Taken are an access token as text, a token and the seconds that it lasts as a tuple, and a mapping: in the words of
-    the service, or as authorization servers answer (``access_token``, ``expires_in``, …). ``expires_at`` may be seconds
-    since 1970 or a ``datetime``.
+    Accepts an access token as text, a token and its lifetime in seconds as a tuple, and a mapping: with the names of
+    the service, or of authorization servers (``access_token``, ``expires_in``, …). ``expires_at`` may be seconds since
+    1970 or a ``datetime``.
     """
     if isinstance(given, str):
         return {"accessToken": given}
@@ -46,7 +46,7 @@ def tokens(given: Any) -> dict[str, Any]:
 
 
 def moment(given: Any) -> str:
-    """A time as the service wants it."""
+    """A time in the form of the service."""
     if isinstance(given, str):
         return given
     from datetime import datetime, timezone
@@ -57,7 +57,7 @@ def moment(given: Any) -> str:
 
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of ``oauth.create`` and ``oauth.set``, without those that are ``None``."""
+    """The keywords of ``oauth.create`` and ``oauth.set`` that are not ``None``."""
     params = {camel(name): value for name, value in given.items() if value is not None}
     if "token" in params:
         params["token"] = tokens(params["token"])
@@ -70,7 +70,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def creation(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of ``oauth.create``: the grant is ``refresh`` unless it is named."""
+    """The parameters of ``oauth.create``: the default grant is ``refresh``."""
     return {"grant": "refresh", **({} if name is None else {"name": name}), **settings(given)}
 
 
@@ -90,8 +90,8 @@ def whose(issuer: str | None, resource: str | None) -> dict[str, Any]:
 
 
 class Asked:
-    """A token that is wanted: ``credential``, the ``scope`` it shall have, and the ``reason``: ``missing``,
-    ``expired``, ``refused`` or ``asked``."""
+    """A request for a token: ``credential``, the requested ``scope``, and the ``reason``: ``missing``, ``expired``,
+    ``refused`` or ``asked``."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.credential: str = params["credential"]
@@ -101,18 +101,18 @@ class Asked:
 
 
 class LoggedOut(Exception):
-    """Raised by a function that refreshes: only a person can help, so that it need not be asked again."""
+    """Raised by a refresh function: only a person can help, so that the function is not called again."""
 
 
 def refreshed(given: Any) -> dict[str, Any]:
-    """What a function that refreshes has returned, for the service."""
+    """The result of a refresh function, for the service."""
     found = tokens(given)
     found.pop("refreshToken", None)
     return {"token": found}
 
 
 class Refreshers:
-    """The functions of one client that refresh, by the names under which the service asks for them."""
+    """The refresh functions of a client, by their callback names."""
 
     def __init__(self) -> None:
         self.functions: dict[str, Callable[[Asked], Any]] = {}
@@ -147,7 +147,7 @@ class Locked:
 
 
 def passphrase_result(given: Any) -> dict[str, Any]:
-    """What a function that knows the passphrase has returned, for the service: ``None`` and ``""`` decline."""
+    """The result of a passphrase function, for the service: ``None`` and ``""`` decline."""
     if given is not None and not isinstance(given, str):
         raise TypeError(f"a passphrase must be a string or None, not {type(given).__name__}")
     return {"passphrase": given} if given else {}
@@ -163,8 +163,8 @@ ASKING = 120.0
 
 
 class AccessToken(str):
-    """An access token, with what is known of it: ``type``, ``expires_at`` (RFC 3339, or ``None``), ``scope``, and
-    ``missing_scope``: what was asked for, and not granted. Not shown by ``repr``."""
+    """An access token and its details: ``type``, ``expires_at`` (RFC 3339, or ``None``), ``scope``, and
+    ``missing_scope``: the requested scope that was not granted. Not shown by ``repr``."""
 
     type: str
     expires_at: str | None

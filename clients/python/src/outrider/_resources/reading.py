@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The state of a stream between two calls: what to ask for next, and what the last result held."""
+"""The state of a stream between two calls: the next call, and the last result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PIECE = 262_144
 """How many bytes are asked for at a time."""
 
 PATIENCE = 630
-"""Seconds to wait for the result of one ``stream.read``, which itself waits a little less for the server."""
+"""Seconds to wait for the result of a ``stream.read``, which itself waits a little less for the server."""
 
 WAIT = PATIENCE - 30
-"""Seconds that one ``stream.read`` waits for the next item before it returns without any."""
+"""Seconds that a ``stream.read`` waits for the next item before an empty result."""
 
 
 CHUNK = 262_144
@@ -45,9 +45,9 @@ def checked_size(size: int) -> int:
 
 
 class Reading:
-    """What is asked of the service for one stream, and what its answers mean.
+    """The calls for a stream, and their results.
 
-    When it is dropped while ``client`` is set, that client wants no more of the stream.
+    When dropped while ``client`` is set, that client closes the stream.
     """
 
     __slots__ = ("_failure", "_left", "client", "count", "kind", "moved", "name", "over", "request", "wishes")
@@ -72,7 +72,7 @@ class Reading:
                 pass
 
     def begin(self, kind: str, **wishes: Any) -> None:
-        """From now on it is read as that. The first to say so decides."""
+        """Sets the kind of items. The first call decides."""
         wishes = {name: value for name, value in wishes.items() if value is not None}
         if self.kind and (kind, wishes) != (self.kind, self.wishes):
             raise RuntimeError(f"this stream is being read as {self.kind} already")
@@ -83,9 +83,9 @@ class Reading:
         return {"stream": self.name, "as": self.kind, "bytes": size, "wait": WAIT, **self.wishes}
 
     def pieces(self) -> Iterator[Any]:
-        """What is left of the last answer, one item after the other; then raises what ends them early.
+        """The rest of the last result, item by item; then raises the failure of an early end.
 
-        What an iteration leaves is there for the next one.
+        Items that an iteration leaves stay for the next.
         """
         yield from self._left
         failure, self._failure = self._failure, None
@@ -93,7 +93,7 @@ class Reading:
             raise failure
 
     def keep(self, answer: dict[str, Any], response: Any) -> None:
-        """Takes the items of an answer, and what it says is wrong: with an item, or with all that would follow."""
+        """Takes the items of a result, and its error: of an item, or of the stream."""
         self.over, self.moved = answer["end"], True
         if "base64" in answer:
             data = a2b_base64(answer["base64"])

@@ -28,13 +28,13 @@ def record(message: str | bytes | bytearray | memoryview) -> bytes:
 
 
 def control(told: dict[str, Any]) -> bytes:
-    """What the program wants besides messages, such as ``{"close": …}``."""
+    """A command of the program beside messages, such as ``{"close": …}``."""
     payload = encode(told).encode()
     return _HEAD.pack(_CONTROL, len(payload)) + payload
 
 
 class Records:
-    """Finds messages in bytes that come in pieces. ``end`` is what the final record holds."""
+    """Finds messages in bytes that come in pieces. ``end`` is the content of the final record."""
 
     __slots__ = ("_missing", "_parts", "end")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BYTE_ORDER_MARK = "\ufeff"
 
 class ResponseData:
-    """What both kinds of response have in common: all but reading a body that the service keeps."""
+    """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
     __slots__ = ("_call", "_content", "_headers", "_pipe", "_raw", "_reading", "_released", "_seconds",
                  "_spooled")  # fmt: skip
@@ -51,7 +51,7 @@ class ResponseData:
 
     @property
     def raw(self) -> dict[str, Any]:
-        """The response as the service gave it."""
+        """The Response object of the service."""
         raw = self._raw
         if type(raw) is bytes:
             raw = self._raw = unpack(raw)
@@ -81,8 +81,8 @@ class ResponseData:
 
     @property
     def elapsed(self) -> timedelta:
-        """The time from the call to its result. A response of ``many``, or of a request that was started, tells it
-        only with ``metrics=True``."""
+        """The time from the call to its result. A response of ``many``, or of a started request, has this time only
+        with ``metrics=True``."""
         from datetime import timedelta
 
         seconds = (self.metrics or {}).get("total", self._seconds)
@@ -146,7 +146,8 @@ class ResponseData:
 
     @property
     def cache(self) -> dict[str, Any]:
-        """What the cache did: ``status``, such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl`` and ``reason``."""
+        """The use of the cache: ``status``, such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl`` and ``reason``.
+        """
         told = self.raw.get("cache") or "bypass"
         return {"status": told} if isinstance(told, str) else told
 
@@ -183,7 +184,7 @@ class ResponseData:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body as the service gave it: ``kind``, ``size``, ``contentType`` and so on."""
+        """The body object of the service: ``kind``, ``size``, ``contentType`` and so on."""
         return self.raw.get("body") or {"kind": "none", "size": 0}
 
     @property
@@ -193,7 +194,7 @@ class ResponseData:
 
     @property
     def results(self) -> dict[str, dict[str, Any]]:
-        """What each of the ``handlers`` got, by its id: ``ok``, and ``body`` or ``error``."""
+        """The results of the ``handlers``, by id: ``ok``, and ``body`` or ``error``."""
         return {one["id"]: one for one in self.raw.get("results", ()) if one["id"] != CONTENT}
 
     @property
@@ -223,7 +224,7 @@ class ResponseData:
 
     @property
     def error(self) -> ExchangeError | None:
-        """Why the exchange failed, as the exception that would be raised for it; ``None`` if it did not."""
+        """Why the exchange failed, as the exception for the failure; ``None`` after success."""
         if type(self._raw) is bytes:
             return None
         failure = self.raw.get("error")
@@ -239,9 +240,9 @@ class ResponseData:
             raise error
 
     def raise_for_status(self: Kind) -> Kind:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` if there is one.
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and :attr:`error` after a failure.
 
-        Returns the response itself otherwise: ``client.get(url).raise_for_status().json()``.
+        Otherwise returns the response itself: ``client.get(url).raise_for_status().json()``.
         """
         self.raise_for_error()
         status = self.status
@@ -258,7 +259,7 @@ class ResponseData:
 
     @property
     def encoding(self) -> str:
-        """The charset of :attr:`text`: what the Content-Type says, else UTF-8."""
+        """The charset of :attr:`text`: from the Content-Type, else UTF-8."""
         body = self.body
         if "charset" in body:
             return str(body["charset"])
@@ -286,7 +287,7 @@ class ResponseData:
         return self._text(self.content)
 
     def json(self) -> Any:
-        """The body as a JSON value. Raises :class:`ValueError` if it is not JSON."""
+        """The body as a JSON value. Raises :class:`ValueError` for other bodies."""
         if self._packed() is None and self.body_kind == "json":
             return self.body["json"]
         return self._json(self.content)
@@ -325,7 +326,7 @@ class ResponseData:
         return whole(self._spooled, self.size)
 
     def _flow(self) -> Reading | None:
-        """The stream that has the body, with ``body_to="stream"``, as far as it has been read."""
+        """The stream of the body, with ``body_to="stream"``, at its present position."""
         if self._reading is None and self._packed() is None and self.body_kind == "stream":
             from .reading import Reading
 
@@ -334,7 +335,7 @@ class ResponseData:
         return self._reading
 
     def _follow(self, client: Leaver) -> None:
-        """Lets ``client`` cancel the stream that has the body, if there is one, when this response is dropped."""
+        """Lets ``client`` cancel the stream of the body, if any, when this response is dropped."""
         reading = self._flow()
         if reading is not None:
             reading.client = client
@@ -372,7 +373,7 @@ class ResponseData:
         return text[1:] if text[:1] == BYTE_ORDER_MARK else text
 
     def _packed(self) -> bytes | None:
-        """The body's bytes, as long as nothing else of the answer has been looked at, and if they came with it."""
+        """The body's bytes, if they came with the result, and nothing else of the result has been read."""
         if type(self._raw) is not bytes:
             return None
         if self._content is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Definition:
-    """A router as the program defines it. ``connection`` is the one on which the service knows it."""
+    """A router defined by the program. ``connection`` is the connection of its definition."""
 
     def __init__(self, name: str, base_url: str, shared: bool, options: Mapping[str, Any]) -> None:
         self._head: dict[str, Any] = {"name": name, "baseUrl": base_url}
@@ -28,7 +28,7 @@ class Definition:
         self, name: str, method: str, path: str, places: Mapping[str, Any] | None, defaults: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> None:
-        """Adds an endpoint, or replaces the one of that name."""
+        """Adds an endpoint, or replaces the endpoint of that name."""
         endpoint: dict[str, Any] = {"path": path, **_members(options)}
         if method.upper() != "GET":
             endpoint["method"] = method.upper()
@@ -59,7 +59,7 @@ def call_of(
 
 
 def bound(function: Callable[..., Any]) -> tuple[dict[str, Any], Callable[..., dict[str, Any]]]:
-    """The defaults in the signature of a function, and what turns the arguments of a call into parameters."""
+    """The defaults in the signature of a function, and the conversion of a call's arguments into parameters."""
     from inspect import Parameter, signature
 
     found = signature(function)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Bodies that become files: paths, and why the service did not write one."""
+"""Bodies that become files: paths, and failures to write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FolderMissing(InvalidCall, FileNotFoundError):
 
 
 def save_error(problem: InvalidCall, path: str) -> InvalidCall:
-    """Why the service did not save a body, as the exception that writing it here would have raised."""
+    """Why the service did not save a body, as the exception of a local write."""
     from errno import EEXIST, ENOENT
     from os import strerror
     from os.path import dirname, lexists

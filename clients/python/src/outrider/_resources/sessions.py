@@ -23,9 +23,9 @@ _numbers = count(1).__next__
 
 
 class Attempt:
-    """What is about to be sent; an adapter changes it in place.
+    """The attempt before sending; an adapter changes this object in place.
 
-    ``method``, ``url`` and ``headers`` are those of the attempt; ``json`` and ``text``, when set, become its body.
+    ``method``, ``url`` and ``headers`` belong to the attempt; ``json`` and ``text``, when set, become its body.
     ``attempt`` counts from 1, ``retries`` from 0.
     """
 
@@ -41,7 +41,7 @@ class Attempt:
         self._before = (self.method, self.url, dict(self.headers))
 
     def changes(self) -> dict[str, Any]:
-        """What is different now."""
+        """The changes so far."""
         method, url, headers = self._before
         found: dict[str, Any] = {}
         if self.method != method:
@@ -62,10 +62,10 @@ class Attempt:
 
 
 class Answered:
-    """The response to an attempt, as far as it is there: for validators, serializers and retriers.
+    """The response to an attempt, as far as received: for validators, serializers and retriers.
 
-    ``status`` and ``headers`` are ``None`` and empty where none arrived; ``content``, ``text`` and ``json()`` are the
-    body, where the question has one.
+    ``status`` and ``headers`` are ``None`` and empty without a response; ``content``, ``text`` and ``json()`` are the
+    body, if the callback has a body.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ class Answered:
 
 
 class Redirect:
-    """A response that leads elsewhere: ``status``, ``source`` and ``target``, and the attempt that would follow."""
+    """A redirect: ``status``, ``source`` and ``target``, and the attempt that would follow."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.status: int = params["status"]
@@ -117,8 +117,8 @@ class Redirect:
 
 
 class Arrived:
-    """The file of a download that is complete: ``path``, where it lies now, ``size`` and ``suggested_filename``; with
-    the ``status``, the ``headers`` and the ``url`` of its response."""
+    """The file of a download that is complete: its present ``path``, ``size`` and ``suggested_filename``; with the
+    ``status``, the ``headers`` and the ``url`` of its response."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         head = params.get("response") or {}
@@ -141,10 +141,10 @@ class Encoded(Attempt):
 
 
 class Challenge:
-    """A server that wants to know who asks: its ``status``, ``headers``, ``url`` and the ``realm`` that it names.
+    """A server that asks for authentication: its ``status``, ``headers``, ``url`` and its ``realm``.
 
-    ``offers`` are the schemes that it takes, the strongest first; ``failures`` is how many credentials it has refused
-    for this request, ``username`` whose the last one was. ``proxy`` is the URL of the proxy, where it is one that asks.
+    ``offers`` are its schemes, the strongest first; ``failures`` is the number of refused credentials of this request,
+    ``username`` the user of the last. ``proxy`` is the URL of the proxy, if a proxy asks.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -175,12 +175,12 @@ class PresentedServer:
 
 
 def adapted(attempt: Attempt, given: Any) -> dict[str, Any]:
-    """What an adapter said, for the service."""
+    """The result of an adapter, for the service."""
     return attempt.changes() if given is None or given is attempt else dict(given)
 
 
 def decided(_: Answered, given: Any) -> dict[str, Any]:
-    """What a retrier said: true, seconds to wait, false, or in words why not."""
+    """The result of a retrier, for the service: true, seconds to wait, false, or a text that says why not."""
     if isinstance(given, bool) or given is None:
         return {"retry": bool(given)}
     if isinstance(given, (int, float)):
@@ -189,19 +189,19 @@ def decided(_: Answered, given: Any) -> dict[str, Any]:
 
 
 def judged(_: Answered, given: Any) -> dict[str, Any]:
-    """What a validator said: true or nothing, false, or in words why not."""
+    """The result of a validator, for the service: true or nothing, false, or a text that says why not."""
     if given is None or given is True:
         return {"valid": True}
     return {"valid": False} if given is False else {"valid": False, "reason": str(given)}
 
 
 def read(_: Answered, given: Any) -> dict[str, Any]:
-    """What a serializer made of the body."""
+    """The result of a serializer, for the service."""
     return {"value": given}
 
 
 def led(redirect: Redirect, given: Any) -> dict[str, Any]:
-    """What a redirector said: true, a URL to follow to, or anything else for no."""
+    """The result of a redirector, for the service: true, a URL to follow to, or anything else for no."""
     if isinstance(given, str):
         redirect.next.url = given
     if not given:
@@ -227,7 +227,7 @@ def believed(_: PresentedServer, given: Any) -> dict[str, Any]:
 
 
 def named(_: Challenge, given: Any) -> dict[str, Any]:
-    """Who asks: a user name and a password as a tuple or a mapping, the whole answer, or nothing for nobody."""
+    """The result for a challenge: a user name and a password as a tuple or a mapping, the whole result, or nothing."""
     if not given:
         return {}
     given = credential(given)
@@ -245,11 +245,11 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]
     "destination": (Arrived, placed),
     "encode": (Encoded, adapted),
 }
-"""For each kind of question: what the function gets, and how what it returns is said to the service."""
+"""For each kind of callback: the argument of the function, and the conversion of its result for the service."""
 
 
 class Codes:
-    """The functions of all sessions of one client, by the names under which the service asks for them."""
+    """The functions of all sessions of a client, by their callback names."""
 
     def __init__(self) -> None:
         self.functions: dict[str, Callable[[Any], Any]] = {}
@@ -273,7 +273,7 @@ _OWN = {
     **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies", "hsts")},
 }
 _SETTINGS = {*_OWN, *SHARED}
-"""What the service knows of a session. Other settings are options, which this client gives to each request."""
+"""The settings of a session in the service. Other settings are options, which this client gives to each request."""
 
 
 class Plan:
@@ -332,10 +332,10 @@ class Plan:
         return params
 
     def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of one request on top of those of the session, and these on top of those of the client.
+        """The options of a request on top of the session's, on top of the client's.
 
         Validators add up. A mapping for ``redirect`` or ``challenge`` keeps the function of the session, unless the
-        mapping names another. What the service knows of the session is not repeated, unless the client has an option
+        mapping names another. The session's settings in the service are not repeated, unless the client has an option
         in that place, which the service would take for the request's own.
         """
         asks = {kind: spec for kind, spec in self.asks.items() if kind not in ("encode", "destination", "trust")}

@@ -32,8 +32,8 @@ ORDERLY = (1000, 1001, 1005)
 
 
 class WebSocketClosed(StreamError):
-    """The WebSocket is closed: ``close_code`` and ``close_reason`` are those of the peer (RFC 6455 section 7.4);
-    ``clean`` tells whether both sides said so."""
+    """The WebSocket is closed: ``close_code`` and ``close_reason`` come from the peer (RFC 6455 section 7.4); ``clean``
+    tells whether both sides sent a Close frame."""
 
     def __init__(self, close: Mapping[str, Any]) -> None:
         self.close_code: int = close.get("code", 1006)
@@ -58,7 +58,7 @@ def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) ->
 
 
 def messages_of(message: Any) -> dict[str, Any]:
-    """One message: text, bytes, or with ``json`` a value."""
+    """A message: text, bytes, or with ``json`` a value."""
     if isinstance(message, str):
         return {"text": message}
     if isinstance(message, (bytes, bytearray, memoryview)):
@@ -69,7 +69,7 @@ def messages_of(message: Any) -> dict[str, Any]:
 
 
 def message_of(value: Any) -> Any:
-    """A message as it was sent: ``str`` or ``bytes``."""
+    """A message in the sender's type: ``str`` or ``bytes``."""
     if isinstance(value, str):
         return value
     if "base64" in value:
@@ -103,14 +103,14 @@ def opened(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def late(what: str, seconds: float) -> RequestTimeout:
-    """What is raised when nothing came in time."""
+    """The exception for a wait without a message."""
     return RequestTimeout(f"{what}: nothing came within {seconds:g} seconds", code=1405, kind="sessionTaskFailed",
                           reason="timedOut", retryable=True)  # fmt: skip
 
 
 class Reachability:
-    """Whether a way leads there: ``status`` is ``reachable``, ``unreachable`` or ``unknown``; ``interface`` is the name
-    of the interface at its begin, ``kind`` what that is (``ethernet``, ``wifi``, ``loopback``…)."""
+    """Whether a route exists: ``status`` is ``reachable``, ``unreachable`` or ``unknown``; ``interface`` is the name of
+    its first interface, ``kind`` the kind of interface (``ethernet``, ``wifi``, ``loopback``…)."""
 
     def __init__(self, result: Mapping[str, Any]) -> None:
         interface = result.get("interface") or {}

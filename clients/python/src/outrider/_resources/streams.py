@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Streams: the parameters of ``stream.open``, and what both kinds of stream say of the head."""
+"""Streams: the parameters of ``stream.open``, and the response head of both kinds of stream."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "
 
 
 def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
-    """The parameters of ``stream.open``, which answers when the head is there.
+    """The parameters of ``stream.open``, which returns with the head.
 
-    A timeout that is a number is that of each phase, for nobody knows how long a stream takes.
+    A number as timeout applies to each phase, since the duration of a stream is unknown.
     """
     for name in _NOT_OF_STREAMS:
         if options.get(name) is not None:
@@ -35,7 +35,7 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
 
 
 def attached(line: bytes) -> None:
-    """Raises what the service says instead of the bytes."""
+    """Raises the service's error in place of the bytes."""
     message = decode(line.decode())
     if "error" in message:
         raise from_error(message["error"])
@@ -48,7 +48,7 @@ def cut(problem: OSError | None = None) -> ServerGone:
 
 
 class Head:
-    """What the streams of both clients say of the head."""
+    """The response head in the streams of both clients."""
 
     response: Any
 
@@ -70,5 +70,5 @@ class Head:
         return ok
 
     def raise_for_status(self) -> None:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and what else is wrong."""
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and for any other failure."""
         self.response.raise_for_status()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Requests whose progress is followed: their parameters, and what a progress bar calls them."""
+"""Requests whose progress is followed: their parameters, and their names in a progress bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BODIES = ("file", "files", "data", "json", "parameters")
 
 
 def with_body(path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of an upload: with its file, if there is one, and not without any body."""
+    """The options of an upload: with its file, if given; a body is required."""
     whole = {**options} if path is None else {**options, "file": path}
     if all(whole.get(name) is None for name in _BODIES):
         raise TypeError("an upload needs a file, or one of data, json and files")
@@ -29,7 +29,7 @@ def with_body(path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label(url: str, options: Mapping[str, Any]) -> str:
-    """What a bar is called: the file that is sent, else the last part of the path, else the host."""
+    """The name of a bar: the file that is sent, else the last part of the path, else the host."""
     file = options.get("file")
     path = str(file) if file is not None else url.partition("?")[0].partition("#")[0]
     name = path.rstrip("/").rpartition("/")[2] or url
@@ -37,7 +37,7 @@ def label(url: str, options: Mapping[str, Any]) -> str:
 
 
 def followed(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> tuple[Built, Watcher]:
-    """The parameters of a request that tells its progress and its end, and who is told."""
+    """The parameters of a request with events of its progress and its end, and the progress bar."""
     if options.get("body_to") == "stream":
         raise TypeError('progress waits for the whole body: with body_to="stream" count what iter_bytes() gives')
     options = dict(options)

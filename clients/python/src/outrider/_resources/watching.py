@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Subscriptions: the parameters of ``events.subscribe``, and the events that belong to one."""
+"""Subscriptions: the parameters of ``events.subscribe``, and the events of a subscription."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .._protocol.models import Event
 
     class Wishes(TypedDict, total=False):
-        """What can be said about a subscription, and about waiting for its events."""
+        """The options of a subscription, and of the wait for its events."""
 
         session: str
         request: Any
@@ -39,7 +39,7 @@ def wish(
 
 
 class Sieve:
-    """Hands on the events of one subscription. Those that come before its name is known wait for it."""
+    """Passes on the events of a subscription. Events that come before its name is known wait."""
 
     def __init__(self) -> None:
         self.name: str | None = None
@@ -67,7 +67,7 @@ class Sieve:
 
 
 class Subscribed(EventQueue):
-    """An iteration over the events of one subscription; ends the subscription when it is dropped."""
+    """An iteration over the events of a subscription; ends the subscription when dropped."""
 
     _client: Any
     _sieve: Sieve
@@ -82,7 +82,7 @@ class Subscribed(EventQueue):
 
     @property
     def subscription(self) -> str | None:
-        """The handle of the subscription, once there is one."""
+        """The handle of the subscription, after the subscribing."""
         return self._sieve.name
 
     def take(self, event: Event) -> None:

@@ -20,7 +20,7 @@ from .responses import Response
 
 
 class Caller(Leaver, Protocol):
-    """A client, as its sessions, streams, downloads and credentials know it."""
+    """The interface of a client for its sessions, streams, downloads and credentials."""
 
     _defaults: Defaults
 

@@ -65,10 +65,10 @@ class Client(Connected, Verbs):
             r.raise_for_status()
             print(r.json())
 
-    Without arguments it finds the user's service, and starts it if there is none. ``socket`` is the path of
-    another one; ``stdio=True`` starts a service that belongs to this client alone, ``command`` one by a command
-    of your own. All else are options of :meth:`get` for every request that does not give its own: ``headers`` and
-    ``params`` are merged name by name, and a URL without a scheme is put behind ``base_url``::
+    Without arguments the client finds the user's service, or starts the service. ``socket`` is the path of another
+    service; ``stdio=True`` starts a service for this client alone, ``command`` a service by a command of your own. All
+    other arguments are options of :meth:`get`, as defaults for every request: ``headers`` and ``params`` are merged
+    name by name, and a URL without a scheme is appended to ``base_url``::
 
         api = outrider.Client(base_url="https://api.example.org/v1", timeout=(3, 10), retry=3)
 
@@ -173,7 +173,7 @@ class Client(Connected, Verbs):
     def many(
         self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
     ) -> list[Response | OutriderError]:
-        """Sends many requests over one connection, ``window`` of them at a time, and waits for all.
+        """Sends many requests over a single connection, ``window`` of them at a time, and waits for all.
 
         A request is a URL, a pair of method and URL, or a mapping with ``url``, perhaps ``method``, and options;
         ``options`` are for all of them. The list has their responses in the same order. A failed request does not
@@ -221,7 +221,7 @@ class Client(Connected, Verbs):
     def wait(
         self, request: str | Request, *, timeout: float | None = None, check: bool | None = None
     ) -> Response | None:
-        """The response to a started request; ``None`` if it has none after ``timeout`` seconds."""
+        """The response to a started request; ``None`` if there is none after ``timeout`` seconds."""
         params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
         if timeout is not None:
             params["timeout"] = timeout
@@ -239,7 +239,7 @@ class Client(Connected, Verbs):
         return str((self.invoke("request.cancel", {"request": handle}))["state"])
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
-        """Sends a request, waits for its head, and gives the body as it comes; options as for :meth:`get`.
+        """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
 
         ::
 
@@ -260,8 +260,8 @@ class Client(Connected, Verbs):
     def call(self, name: str, /, **params: Any) -> dict[str, Any]:
         """Calls any method of the service by its name: ``client.call("server.info")``.
 
-        The parameters are those of the protocol, by their names there; the result is that of the service. An error
-        raises a :class:`~outrider.CallError`. A failed exchange does not: it is in the result."""
+        Parameters and result have the names of the protocol. An error raises a :class:`~outrider.CallError`. A failed
+        exchange does not raise; the result holds the failure."""
         return self.invoke(name, params, timeout=own_timeout(params))
 
     def invoke(
@@ -301,8 +301,8 @@ class Client(Connected, Verbs):
     def router(
         self, name: str, *, base_url: str | None = None, shared: bool = False, check: bool = True, **options: Any
     ) -> Router:
-        """The router of that name or handle; with ``base_url`` a new one, to which :meth:`Router.endpoint` adds
-        endpoints, and of whose requests ``options`` are the defaults; see :class:`outrider.Router`."""
+        """The router of that name or handle; with ``base_url`` a new router, to which :meth:`Router.endpoint` adds
+        endpoints, with ``options`` as the defaults of its requests; see :class:`outrider.Router`."""
         from .router import Router
 
         if base_url is None and (options or shared):
@@ -310,9 +310,9 @@ class Client(Connected, Verbs):
         return Router(name, self, check=check, base_url=base_url, shared=shared, options=options)
 
     def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> EventStream:
-        """Events as they come, to iterate over: all of them, or those with the given names.
+        """Events as they come, to iterate over: all events, or the events with the given names.
 
-        Ask for it before the request that makes them, so that none is missed: ``with client.events() as events: …``
+        Open the iteration before the request, so that no event is missed: ``with client.events() as events: …``
         """
         from .events import EventStream
 
@@ -335,7 +335,7 @@ class Client(Connected, Verbs):
         """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator:
         ``@client.on("event.progress")``.
 
-        The blocking client calls one function at a time, in the order of the events, in a thread of its own; if the
+        The blocking client calls the functions in turn, in the order of the events, in a thread of its own; if the
         functions are too slow, the oldest events are dropped. In asyncio, a coroutine function runs as a task."""
         if function is None:
             return lambda given: self.on(name, given)
@@ -345,7 +345,7 @@ class Client(Connected, Verbs):
         return function
 
     def off(self, name: str, function: Callable[[Event], object] | None = None) -> None:
-        """Undoes :meth:`on`, for one function or for all of that name."""
+        """Undoes :meth:`on`, for a function or for all functions of that name."""
         self._inbox().remove(name, function)
 
     @overload
@@ -365,7 +365,7 @@ class Client(Connected, Verbs):
         return function
 
     def _answer_for(self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]) -> None:
-        """Answers those callbacks that name one of ``functions``; the others stay with :meth:`on_callback`."""
+        """Replies to callbacks that name an entry of ``functions``; other callbacks stay with :meth:`on_callback`."""
         inbox = self._inbox()
         inbox.answers[name] = (functions, answer)
         inbox.serve(self._live())

@@ -61,7 +61,8 @@ class Cookies:
         self._call("cookies.set", url=url, cookies=[{"name": name, "value": value, **attributes}])
 
     def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
-        """Adds the cookies of a jar of ``http.cookiejar``, those of :meth:`all`, or names and values for ``url``."""
+        """Adds the cookies of a jar of ``http.cookiejar``, the result of :meth:`all`, or names and values for ``url``.
+        """
         if hasattr(cookies, "items"):
             if not url:
                 raise ValueError("names and values need a host: give url=")
@@ -78,7 +79,7 @@ class Cookies:
         return len(found["changes"])
 
     def clear(self, *, session_only: bool = False) -> int:
-        """Deletes all cookies, or those without an end of their own; how many there were."""
+        """Deletes all cookies, or only session cookies; returns their number."""
         return int((self._call("cookies.clear", sessionOnly=session_only or None))["deleted"])
 
     def header(self, url: str) -> str:
@@ -90,7 +91,7 @@ class Cookies:
         return jar_of(self.all())
 
     def load(self, path: str | os.PathLike[str]) -> int:
-        """Adds the cookies of a file as curl, wget and browsers' exporters write it; how many there were."""
+        """Adds the cookies of a file in the format of curl, wget and browsers' exporters; returns their number."""
         from .._resources.saving import absolute
 
         return int((self._call("cookies.import", format="netscape", path=absolute(path)))["imported"])

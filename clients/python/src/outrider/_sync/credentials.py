@@ -39,7 +39,7 @@ class Credential(Named):
         return AccessToken(self._client.invoke("oauth.token", wish(self.name, min_validity, refused, timeout)))
 
     def refresh(self) -> dict[str, Any]:
-        """Refreshes it, also if the current token is still valid; returns its new state."""
+        """Refreshes the token, even if the current token is still valid; returns the new state."""
         return self._client.invoke("oauth.refresh", {"credential": self.name})
 
     def info(self) -> dict[str, Any]:
@@ -51,20 +51,20 @@ class Credential(Named):
         return self._client.invoke("oauth.set", {"credential": self.name, **settings(given)})
 
     def delete(self, *, revoke: bool = False) -> None:
-        """Forgets it; with ``revoke`` the authorization server is told, too."""
+        """Deletes the credential; with ``revoke`` the tokens are revoked at the authorization server, too."""
         self._client.invoke("oauth.delete", {"credential": self.name, "revoke": revoke})
 
     def login(
         self, *, redirect: str | None = None, listen: Mapping[str, Any] | None = None,
         scope: str | list[str] | None = None, open: bool = False, **parameters: str,
     ) -> Login:
-        """Begins to log in by a browser; further keywords become parameters of the URL, such as ``prompt="consent"``::
+        """Starts a login in a browser; further keywords become parameters of the URL, such as ``prompt="consent"``::
 
             login = work.login()
             webbrowser.open(login.url)
             work.wait()
 
-        With ``redirect=`` the result comes to that URI, and :meth:`callback` brings it; with ``open=True`` the service
+        With ``redirect=`` the result goes to that URI; pass the URL to :meth:`callback`. With ``open=True`` the service
         opens a browser."""
         params = beginning(self.name, redirect, listen, scope, parameters, open)
         return Login(self._client.invoke("oauth.login", params))
@@ -88,7 +88,7 @@ class Credential(Named):
         return self._client.invoke("oauth.revoke", {"credential": self.name})
 
     def introspect(self) -> dict[str, Any]:
-        """The state of the access token, as the authorization server tells it."""
+        """The state of the access token, from the authorization server."""
         result = self._client.invoke("oauth.introspect", {"credential": self.name})
         found: dict[str, Any] = result["answer"]
         return found
@@ -101,9 +101,10 @@ class CredentialStore:
         self._client = client
 
     def create(self, name: str | None = None, **given: Any) -> Credential:
-        """Makes a credential, or changes the one of that name; the keywords are those of ``oauth.create``:
-        ``grant`` (default ``refresh``), ``client_id``, ``client_secret``, ``token_url`` or ``issuer``, ``token``,
-        ``origins``, ``scope``, ``hold``, ``refresh_window``, ``refresh_when``, ``on_refresh_failure``, ``persist`` …"""
+        """Creates a credential, or changes the credential of that name; the keywords are the parameters of
+        ``oauth.create``: ``grant`` (default ``refresh``), ``client_id``, ``client_secret``, ``token_url`` or
+        ``issuer``, ``token``, ``origins``, ``scope``, ``hold``, ``refresh_window``, ``refresh_when``,
+        ``on_refresh_failure``, ``persist`` …"""
         result = self._client.invoke("oauth.create", creation(name, given))
         return Credential(self._client, str(result["credential"]))
 
@@ -112,7 +113,7 @@ class CredentialStore:
         return Credential(self._client, name)
 
     def list(self) -> list[dict[str, Any]]:
-        """All credentials, in the words of ``oauth.list``; while the store is locked, those that the service knows."""
+        """All credentials, as in ``oauth.list``; while the store is locked, only the loaded credentials."""
         result = self._client.invoke("oauth.list", {})
         found: list[dict[str, Any]] = result["credentials"]
         return found

@@ -31,26 +31,27 @@ class Downloads:
         self._session = session
 
     def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
-        """Downloads a file, and returns when it is there: ``path`` and ``size`` of the response tell about it.
+        """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
 
         Without ``path`` the file goes into ``directory``, or into the working directory, under ``filename`` or the name
         that the server suggests. The service resumes an interrupted download to the same place, unless
         ``resume=False``. A status outside of 200 to 299 raises, unless ``validate`` says otherwise.
 
         ``replace``             ``True``: replace an existing file
-        ``create_directories``  ``True``: make the directories that are missing
+        ``create_directories``  ``True``: create missing directories
         ``checksum``            digests that the file must have: ``{"sha-256": "9f86d0…"}``
         ``segments``            how many parts to ask for at the same time
         ``rate_limit``          the most bytes a second
         ``when_changed``        ``restart`` or ``fail``, if the server now has another file than the part that was kept
 
-        The other options are those of :meth:`outrider.Client.get`; ``progress=True`` is a bar on a terminal.
+        The other options are the same as for :meth:`outrider.Client.get`; ``progress=True`` is a bar on a
+        terminal.
         """
         built = build_download(url, path, self._own(options), self._client._defaults)
         return self._finished("download.send", built)
 
     def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Request:
-        """Starts a download and returns it at once; options as above. See :class:`outrider.Request`."""
+        """Starts a download and returns at once; options as above. See :class:`outrider.Request`."""
         from .started import Request
 
         built = build_download(url, path, self._own(options), self._client._defaults)
@@ -58,9 +59,9 @@ class Downloads:
         return Request(self._client, handle, built.check)
 
     def resume(self, source: str | os.PathLike[str] | Request, **options: Any) -> Response:
-        """Resumes a download: by the result of :meth:`cancel`, as it was started, or by the path of its file.
+        """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
 
-        ``url`` and ``headers`` may be others.
+        ``url`` and ``headers`` may differ.
         """
         source = getattr(source, "handle", source)
         built = build_resume(source, self._own(options), self._client._defaults)

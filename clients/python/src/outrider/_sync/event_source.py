@@ -30,12 +30,11 @@ class EventSource(Reading):
                 if event.data != "[DONE]":
                     print(event.json()["choices"][0]["delta"].get("content", ""), end="")
 
-    The blocking variant is open as soon as it is made; the other by ``with``, by :meth:`open`, or by the loop.
+    The blocking variant opens at once; the other by ``with``, by :meth:`open`, or by the loop.
 
-    The stream is closed when the loop is left, however that happens. When the connection is lost, the service
-    reconnects with the last id, and the loop goes on; but not for a method that may not be repeated, such as POST.
-    A failure raises the matching :class:`~outrider.ExchangeError`. A server that says that there is no more (status
-    204) ends the loop.
+    The stream closes at the end of the loop, however the loop ends. After a lost connection, the service reconnects
+    with the last id, and the loop continues; but not for a method that may not be repeated, such as POST. A failure
+    raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
     def __init__(

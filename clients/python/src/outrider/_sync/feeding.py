@@ -28,7 +28,7 @@ def feed(
     patience: Patience,
     ended: Callable[[], dict[str, Any] | None],
 ) -> dict[str, Any] | None:
-    """Writes a body until it ends. Gives what ``ended`` tells of the request if that ended, or responded, before."""
+    """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before."""
     try:
         for given in steps(body):
             for piece in pieces(given):

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Reachabilities:
-    """``client.reachability(host="example.org")`` tells how it is, ``client.reachability.watch()`` each change.
+    """``client.reachability(host="example.org")`` returns the present state, ``client.reachability.watch()`` each
+    change.
 
-    Nothing is sent, unless ``probe="connect"`` opens a connection to ``url`` and closes it. Do not ask before each
-    request: send it, and look at its failure.
+    Nothing is sent, unless ``probe="connect"`` opens and closes a connection to ``url``. Do not ask before each
+    request: send the request, and look at its failure.
     """
 
     def __init__(self, client: Caller) -> None:
@@ -29,14 +30,14 @@ class Reachabilities:
     def __call__(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None
     ) -> Reachability:
-        """How it is now."""
+        """The present state."""
         return Reachability(self._client.invoke("reachability.status", _wish(url, host, probe)))
 
     def watch(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
         timeout: float | None = None,
     ) -> Iterator[Reachability]:
-        """How it is now, then each change; ends when there is none for ``timeout`` seconds."""
+        """The present state, then each change; ends when there is none for ``timeout`` seconds."""
         events = self._client.events("event.reachability", timeout=timeout)
         try:
             first = self._client.invoke("reachability.watch", _wish(url, host, probe))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """A request that runs while the program goes on; made by :meth:`outrider.Client.start`::
+    """A request in the background; made by :meth:`outrider.Client.start`::
 
         request = client.start("POST", url, file="disk.img")
         request.suspend()
@@ -24,7 +24,7 @@ class Request:
         request.resume()
         response = request.response()
 
-    ``handle`` is the service's name for it, for :meth:`outrider.Client.call` and in events.
+    ``handle`` is the service's name for the request, for :meth:`outrider.Client.call` and in events.
     """
 
     def __init__(self, client: Caller, handle: str, check: bool) -> None:
@@ -51,7 +51,7 @@ class Request:
         return self._state("request.resume")
 
     def cancel(self) -> str:
-        """Cancels the request, and returns its state. What waits for it raises :class:`~outrider.Cancelled`."""
+        """Cancels the request, and returns its state. Waiting calls raise :class:`~outrider.Cancelled`."""
         return self._state("request.cancel")
 
     def _state(self, method: str) -> str:

@@ -15,8 +15,8 @@
         assert program.user(7) == "ada"
         assert stubs.requests()[0]["url"].endswith("/users/7")
 
-Inside such a block ``$OUTRIDER_SOCKET`` leads to a service of the test's own, for this process and for processes that
-it starts. Clients that are made in the block use it, and so do ``outrider.get`` and its like. With pytest, see
+Inside such a block ``$OUTRIDER_SOCKET`` leads to the test's own service, for this process and its child processes.
+Clients made in the block use this service, and so do ``outrider.get`` and its like. With pytest, see
 ``outrider.testing.plugin``.
 """
 
@@ -49,17 +49,17 @@ class RecordingFailed(OutriderError):
 
 
 def replay(cassette: str | os.PathLike[str], mode: str = "once", **options: Any) -> Stage:
-    """A block whose requests are recorded to a cassette, or played from it.
+    """A block whose requests are recorded to a cassette, or played back.
 
-    ``mode`` is ``once``, ``none``, ``newEpisodes`` or ``all``; the other options are those of ``replay.start``:
-    ``match``, ``ignore``, ``mask``, ``only``, ``timing`` and ``repeat``; ``except`` is written ``except_``. In
-    ``mask["values"]``, ``$NAME`` is a variable of this process.
+    ``mode`` is ``once``, ``none``, ``newEpisodes`` or ``all``; the other options are the parameters of
+    ``replay.start``: ``match``, ``ignore``, ``mask``, ``only``, ``timing`` and ``repeat``; ``except`` is written
+    ``except_``. In ``mask["values"]``, ``$NAME`` is a variable of this process.
     """
     return Stage(cassette, mode, **options)
 
 
 def stubs() -> Stage:
-    """A block whose requests get the responses of stubs, and fail without one."""
+    """A block whose requests get the responses of stubs, and fail without a stub."""
     return Stage()
 
 
@@ -78,7 +78,7 @@ class Stage:
         self._before: str | None = None
         self._client: Any = None
         self.report: dict[str, Any] = {}
-        """What became of the cassette, as ``replay.stop`` tells it; after the block."""
+        """The result of ``replay.stop``; after the block."""
 
     def __enter__(self) -> Stage:
         program = binary()
@@ -216,7 +216,7 @@ class Stage:
         return found
 
     def info(self) -> dict[str, Any]:
-        """How the cassette stands, as ``replay.get`` tells it."""
+        """The state of the cassette, from ``replay.get``."""
         found: dict[str, Any] = self._client.call("replay.get", session="*")
         return found
 

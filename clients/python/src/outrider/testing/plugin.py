@@ -12,11 +12,11 @@
         outrider_stubs.add("https://api.example.com/users/{id}", json={"name": "ada"})
         assert program.user(7) == "ada"
 
-A cassette is found beside the test, in the directory ``cassettes``; without a name it is that of the module and the
-test. ``--outrider-mode`` sets the mode of all cassettes: ``once`` by default, ``none`` where nothing may be recorded,
-``all`` to record anew. Each worker of pytest-xdist has services of its own.
+A cassette is found beside the test, in the directory ``cassettes``; the default name consists of the module and the
+test. ``--outrider-mode`` sets the mode of all cassettes: ``once`` by default, ``none`` to forbid recording, ``all`` to
+record anew. Each worker of pytest-xdist has services of its own.
 
-It is found by pytest where the client is installed; else ``-p outrider.testing.plugin``.
+pytest finds the plugin if the client is installed; else ``-p outrider.testing.plugin``.
 """
 
 from __future__ import annotations
