@@ -22,7 +22,7 @@ struct CommandFailure: Error {
     var message: String?
     /// A second sentence, on a line of its own.
     var note: String?
-    /// The service ended before it had read the whole message, so the message had no effect.
+    /// The service ended before reading the whole message, so the message had no effect.
     var isUnread = false
 
     init(_ status: Status, _ message: String?) {

@@ -67,7 +67,7 @@ extension CredentialsCommand {
             switch key {
             case .none, .raw: memoryOnly
             case .file(let path):
-                "sealed with the key in \(path), which does not protect from whoever has both, as a stolen disk"
+                "sealed with the key in \(path), which does not protect against a stolen disk that holds both"
             case .command(let words): "sealed with the key that \(words.joined(separator: " ")) prints"
             case .secretService: "sealed with a key that the desktop's keyring keeps"
             case .passphrase: "sealed with a key made of a passphrase, kept by the kernel until the machine stops"
@@ -185,7 +185,7 @@ extension CredentialsCommand {
         @Flag(name: .long, help: "Do not ask the server to revoke its tokens.")
         var keepTokens = false
 
-        @Flag(name: .long, help: "In place of a name: all of them, where their key is lost, and nobody can open them.")
+        @Flag(name: .long, help: "In place of a name: all credentials, for a store whose key is lost.")
         var lostKey = false
 
         func validate() throws {
@@ -200,7 +200,7 @@ extension CredentialsCommand {
                 if try await Self.isUnknown(name, to: vault) {
                     throw OAuthFailure(
                         .config, "unknown_credential",
-                        "there is no credential '\(name)'; outrider credentials lists those that there are")
+                        "there is no credential '\(name)'; outrider credentials lists all names")
                 }
                 try await vault.erase(name, spec: true, revoke: !keepTokens)
             }

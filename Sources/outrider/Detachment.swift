@@ -12,7 +12,7 @@ enum Detachment {
         _ = umask(0o077)
     }
 
-    /// Tells the waiting program that it may connect.
+    /// Tells the waiting program to connect.
     static func sayReady(_ file: Int32) {
         var byte = UInt8(ascii: "\n")
         _ = write(file, &byte, 1)

@@ -42,7 +42,7 @@ struct GetSocketCommand: ParsableCommand {
         let path = try ServicePath(flag: socket, peer: peerUid)
         let reply = try info(path)
         guard reply.error == nil, let info = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "what answers at \(path.path) is no outrider")
+            throw CommandFailure(.brokeProtocol, "the program at \(path.path) is no outrider")
         }
         var line: JSONObject = ["socket": .string(path.path)]
         for name in ["pid", "version", "protocol", "instanceId"] { line[name] = info[name] }

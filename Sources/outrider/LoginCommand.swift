@@ -6,7 +6,7 @@ import Glibc
 import OutriderEngine
 import OutriderJSON
 
-/// Logs in to a credential, and makes it first if it is described.
+/// Logs in to a credential; with a description creates the credential first.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
@@ -44,7 +44,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Make it: the authorization server, whose metadata say the rest.")
     var issuer: String?
 
-    @Option(name: .customLong("client-id"), help: "With --issuer or --call: who we are to the server.")
+    @Option(name: .customLong("client-id"), help: "With --issuer or --call: the client identifier of this program.")
     var clientID: String?
 
     @Option(
@@ -129,7 +129,7 @@ struct LoginCommand: AsyncParsableCommand {
         try isDevice ? showDevice(&service.client) : showURL(&service.client)
         let end = try service.client.result(
             "oauth.wait", ["credential": .string(name), "timeout": .real(timeout)], within: timeout + 10)
-        if end["pending"] == .bool(true) { throw CommandFailure(.timedOut, "nobody logged in within \(timeout) s") }
+        if end["pending"] == .bool(true) { throw CommandFailure(.timedOut, "login not completed within \(timeout) s") }
         if let failure = end["error"]?.object {
             throw CommandFailure(
                 code: ServiceClient.unauthorized, failure["message"]?.string ?? "the login did not succeed")

@@ -65,7 +65,7 @@ struct ServeOptions: ParsableArguments {
 
     @OptionGroup var store: StoreOptions
 
-    @Flag(name: .long, help: "Let nobody log in on another device; else $OUTRIDER_NO_DEVICE_LOGIN.")
+    @Flag(name: .long, help: "Refuse logins on another device; else $OUTRIDER_NO_DEVICE_LOGIN.")
     var noDeviceLogin = false
 
     @Option(

@@ -171,7 +171,7 @@ extension DownloadRun {
         if let total, !held.gaps(of: total).isEmpty {
             guard held.count > before else {
                 throw HTTPFailure(
-                    .connectionLost, "the server sends nothing of what is missing", phase: .response, sent: .sent)
+                    .connectionLost, "the server sends none of the missing bytes", phase: .response, sent: .sent)
             }
             return false
         }

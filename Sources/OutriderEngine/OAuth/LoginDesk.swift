@@ -147,7 +147,7 @@ package final class LoginDesk: Sendable {
         if engine.settings.deviceLogin { return }
         throw OAuthFailure(
             .config, "device_login_off",
-            "this service lets nobody log in on another device (--no-device-login, OUTRIDER_NO_DEVICE_LOGIN): "
+            "this service refuses logins on another device (--no-device-login, OUTRIDER_NO_DEVICE_LOGIN): "
                 + "make \(spec.name) with the grant authorizationCode, and log in by a browser")
     }
 
@@ -289,10 +289,10 @@ package final class LoginDesk: Sendable {
     }
 
     private static let late = OAuthFailure(
-        .needsLogin, "login_timed_out", "nobody came back from the login within \(Int(patience)) s: log in again")
+        .needsLogin, "login_timed_out", "no browser returned from the login within \(Int(patience)) s: log in again")
     private static let left = OAuthFailure(.temporary, "cancelled", "the call was cancelled; the login goes on")
     private static let loggedOut = OAuthFailure(
-        .needsLogin, "logged_out", "somebody logged out while this login was under way: log in again")
+        .needsLogin, "logged_out", "a client logged out while this login was under way: log in again")
     private static let deleted = OAuthFailure(
         .needsLogin, "credential_deleted", "the credential was deleted while this login was under way")
     static let superseded = OAuthFailure(.needsLogin, "login_superseded", "another login took the place of this one")

@@ -215,7 +215,7 @@ package enum CachePolicy {
         if query.range == nil, head.status == 206 { return missing(query, .partial, "only a part is stored") }
         if let range = query.range {
             guard let found = self.part(range, of: head, size, query) else {
-                return missing(query, .partial, "the range cannot be taken from what is stored")
+                return missing(query, .partial, "the stored response cannot supply the range")
             }
             part = found
         }

@@ -73,7 +73,7 @@ package struct ConnectMachine: TunnelMachine {
             guard head.status < 200 else { return answered(head) }
             informational += 1
             if head.status == 101 || informational > Self.mostInformational {
-                return fail("sent more informational answers than anybody wants")
+                return fail("sent too many informational responses")
             }
         }
         return held.count > Self.mostHead ? tooLong : .wait

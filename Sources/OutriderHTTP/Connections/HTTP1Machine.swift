@@ -99,7 +99,7 @@ package struct HTTP1Machine: ~Copyable {
     package mutating func headReceived(_ head: ResponseHead) throws(HTTPFailure) -> Head {
         guard case .busy(var exchange) = state, exchange.framing == nil else {
             state = .ended
-            throw HTTPFailure(.malformedResponse, "the server sent an answer that nobody asked for", sent: .sent)
+            throw HTTPFailure(.malformedResponse, "the server sent a response without a request", sent: .sent)
         }
         do {
             try Self.check(head)
@@ -150,7 +150,7 @@ package struct HTTP1Machine: ~Copyable {
         }
         if head.status == 101 {
             throw HTTPFailure(
-                .malformedResponse, "the server switched protocols, which nobody asked it to do", sent: .sent)
+                .malformedResponse, "the server switched protocols without a request to upgrade", sent: .sent)
         }
     }
 

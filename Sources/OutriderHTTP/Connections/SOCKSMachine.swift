@@ -60,8 +60,8 @@ package struct SOCKSMachine: TunnelMachine {
                 [1, UInt8(clamping: credential.username.utf8.count)] + credential.username.utf8
                     + [UInt8(clamping: credential.password.utf8.count)] + credential.password.utf8)
         case (2, nil): return fail(.proxyAuthenticationRequired, "wants a user and a password")
-        case (255, nil): return fail(.proxyAuthenticationRequired, "lets nobody in without saying who asks")
-        default: return fail(.proxyAuthenticationRequired, "takes none of the ways of saying who asks that are known")
+        case (255, nil): return fail(.proxyAuthenticationRequired, "requires a user and a password")
+        default: return fail(.proxyAuthenticationRequired, "offers no supported authentication method")
         }
     }
 

@@ -58,7 +58,7 @@ package struct ResumeRule: Sendable {
             return .fail(
                 HTTPFailure(
                     .unacceptableStatusCode,
-                    "the server answered the request for the rest with status \(status); what is there is kept",
+                    "the request for the remaining bytes got status \(status); the partial file is kept",
                     sent: .sent, details: [.status(status)]))
         }
     }

@@ -96,5 +96,5 @@ package struct DeviceMachine: Sendable {
     }
 
     package static let expired = OAuthFailure(
-        .needsLogin, "expired_token", "nobody approved the device in time: log in again")
+        .needsLogin, "expired_token", "the login on the device was not approved in time: log in again")
 }

@@ -70,7 +70,7 @@ package struct IDTokenRules: Sendable {
             }
         guard audience.contains(clientID) else { throw Self.fault("is for another client") }
         let party = claims["azp"]
-        if audience.count > 1, party == nil { throw Self.fault("is for several, and does not say who asked") }
+        if audience.count > 1, party == nil { throw Self.fault("is for several audiences without an azp claim") }
         if let party, party.string != clientID { throw Self.fault("was asked for by another client") }
     }
 

@@ -163,7 +163,7 @@ extension OAuthFailure {
     /// The caller refers to an earlier credential of the same name.
     package static func replaced(_ name: String) -> OAuthFailure {
         OAuthFailure(
-            .config, replacedReason, "'\(name)' was deleted and made anew meanwhile: see what it is now, and ask again")
+            .config, replacedReason, "'\(name)' was deleted and created again meanwhile: see oauth.get, then retry")
     }
 
     package static let replacedReason = "credential_replaced"

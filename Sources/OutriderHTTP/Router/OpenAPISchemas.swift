@@ -21,7 +21,7 @@ extension OpenAPIImport {
             }
             for (pointer, message) in faults.sorted(by: { $0.key.description < $1.key.description }) {
                 try budget.look()
-                note(pointer, "left out of what is checked: \(message)")
+                note(pointer, "left out of the checks: \(message)")
                 whole.remove(at: pointer)
             }
         }

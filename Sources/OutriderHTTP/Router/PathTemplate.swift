@@ -79,7 +79,7 @@ package struct PathTemplate: Sendable, Equatable {
             let names = names.joined(separator: ", ")
             throw HTTPFailure(
                 .parametersDoNotFit,
-                "a segment of \(text.excerpt) would become . or .., and lead elsewhere: check \(names.excerpt)",
+                "a segment of \(text.excerpt) would become . or .., and leave its place: check \(names.excerpt)",
                 pointer: names.contains(",") ? "" : JSONPointer(member: names).description)
         }
         return path

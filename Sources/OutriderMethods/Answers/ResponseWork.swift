@@ -140,7 +140,7 @@ struct ResponseWork: Sendable {
     }
 
     private static func nobody(_ kind: HTTPFailure.Kind, _ method: String) -> HTTPFailure {
-        HTTPFailure(kind, "nobody is there to answer \(method)", sent: .sent)
+        HTTPFailure(kind, "no client is connected for \(method)", sent: .sent)
     }
 
     /// Runs short work at once; long work, and decoders that may load something, away from the event loop.

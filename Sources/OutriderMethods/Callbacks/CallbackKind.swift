@@ -50,7 +50,7 @@ enum CallbackKind: String, Sendable, CaseIterable {
         case .adapt: (kind, what) = (.requestAdaptationFailed, "the client did not say how to send the request")
         case .validate: (kind, what) = (.customValidationFailed, "the client did not say that the response is valid")
         case .preprocess: (kind, what) = (.customSerializationFailed, "the client did not say which bytes to read")
-        case .serialize: (kind, what) = (.customSerializationFailed, "the client did not say what the body says")
+        case .serialize: (kind, what) = (.customSerializationFailed, "the client did not serialize the body")
         case .retry, .disposition, .redirect, .destination, .challenge, .refresh, .trust, .passphrase, .cacheResponse:
             return nil
         }

@@ -13,7 +13,7 @@ struct DataSend: BegunMethod {
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
         if params.spec.shared?.plan.startsImmediately == false {
             throw RPCError(
-                .invalidParams, "startImmediately goes with data.start: nobody could resume what this call waits for",
+                .invalidParams, "startImmediately false works only with data.start: this call waits for the response",
                 data: ["pointer": .string("/startImmediately")])
         }
         if params.namesStream {

@@ -15,7 +15,7 @@ extension CredentialName {
             "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials")
     }
 
-    /// Throws `unknownHandle` for a name that nobody has, and `noToken` where the store cannot be read.
+    /// Throws `unknownHandle` for an unknown name, and `noToken` if the store cannot be read.
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedCredential {
         let found: SharedCredential?
         do throws(OAuthFailure) {
@@ -54,7 +54,7 @@ final class OwnCredential: Holdable {
 
     init(_ broker: CredentialBroker) { self.broker = broker }
 
-    /// Detached requests may need it, but nobody could name it any more.
+    /// Detached requests may need the credential, but no client can name its handle.
     var isAwaited: Bool { true }
 
     func close() {

@@ -50,7 +50,7 @@ struct CredentialSettings: Sendable {
         guard let onFailure else { return }
         if onFailure == .reauthorize, spec.grant == .clientCredentials || spec.grant == .jwtBearer {
             throw JSONComplaint(
-                "reauthorize waits for somebody to log in, which is no part of the grant \(spec.grant.rawValue)",
+                "reauthorize waits for a login, and the grant \(spec.grant.rawValue) has none: use keep or clear",
                 at: JSONPointer(member: "onRefreshFailure"))
         }
         spec.onFailure = onFailure

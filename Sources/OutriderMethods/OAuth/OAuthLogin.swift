@@ -106,7 +106,7 @@ private struct ListenParameter: JSONDecodable {
     }
 }
 
-/// What nobody can guess.
+/// A random text that cannot be guessed.
 enum OAuthRandom {
     static func bytes(_ count: Int) -> [UInt8] {
         var random = SystemRandomNumberGenerator()

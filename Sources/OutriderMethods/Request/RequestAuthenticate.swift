@@ -46,7 +46,7 @@ struct RequestAuthenticate: Method {
         }
         guard record.exchange.authenticate(params.credential, isKept: isKept, for: params.source) else {
             throw RPCError(
-                .wrongState, "the request has ended: nobody will ask it any more",
+                .wrongState, "the request has ended and sends no more credentials",
                 data: ["pointer": .string("/request"), "state": .string("ended")])
         }
         return Result(persistence: isKept ? .forSession : .none)

@@ -34,7 +34,7 @@ struct SSEOpen: Method {
             try request.judgesHeadOnly()
             if waits, request.startsImmediately == false {
                 throw JSONComplaint(
-                    "wait and startImmediately false exclude each other: nobody could resume what this call waits for",
+                    "wait and startImmediately false exclude each other: wait needs a started request",
                     at: JSONPointer(member: "wait"))
             }
             // null counts as absent

@@ -101,7 +101,7 @@ package final class RouterTable: Sendable {
     func find(_ reference: String) throws(RPCError) -> RouterRecord {
         if let record = look(reference) { return record }
         let near = NearNames.of(reference, among: all.map(\.router.name))
-        let hint = near.isEmpty ? "router.list names those that are" : "did you mean \(near.joined(separator: " or "))?"
+        let hint = near.isEmpty ? "router.list names all routers" : "did you mean \(near.joined(separator: " or "))?"
         throw RPCError(
             .unknownHandle, "router names nothing here: \(reference.prefix(80)) is no router; \(hint)",
             data: ["pointer": .string("/router")])

@@ -43,7 +43,7 @@ struct StreamAttach: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         guard call.id != nil else {
-            throw RPCError(.invalidRequest, "without an id nobody would know when the bytes begin")
+            throw RPCError(.invalidRequest, "stream.attach needs an id: its reply marks the beginning of the bytes")
         }
         guard let thing = call.scope.service.streams.find(params.stream, user: call.peer.info.uid) else {
             throw RPCError(

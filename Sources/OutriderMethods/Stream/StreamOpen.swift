@@ -38,7 +38,7 @@ struct StreamOpen: Method {
             try request.judgesHeadOnly()
             if wait != nil, request.startsImmediately == false {
                 throw JSONComplaint(
-                    "wait and startImmediately false exclude each other: nobody could resume what this call waits for",
+                    "wait and startImmediately false exclude each other: wait needs a started request",
                     at: JSONPointer(member: "wait"))
             }
         }

@@ -96,7 +96,7 @@ final class LineWriter: Sendable {
                     start += count
                 } else if errno == EAGAIN {
                     var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    if poll(&wanted, 1, 10_000) <= 0 { return "nobody reads it" }
+                    if poll(&wanted, 1, 10_000) <= 0 { return "the reader takes nothing" }
                 } else if errno != EINTR {
                     return errnoText()
                 }

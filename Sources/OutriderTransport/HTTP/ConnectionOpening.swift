@@ -359,7 +359,7 @@ extension HTTPFailure {
     fileprivate static func refused(_ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL) -> HTTPFailure {
         let details: [FailureDetail] = [.status(head.status), .headers(head.fields), .proxy(proxy.name)]
         if head.status == 407 {
-            let text = "the proxy \(proxy.name) wants to know who asks: give it a user and a password in proxy"
+            let text = "the proxy \(proxy.name) requires authentication: give a user and a password in proxy"
             return HTTPFailure(.proxyAuthenticationRequired, text, phase: .proxy, details: details)
         }
         let text = "the proxy \(proxy.name) refused a way to \(url.authorityWithPort) with status \(head.status)"

@@ -6,7 +6,7 @@ import Glibc
 import OutriderHTTP
 import OutriderJSON
 
-/// Who asks, in a request of the command line.
+/// The credentials of a request of the command line.
 struct AuthOptions: ParsableArguments {
     @Option(
         name: .long,

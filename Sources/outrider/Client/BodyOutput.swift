@@ -5,7 +5,7 @@ import Glibc
 
 /// Where a body is written: a file, or standard output. A terminal gets no binary data unless asked with `-o -`.
 struct BodyOutput: ~Copyable {
-    /// How much of a body is looked at to tell whether it is binary.
+    /// Bytes of a body that are examined for binary content.
     private static let lookedAt = 1024
 
     private let file: Int32
@@ -42,7 +42,7 @@ struct BodyOutput: ~Copyable {
         close(file)
     }
 
-    /// Whether it is written to a terminal, for a person to read; `-o -` asks for the bytes as they are.
+    /// Whether the body goes to a terminal, for a person to read; `-o -` asks for the unchanged bytes.
     var isShown: Bool { refusesBinary }
 
     private mutating func begin() throws(CommandFailure) {

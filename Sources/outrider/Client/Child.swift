@@ -5,7 +5,7 @@ import Glibc
 
 /// Starts this same program as another process.
 struct Child {
-    /// What the child gets as its descriptor of that number.
+    /// The child's descriptor of that number.
     struct Descriptor {
         var ours: Int32
         var theirs: Int32
@@ -31,7 +31,7 @@ struct Child {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // First to numbers that are nobody's, so that none overwrites another.
+        // First to unused numbers, so that none overwrites another.
         for descriptor in descriptors {
             posix_spawn_file_actions_adddup2(&actions, descriptor.ours, descriptor.theirs + 100)
         }
@@ -83,7 +83,7 @@ struct Child {
         }
     }
 
-    /// The file that runs now, also after it was renamed.
+    /// The executable of this process, even after renaming.
     private static var program: String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -21,7 +21,7 @@ struct Contract {
 
     var names: [String] { methods.compactMap { $0.object?["name"]?.string } }
 
-    /// The method's description. Throws `usage`, with what looks like the name.
+    /// The method's description. Throws `usage`, with similar names.
     func method(_ name: String) throws(CommandFailure) -> JSONObject {
         for case .object(let method) in methods where method["name"]?.string == name { return method }
         let family = names.filter { $0.hasPrefix(name + ".") }
@@ -87,7 +87,7 @@ struct Contract {
         name.isEmpty || name.contains("/") ? nil : resolve("#/components/schemas/\(name)")
     }
 
-    /// What a `$ref` points to.
+    /// The target of a `$ref`.
     func resolve(_ reference: String) -> JSONObject? {
         var value = JSONValue.object(document)
         for part in reference.split(separator: "/").dropFirst() {

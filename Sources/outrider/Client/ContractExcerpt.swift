@@ -4,7 +4,7 @@
 import OutriderJSON
 import OutriderMethods
 
-/// One method of the contract, found without reading the rest: a shell waits for this at every call, and the whole
+/// A method of the contract, found without reading the rest: a shell waits for this at every call, and the whole
 /// takes milliseconds.
 enum ContractExcerpt {
     /// Nil if the method is not found this way, which does not mean that there is none.

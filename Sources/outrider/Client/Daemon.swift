@@ -7,18 +7,18 @@ import OutriderFiles
 /// Starts the service that all programs of this user share, once, however many ask at the same time.
 ///
 ///     lock ─▶ connect ──answers──▶ use it
-///               └──nobody──▶ start, detached ──▶ wait until it listens ─▶ connect
+///               └─refused──▶ start, detached ──▶ wait until it listens ─▶ connect
 ///
 /// A service that is slow is waited for, never ended: starting a second one would only make it slower.
 struct Daemon {
-    /// Seconds until somebody who waits for its start is told that it takes long.
+    /// The longest wait for the start in seconds; then the command fails.
     private static let patience = 60.0
 
     let socket: ServicePath
 
     private var log: String { socket.path + ".log" }
 
-    /// A connection to the service, which is started if nobody answers.
+    /// A connection to the service, which is started if no service listens.
     func connect() throws(CommandFailure) -> Wire {
         if let wire = try socket.connect() { return wire }
         guard socket.peer == geteuid() else {
@@ -34,7 +34,7 @@ struct Daemon {
             .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
     }
 
-    /// Waits for those who start it already.
+    /// Waits for commands that already start the service.
     private func lock() throws(CommandFailure) -> Int32 {
         let path = socket.path + ".start"
         let file = try Self.open(path, O_RDWR | O_CREAT)
@@ -83,7 +83,7 @@ struct Daemon {
         try waitUntilItListens(ready.reading)
     }
 
-    /// The service writes one byte when it listens; the end of the pipe without it means that it has failed.
+    /// The service writes a byte when listening; the end of the pipe without a byte means a failed start.
     private func waitUntilItListens(_ file: Int32) throws(CommandFailure) {
         let deadline = Deadline(after: Self.patience)
         var end = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
@@ -98,7 +98,7 @@ struct Daemon {
         throw CommandFailure(.noConnection, "the service could not start\(reason) (see \(log))")
     }
 
-    /// The last line that the service wrote before it ended; nil if there is none.
+    /// The last line that the service wrote before its end; nil if there is none.
     private static func lastLine(of log: String) -> String? {
         guard let file = try? CheckedFile.open(log, O_RDONLY, .own) else { return nil }
         defer { close(file) }

@@ -5,14 +5,14 @@ import OutriderJSON
 
 /// The exit status of a failed exchange, by the family of its code (protocol section 15).
 enum FailureStatus {
-    /// Nil for a result that is no failed exchange. The bodies in it are not looked at.
+    /// Nil for a result that is no failed exchange. Its bodies are not read.
     static func of(_ reply: ServiceClient.Reply) -> Int32? {
         guard reply.result != nil, reply.text(of: "ok")?.elementsEqual("false".utf8) == true else { return nil }
         let code = reply.text(of: "error", "code").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         return of(code: code ?? 0)
     }
 
-    /// The status of failures with files, those of the command itself among them.
+    /// The status of failures with files, including the command's own.
     static let file: Int32 = 16
 
     static func of(code: Int64) -> Int32 {

@@ -22,7 +22,7 @@ enum JSONStyle: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension StandardOutput {
-    /// One line of JSON; on a terminal laid out and coloured.
+    /// A line of JSON; on a terminal indented and coloured.
     static func json(_ text: some Collection<UInt8>) throws(CommandFailure) {
         guard isatty(STDOUT_FILENO) == 1, var painter = JSONStyle.ofTerminal.painter else { return try line(text) }
         try write(painter.paint(text) + painter.finish())

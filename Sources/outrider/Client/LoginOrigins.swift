@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// Where the token of a new credential may be sent. Without an origin, every request with the token would be refused.
 enum LoginOrigins {
-    /// `--origin` and the origin of `--call`, else the origins of `--resource` too, else what a person types.
+    /// `--origin` and the origin of `--call`, else the origins of `--resource` too, else the input of a person.
     static func of(
         _ named: [String], api: String?, resources: [String]
     ) throws(CommandFailure) -> [String] {

@@ -30,7 +30,7 @@ extension ServiceClient {
     /// The exit status where there is no token, as for failures of authentication in `outrider call`.
     static var unauthorized: Int32 { 11 }
 
-    /// The access token of a credential: its text, its type and when it ends (RFC 3339).
+    /// The access token of a credential: its text, its type and its end (RFC 3339).
     mutating func token(
         of name: String, minValidity: Double?
     ) throws(CommandFailure) -> (token: String, type: String, expires: String?) {

@@ -8,18 +8,18 @@ import OutriderJSON
 /// Draws the events of progress on standard error, where that is a terminal: one line that is written over, and kept when
 /// its body has come to its end. Of short bodies nothing is drawn.
 final class ProgressMeter {
-    /// Shorter bodies are over before anybody can read the line.
+    /// Shorter bodies end before a person can read the line.
     private static let shortBytes: Int64 = 1 << 18
 
     private var isDrawn = false
 
-    /// Nil where nobody would see it.
+    /// Nil if standard error is no terminal.
     init?(isSilent: Bool = false) {
         // a line is written over by what a dumb terminal does not know
         guard !isSilent, isatty(STDERR_FILENO) == 1, environmentVariable("TERM") != "dumb" else { return nil }
     }
 
-    /// Takes one event of the service, as it came; anything but progress is none of its business.
+    /// Takes an event of the service; ignores everything but progress.
     func heard(_ line: [UInt8]) {
         guard let message = try? JSONParser.parse(line, limits: .generous).object,
             message["method"]?.string == "event.progress", let params = message["params"]?.object,
@@ -35,13 +35,13 @@ final class ProgressMeter {
         if completed == total, params["estimated"] == nil { end() }
     }
 
-    /// What was drawn stays, and what follows begins a line of its own.
+    /// The drawn line stays, and later output begins on a new line.
     func end() {
         if isDrawn { StandardError.write("\n") }
         isDrawn = false
     }
 
-    /// Of the terminal; 80 if it does not say.
+    /// The width of the terminal; 80 if unknown.
     private static var width: Int {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

@@ -21,7 +21,7 @@ struct ProxyOptions: ParsableArguments {
         help: "Hosts, domains and networks to reach without a proxy, with commas; * for all. Else $no_proxy.")
     var bypass: String?
 
-    /// Puts `proxy` into the params of a request. Where nobody says anything, the service's own setting counts.
+    /// Puts `proxy` into the params of a request. Without options and variables, the service's own setting counts.
     func add(to params: inout JSONObject) {
         var environment = ProxyEnvironment { environmentVariable($0) }
         if let proxy {

@@ -7,7 +7,7 @@ import OutriderJSON
 /// The rest of a long body, as bytes on a connection of its own: neither side spends time on base64.
 struct RawBody: ~Copyable {
     private static let pieceBytes = 512 << 10
-    /// Seconds for the service to begin. One without a free descriptor accepts no connection.
+    /// Seconds for the service to begin. A service without a free descriptor accepts no connection.
     private static let patience = 5.0
 
     private var carrier: ServiceClient
@@ -24,9 +24,9 @@ struct RawBody: ~Copyable {
         self.carrier = carrier
     }
 
-    /// Writes it all. Events on the other connection go to the closure meanwhile.
+    /// Writes the whole body. Events on the other connection go to the closure meanwhile.
     ///
-    /// - Parameter count: grows by the bytes that came, also where this fails.
+    /// - Parameter count: grows by the received bytes, even after a failure.
     mutating func write(
         to sink: inout BodyOutput, hearing client: inout ServiceClient, by deadline: Deadline,
         counting count: inout Int64, onEvent: ([UInt8]) throws(CommandFailure) -> Void

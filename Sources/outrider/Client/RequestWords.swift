@@ -10,7 +10,7 @@ struct RequestWords {
     var headers: [String]
     var timeout: Double?
 
-    /// What is wrong with the value of `--timeout`, if anything is: the bounds are those of the contract.
+    /// The fault of the value of `--timeout`, if any: the bounds come from the contract.
     static func fault(timeout: Double?) -> String? {
         guard let timeout, !(timeout >= 0.001 && timeout <= 86400) else { return nil }
         return "--timeout must be from 0.001 to 86400 seconds"
@@ -30,7 +30,7 @@ struct RequestWords {
         return fields
     }
 
-    /// One field, or with `@` those of a file, a line each, where no list of processes shows them.
+    /// A field; or with `@` the fields of a file, a line each, hidden from lists of processes.
     private static func fields(_ word: String) throws(CommandFailure) -> [JSONValue] {
         guard word.hasPrefix("@") else {
             return [try header(word, "\(word) is no field: write -H 'Name: value', or -H @file")]

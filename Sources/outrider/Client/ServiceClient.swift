@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// One client of a service: a call, what comes before its answer, its answer.
+/// A client of a service: makes a call, and reads the events before its reply, and its reply.
 struct ServiceClient: ~Copyable {
     /// An answer: where its parts stand in its line.
     struct Reply {
@@ -45,7 +45,7 @@ struct ServiceClient: ~Copyable {
 
     private var wire: Wire
     private var lastID = 0
-    /// The first call, until the service has said something, for a service that dies before it reads the call.
+    /// The first call, until the first message of the service, for a service that dies before reading the call.
     private var first: [UInt8]?
     private var connections = 1
     /// Connects anew, for a first call that the service has not read.
@@ -136,7 +136,7 @@ struct ServiceClient: ~Copyable {
         throw CommandFailure(.timedOut, "no answer within the time allowed")
     }
 
-    /// The same for what answers with an object. An error of the call ends the command.
+    /// The same for a result that is an object. An error of the call ends the command.
     mutating func object(
         _ method: String, _ params: JSONObject, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
@@ -227,11 +227,11 @@ struct ServiceClient: ~Copyable {
                     error: JSONLocator.range(ofMember: "error", in: bytes))
             }
         } catch {
-            throw CommandFailure(.brokeProtocol, "what answers there sends no JSON: \(error.reason)")
+            throw CommandFailure(.brokeProtocol, "the program at the socket sends no JSON: \(error.reason)")
         }
     }
 
-    /// A shell has nobody to answer questions: says so at once, so that the service need not wait.
+    /// Refuses a callback at once, since a shell has no code for callbacks.
     private func refuse(_ id: String) throws(CommandFailure) {
         try wire.send(
             Array(
@@ -241,7 +241,7 @@ struct ServiceClient: ~Copyable {
 }
 
 extension JSONLimits {
-    /// For what our own service says: a body may be nested as deep as ours, inside its answer, and be as large as it likes.
+    /// For messages of our own service: a body inside a result may be nested to our limit, and have any size.
     static var generous: JSONLimits {
         var limits = JSONLimits()
         limits.depth = 256

@@ -3,7 +3,7 @@
 
 import Glibc
 
-/// Where a command makes further connections to the service that it already talks to.
+/// Opens further connections to the service of a command.
 enum ServiceDoor {
     /// The socket of a service.
     case service(ServicePath)
@@ -34,7 +34,7 @@ enum ServiceDoor {
         return (.own(address, count), file)
     }
 
-    /// One more connection; nil where nothing listens any more, or too many wait to be accepted.
+    /// A further connection; nil if the service has ended, or too many connections wait to be accepted.
     func connect() throws(CommandFailure) -> Wire? {
         switch self {
         case .service(let path): return try path.connect(waits: false)

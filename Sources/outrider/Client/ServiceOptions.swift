@@ -45,7 +45,7 @@ struct ServiceOptions: ParsableArguments {
         )
     }
 
-    /// A client, and the child that serves it, if it is ours.
+    /// A client, and its service if that is a child process.
     struct Service: ~Copyable {
         var client: ServiceClient
         /// Where further connections to the service are made.

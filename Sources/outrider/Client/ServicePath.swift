@@ -12,10 +12,10 @@ struct ServicePath {
 
     var path: String { socket.path }
 
-    /// Somebody named it, as opposed to the place where it is by default.
+    /// Whether a flag or a variable names the path.
     var isNamed: Bool { !socket.ownsDirectory }
 
-    /// - Parameter peer: the user who runs the service; else `$OUTRIDER_PEER_UID`, else the user of this process.
+    /// - Parameter peer: the user of the service; else `$OUTRIDER_PEER_UID`, else the user of this process.
     init(flag: String?, peer: UInt32? = nil) throws(CommandFailure) {
         let named = if let peer { peer } else { try Self.peerOfEnvironment() }
         self.peer = named ?? geteuid()
@@ -60,7 +60,7 @@ struct ServicePath {
         return wire
     }
 
-    /// Makes the directory of the socket, unless it is there.
+    /// Creates a missing directory of the socket.
     func prepareDirectory() throws(CommandFailure) {
         do {
             try socket.prepareDirectory()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A URL as people type it.
+/// A URL in the form that people type.
 enum ShellURL {
     /// The URL with a scheme: `:8080/x` means this machine, a loopback name or address gets `http`, every other host `https`.
     static func complete(_ word: String) -> String {
@@ -69,7 +69,7 @@ extension ShellURL {
         }
     }
 
-    /// The most URLs that one command line stands for.
+    /// The most URLs of a command line.
     static let most = 10_000
 
     /// The URLs that `{a,b}` and `[1-9]`, `[01-10:2]`, `[a-z]` in a word stand for, in the order of curl.

@@ -3,14 +3,14 @@
 
 import Glibc
 
-/// What comes on standard input, or from another pipe, to its end.
+/// The bytes of standard input, or of another pipe, to the end.
 enum StandardInput {
     /// The most that travels inside a message.
     private static let most = 4 << 20
 
     enum Content {
         case bytes([UInt8])
-        /// More than fits: a file without a name, open in this process for as long as it lives.
+        /// Longer input: a file without a name, open in this process until its end.
         case file(String)
     }
 
@@ -40,7 +40,7 @@ enum StandardInput {
 }
 
 extension StandardInput {
-    /// The bytes of a file, or of standard input for `-`, where several pieces become one body: 4 MiB at most.
+    /// The bytes of a file, or of standard input for `-`, where several pieces become a single body: 4 MiB at most.
     static func bytes(of name: String) throws(CommandFailure) -> [UInt8] {
         let file = name == "-" ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))") }
@@ -56,7 +56,7 @@ extension StandardInput {
         return bytes
     }
 
-    /// All of it, if it is short.
+    /// The whole input, if short.
     static func whole(most: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while let piece = try FileBytes.read(STDIN_FILENO) {

@@ -5,7 +5,7 @@ import OutriderJSON
 
 /// The response to a request, and the calls that fetch its body piece by piece.
 struct StreamedBody {
-    /// Seconds that one call waits for bytes; the request has limits of its own.
+    /// Seconds that a call waits for bytes; the request has limits of its own.
     private static let patience: Int64 = 60
 
     /// The Response, without its body.

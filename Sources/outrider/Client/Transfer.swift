@@ -5,12 +5,12 @@ import Glibc
 import OutriderJSON
 import Synchronization
 
-/// A download as a shell follows it: started, watched, and cancelled in good order when somebody presses Ctrl-C.
+/// A download as a shell follows it: started, watched, and cancelled in good order after Ctrl-C.
 struct Transfer {
-    /// Draws how far it is; nil where nobody would see it.
+    /// Draws the progress; nil if standard error is no terminal.
     let meter: ProgressMeter?
 
-    /// The Response, however it ended.
+    /// The Response, of success or failure.
     func run(_ params: JSONObject, over client: inout ServiceClient) throws(CommandFailure) -> JSONObject {
         guard let request = try client.object("download.start", params, by: .never)["request"]?.string else {
             throw CommandFailure(.brokeProtocol, "the answer names no request")
@@ -35,20 +35,20 @@ struct Transfer {
     }
 }
 
-/// Whether somebody has asked this command to end.
+/// Whether a signal has asked this command to end.
 enum Interrupts {
     private static let count = Atomic(0)
 
     static var wasAsked: Bool { count.load(ordering: .relaxed) > 0 }
 
-    /// As nohup and shells have it for what goes on in the background.
+    /// Nohup and shells ignore signals for background processes.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// The first one is noted, the second one ends the program as it always does.
+    /// The first signal is noted, the second signal ends the program as usual.
     static func watch() {
         _ = wasAsked
         for number in [SIGINT, SIGTERM, SIGHUP] where !isIgnored(number) {

@@ -53,7 +53,7 @@ enum Tunnel {
         return ready[1].revents == 0
     }
 
-    /// The socket to standard output, to its end. Nil if all of it was written.
+    /// The socket to standard output, to its end. Nil if everything was written.
     private static func receive(from socket: Int32, early: [UInt8]) -> CommandFailure? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 16)
         defer { buffer.deallocate() }

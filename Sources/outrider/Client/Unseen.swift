@@ -6,7 +6,7 @@ import Synchronization
 
 /// Asks for a secret.
 enum Unseen {
-    /// Where it stands how the terminal was before anybody asked: a handler of signals takes no locks.
+    /// The original settings of the terminal; atomic, since a handler of signals takes no locks.
     private static let before = Atomic(0)
 
     private static let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
@@ -34,7 +34,7 @@ enum Unseen {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Whoever gives up is to find the terminal as it was.
+    /// Signals restore the terminal before they end the program.
     private static func hide(_ seen: termios) {
         let place = UnsafeMutablePointer<termios>.allocate(capacity: 1)
         place.initialize(to: seen)

@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// The version of HTTP, as curl's options name it.
+/// The version of HTTP, by curl's options.
 struct VersionOptions: ParsableArguments {
     @Flag(name: .customLong("http1.1"), help: "Speak HTTP/1.1.")
     var http11 = false

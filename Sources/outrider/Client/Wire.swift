@@ -4,7 +4,7 @@
 import Glibc
 import OutriderServer
 
-/// The bytes to and from a service, for a program that waits: blocking, one line at a time, nothing in between.
+/// The bytes to and from a service, for a program that waits: blocking, line by line, without buffering.
 struct Wire: ~Copyable {
     /// The longest line that is taken from a service.
     static let lineLimit = 1 << 30
@@ -26,12 +26,12 @@ struct Wire: ~Copyable {
         if output != input { close(output) }
     }
 
-    /// The user who runs the service at the other end of the socket; nil if the kernel does not say.
+    /// The user of the service at the other end of the socket; nil if the kernel does not say.
     var peer: UInt32? { PeerCredentials(of: input)?.uid }
 
     /// Connects to a socket. Nil if nothing listens there. `ServicePath.connect` also checks who listens.
     ///
-    /// - Parameter waits: for a service that is slow to accept; otherwise nil where too many clients wait already.
+    /// - Parameter waits: for a service that is slow to accept; otherwise nil if too many clients wait already.
     static func connect(_ path: String, waits: Bool = true) throws(CommandFailure) -> Wire? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -66,7 +66,7 @@ struct Wire: ~Copyable {
         self.init(input: file, output: file)
     }
 
-    /// Sends one message as one line.
+    /// Sends a message as a line.
     func send(_ message: [UInt8]) throws(CommandFailure) {
         let line = message + [UInt8(ascii: "\n")]
         let isSent = line.withUnsafeBytes { FileBytes.write($0, to: output) }
@@ -160,7 +160,7 @@ struct Wire: ~Copyable {
     }
 }
 
-/// A moment after which nobody waits any more, or never.
+/// The end of a wait, or never.
 struct Deadline {
     private let instant: ContinuousClock.Instant?
 
@@ -170,7 +170,7 @@ struct Deadline {
         instant = seconds.map { ContinuousClock.now.advanced(by: .seconds($0)) }
     }
 
-    /// The one that passes first.
+    /// The earliest deadline.
     static func earliest(of deadlines: [Deadline]) -> Deadline {
         var earliest = Deadline.never
         for deadline in deadlines {
@@ -182,7 +182,7 @@ struct Deadline {
 
     var isOver: Bool { milliseconds == 0 }
 
-    /// What is left, as `poll` wants it: -1 for ever, 0 when it has passed.
+    /// The remaining time for `poll`: -1 for ever, 0 after the deadline.
     var milliseconds: Int32 {
         guard let instant else { return -1 }
         let left = ContinuousClock.now.duration(to: instant) / .milliseconds(1)

@@ -13,7 +13,7 @@ enum DataWords {
         case file(String)
     }
 
-    /// The pieces of the options in their order: those of `--data` with `@file` first, then raw and encoded ones.
+    /// The pieces of the options in order: `--data` with `@file` first, then raw and encoded pieces.
     static func pieces(
         _ data: [String], raw: [String] = [], encoded: [String] = []
     ) throws(CommandFailure) -> [Piece] {
@@ -23,7 +23,7 @@ enum DataWords {
         return pieces
     }
 
-    /// One file is read by the service as it is; pipes, which only this process has, are read here.
+    /// The service reads a single file unchanged; pipes, which only this process has, are read here.
     static func body(_ pieces: [Piece], type: String) throws(CommandFailure) -> JSONObject {
         let contentType = JSONValue.string(type)
         if pieces.count == 1, case .file(let name)? = pieces.first {
@@ -67,7 +67,7 @@ enum DataWords {
         return Array(all.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays as it is.
+    /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays unchanged.
     private static func escapedWord(_ word: String) throws(CommandFailure) -> String {
         guard let mark = word.firstIndex(where: { $0 == "=" || $0 == "@" }) else { return escaped(Array(word.utf8)) }
         let name = word[..<mark].isEmpty ? "" : word[..<mark] + "="

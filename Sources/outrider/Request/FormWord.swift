@@ -3,7 +3,7 @@
 
 import OutriderJSON
 
-/// One `--form` of a command line, in curl's grammar: `name=content;type=…;filename=…`, where the content is a text, `@file`
+/// A `--form` of a command line, in curl's grammar: `name=content;type=…;filename=…`, whose content is a text, `@file`
 /// or `<file`, and `"…"` keeps semicolons, with `\"` and `\\` inside.
 struct FormWord {
     private enum Content {
@@ -19,7 +19,7 @@ struct FormWord {
     private var type: String?
     private var filename: String?
 
-    /// - Throws: what is wrong, with the word.
+    /// - Throws: the fault, with the word.
     init(_ word: String) throws(CommandFailure) {
         guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { throw Self.noPart(word) }
         name = String(word[..<equals])

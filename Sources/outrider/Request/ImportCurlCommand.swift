@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// A curl command line, as browsers and documents give it, as a call of the service.
+/// Turns a curl command line, copied from a browser or a document, into a call of the service.
 struct ImportCurlCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

@@ -20,12 +20,12 @@ struct ItemWords {
     private(set) var fields: [String] = []
     private var pairs: [String] = []
 
-    /// What the items add to the query; nil for nothing.
+    /// The query parameters of the items; nil for none.
     var query: String? { pairs.isEmpty ? nil : pairs.joined(separator: "&") }
 
     var hasBody: Bool { !members.isEmpty }
 
-    /// The separators: of two at the same place the longer one counts.
+    /// The separators: at the same place, the longer separator counts.
     private static let separators = [":=@", ":=", "==", "=@", "=", "@", ":"]
 
     /// Whether a word is an item, and no URL.

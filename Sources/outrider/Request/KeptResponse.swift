@@ -18,7 +18,7 @@ final class KeptResponse {
         if body.count <= Self.mostBytes { body += bytes }
     }
 
-    /// - Parameter reference: what stands behind `response.`.
+    /// - Parameter reference: the text after `response.`.
     func value(_ reference: Substring) throws(CommandFailure) -> String {
         if reference.hasPrefix("headers.") { return try field(reference.dropFirst("headers.".count)) }
         guard reference == "body" || reference.hasPrefix("body.") else {

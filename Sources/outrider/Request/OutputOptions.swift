@@ -6,7 +6,7 @@ import Glibc
 import OutriderHTTP
 import OutriderJSON
 
-/// The options of curl that say what is written, and where.
+/// The options of curl for the output and its destination.
 struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -74,7 +74,7 @@ struct OutputOptions: ParsableArguments {
         if fail, failWithBody { throw ValidationError("give only one of --fail and --fail-with-body") }
     }
 
-    /// What JSON goes through on its way out; nil for other bodies, and where the bytes stay as they are.
+    /// The formatter of JSON output; nil for other bodies, and for unchanged bytes.
     func painter(isShown: Bool, isJSON: Bool) -> JSONPainter? {
         guard isJSON, isShown || pretty != nil else { return nil }
         return (pretty ?? .ofTerminal).painter
@@ -94,7 +94,7 @@ struct OutputOptions: ParsableArguments {
         return path
     }
 
-    /// The name of `-O`: the last part of the URL's path as it stands there, or the plain name that the server gives.
+    /// The name of `-O`: the unchanged last part of the URL's path, or the plain name that the server gives.
     private static func remoteName(_ url: String, response: JSONObject?) throws(CommandFailure) -> String {
         if let response {
             var fields = HTTPFields()

@@ -64,7 +64,7 @@ struct RequestCall: ParsableArguments {
         }
     }
 
-    /// One without any option; nil options of a parsed command line have their defaults.
+    /// A call without options; nil options of a parsed command line have their defaults.
     static func plain(_ url: String) throws(CommandFailure) -> RequestCall {
         do {
             return try RequestCall.parse(["--globoff", "--", url])
@@ -100,7 +100,7 @@ struct RequestCall: ParsableArguments {
         return (expanded, try ItemWords(items))
     }
 
-    /// Makes the requests on one connection to the service.
+    /// Makes the requests on a single connection to the service.
     ///
     /// - Parameters:
     ///   - verb: the method of the command; nil leaves it to the options.
@@ -113,7 +113,7 @@ struct RequestCall: ParsableArguments {
         }
     }
 
-    /// The `RequestSpec` of each URL, without what only the service knows.
+    /// The `RequestSpec` of each URL, without members that only the service knows.
     func calls(_ verb: String?) throws(CommandFailure) -> [JSONObject] {
         let words = try split()
         let sent = try request.body.sent(words.items)

@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// The options of curl that say what a request is.
+/// The options of curl for a request.
 struct RequestOptions: ParsableArguments {
     @Option(name: [.customShort("X"), .customLong("request")], help: "The method; GET, or POST with data or a form.")
     var method: String?
@@ -99,7 +99,7 @@ struct RequestOptions: ParsableArguments {
     /// Everything of a `RequestSpec` that these options say, but for its URL.
     ///
     /// - Parameters:
-    ///   - verb: the method of a command such as `outrider post`; `-X` wins over it.
+    ///   - verb: the method of a command such as `outrider post`; `-X` has precedence.
     ///   - sent: the body that `BodyOptions` made.
     func params(verb: String?, sent: SentBody, items: ItemWords) throws(CommandFailure) -> JSONObject {
         var params = JSONObject()

@@ -3,12 +3,12 @@
 
 import OutriderJSON
 
-/// One request of a command line as a row of calls: from its params to the body on standard output or in a file.
+/// A request of a command line as a series of calls: from its params to the body on standard output or in a file.
 final class RequestTransfer {
-    /// What follows a result.
+    /// The step after a result.
     enum Step {
         case call(ServiceClient.Order)
-        /// The rest of the body is long: `carry` takes it over a connection of its own, or `readOn` in pieces.
+        /// The rest of the body is long: `carry` takes the rest over a connection of its own, or `readOn` in pieces.
         case carry(StreamedBody)
         /// Standard output belongs to an earlier transfer: `resume` goes on.
         case waitForTurn
@@ -19,9 +19,9 @@ final class RequestTransfer {
         case command, head, turn, bytes, carried, closed, metrics
     }
 
-    /// Bytes asked for at once by a transfer that is alone; base64 makes it a third more.
+    /// Bytes per call of a single transfer; base64 adds a third.
     private static let pieceBytes: Int64 = 1 << 20
-    /// The same for one of many, all of which may be on the way together.
+    /// The same for each of many transfers, all of which may be on the way together.
     private static let smallPieceBytes: Int64 = 1 << 17
 
     let number: Int
@@ -29,7 +29,7 @@ final class RequestTransfer {
     /// does not.
     let deadline: Deadline
     private(set) var outcome: WriteOut.Outcome
-    /// Draws how far it is; nil where nothing is to be seen.
+    /// Draws the progress; nil if nothing is drawn.
     let meter: ProgressMeter?
     /// Takes a copy of the response.
     private let kept: KeptResponse?
@@ -61,10 +61,10 @@ final class RequestTransfer {
         expectation = call.curl ? .command : .head
     }
 
-    /// Whether it writes to standard output, where one body follows the other.
+    /// Whether the transfer writes to standard output, where the bodies follow each other.
     private var needsTurn: Bool { !output.remoteName && (outcome.filename ?? "-") == "-" }
 
-    /// Whether it waits for standard output.
+    /// Whether the transfer waits for standard output.
     var isWaiting: Bool { expectation == .turn }
 
     /// The first call.
@@ -129,7 +129,7 @@ final class RequestTransfer {
         return readOn(body)
     }
 
-    /// It ended badly.
+    /// Ends the transfer with a failure.
     func fail(_ failure: CommandFailure) { outcome.failure = failure }
 
     private var isFailure: Bool { (body?.status ?? 0) >= 400 && (output.fail || output.failWithBody) }
@@ -200,7 +200,7 @@ final class RequestTransfer {
 extension StreamedBody {
     /// The status line and the fields.
     ///
-    /// - Parameter isShown: on a terminal, which must not obey what a server says; elsewhere the bytes are exact.
+    /// - Parameter isShown: on a terminal, which must not obey a server's control characters; otherwise exact bytes.
     fileprivate func head(isShown: Bool) -> [UInt8] {
         // RFC 9112 section 4: the space before the reason is sent even without a reason
         var text = "HTTP/\(response["httpVersion"]?.string ?? "1.1") \(response["status"]?.integer ?? 0) \r\n"

@@ -6,9 +6,9 @@ import Glibc
 /// Fills `{{name}}` in the texts of a request file: variables of the command line and the file, and the system variables of the
 /// REST Client.
 struct RequestVariables {
-    /// Those of the command line win over those of the file.
+    /// Values of the command line have precedence over values of the file.
     let values: [String: String]
-    /// Those of the named requests that were sent.
+    /// The responses to named requests.
     var responses: [String: KeptResponse] = [:]
     /// Leaves references to responses as they stand, where nothing is sent.
     var leavesResponses = false

@@ -4,7 +4,7 @@
 import ArgumentParser
 import OutriderJSON
 
-/// The requests of a file, one after the other.
+/// Sends the requests of a file, in order.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

@@ -9,7 +9,7 @@ struct ShellWords {
     private var word = ""
     private var isInWord = false
 
-    /// - Throws: what cannot be split without a shell.
+    /// - Throws: the part that only a shell could split.
     static func split(_ text: String) throws(CommandFailure) -> [String] {
         var splitter = ShellWords(rest: text[...])
         try splitter.run()
@@ -51,7 +51,7 @@ struct ShellWords {
         isInWord = false
     }
 
-    /// A backslash before the end of a line joins it with the next one.
+    /// A backslash before the end of a line joins the line with the next.
     private mutating func escaped() {
         guard let next = rest.popFirst(), !next.isNewline else { return }
         add(next)

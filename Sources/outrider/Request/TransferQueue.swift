@@ -83,7 +83,7 @@ struct TransferQueue {
         }
     }
 
-    /// - Parameter step: what the transfer does next, told whether standard output is free for it.
+    /// - Parameter step: the next step of the transfer; its argument tells whether standard output is free.
     private mutating func advance(
         _ transfer: RequestTransfer, over client: inout ServiceClient,
         _ step: (Bool) throws(CommandFailure) -> RequestTransfer.Step
@@ -114,7 +114,7 @@ struct TransferQueue {
         return try transfer.carry(raw, of: body, hearing: &client, onEvent: listener)
     }
 
-    /// Ends a transfer, and lets the next one have standard output.
+    /// Ends a transfer, and gives standard output to the next transfer.
     private mutating func end(
         _ transfer: RequestTransfer, over client: inout ServiceClient
     ) throws(CommandFailure) {

@@ -179,7 +179,7 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// One word of `--resolve` or `--connect-to`.
+/// A word of `--resolve` or `--connect-to`.
 private struct Redirection {
     private let host: String
     private let port: Int?
@@ -205,7 +205,7 @@ private struct Redirection {
         (toHost, toPort) = (parts[2], parts[3])
     }
 
-    /// Between colons; those in brackets belong to an address.
+    /// Splits at colons, except for colons in brackets, which belong to an address.
     private static func parts(_ text: String, most: Int) -> [String] {
         var parts = [""]
         var depth = 0

@@ -19,12 +19,12 @@ final class VerboseLog {
 
     init(plainVersion: String) { self.plainVersion = plainVersion }
 
-    /// Asks the service to tell what happens on this connection.
+    /// Subscribes to the events of this connection.
     static func subscribe(over client: inout ServiceClient, by deadline: Deadline) throws(CommandFailure) {
         _ = try client.object("events.subscribe", ["topics": .array(topics.map { .string($0) })], by: deadline)
     }
 
-    /// Takes one event as it came; only monitor events are written.
+    /// Takes an event; only monitor events are written.
     func heard(_ line: [UInt8]) {
         guard let message = try? JSONParser.parse(line, limits: .generous).object,
             message["method"]?.string == "event.monitor", let params = message["params"]?.object,

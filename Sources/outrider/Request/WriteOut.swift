@@ -5,14 +5,14 @@ import Glibc
 import OutriderHTTP
 import OutriderJSON
 
-/// The text of `--write-out`: curl's variables, as far as the service knows what they stand for.
+/// The text of `--write-out`: curl's variables, as far as the service knows their values.
 struct WriteOut {
-    /// One transfer, once it is over.
+    /// A transfer, after its end.
     struct Outcome {
         /// The Response of `request.wait`; nil where no request was made.
         var response: JSONObject?
         var failure: CommandFailure?
-        /// What this command wrote as the body.
+        /// The bytes of the body that this command wrote.
         var written: Int64 = 0
         var filename: String?
         var urlNumber = 0

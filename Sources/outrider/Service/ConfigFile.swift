@@ -184,7 +184,7 @@ struct ConfigFile {
 }
 
 extension ConfigFile {
-    /// The words of `outrider serve` after those of the file: the last of repeated flags counts.
+    /// The words of `outrider serve` after the words of the file: the last of repeated flags counts.
     static func extended(_ words: [String]) throws(CommandFailure) -> [String] {
         guard words.first == "serve" else { return words }
         if words.contains("--no-config") || words.contains("--help") || words.contains("-h") { return words }

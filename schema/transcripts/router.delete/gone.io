@@ -4,4 +4,4 @@
 >> {"jsonrpc":"2.0","id":2,"method":"router.delete","params":{"router":"<router>"}}
 << {"jsonrpc":"2.0","id":2,"result":{}}
 >> {"jsonrpc":"2.0","id":3,"method":"router.delete","params":{"router":"api"}}
-<< {"jsonrpc":"2.0","id":3,"error":{"code":-32012,"message":"router names nothing here: api is no router; router.list names those that are","data":{"pointer":"/router"}}}
+<< {"jsonrpc":"2.0","id":3,"error":{"code":-32012,"message":"router names nothing here: api is no router; router.list names all routers","data":{"pointer":"/router"}}}
