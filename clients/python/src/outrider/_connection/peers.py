@@ -49,7 +49,7 @@ def check_directory(directory: str) -> None:
     if status.st_uid not in ours:
         fault = f"{directory} belongs to user {status.st_uid}, not to you"
     elif not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
-        fault = f"{directory} must be a directory of yours that nobody else can write to"
+        fault = f"{directory} must be your directory, and not writable by other users"
     elif above.st_uid not in ours:
         fault = f"{parent} belongs to user {above.st_uid}, not to you"
     elif above.st_mode & 0o002 and not above.st_mode & stat.S_ISVTX:

@@ -38,7 +38,7 @@ def device(credential: str, scope: str | list[str] | None) -> dict[str, Any]:
 def ended(answer: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """How the credential stands after a login; raises :class:`LoginFailed`, or ``TimeoutError``."""
     if answer["pending"]:
-        raise TimeoutError(f"nobody has logged in within {seconds:g} s")
+        raise TimeoutError(f"login not completed within {seconds:g} s")
     if "error" in answer:
         raise LoginFailed(answer["error"])
     credential: dict[str, Any] = answer["credential"]

@@ -28,7 +28,7 @@ class Channel:
 
     @property
     def end(self) -> dict[str, Any] | None:
-        """What the service said last; ``None`` while messages may follow."""
+        """The last record of the service; ``None`` while messages may follow."""
         return self._records.end
 
     def read(self, timeout: float | None) -> list[Any]:
@@ -58,7 +58,8 @@ class Channel:
         return bool(waiting.poll(max(0, seconds * 1000)))
 
     def send(self, record: bytes) -> None:
-        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` once it takes no more."""
+        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
+        connection."""
         with self._writing:
             try:
                 self._socket.sendall(record)
@@ -68,10 +69,10 @@ class Channel:
                 raise
 
     def close(self) -> None:
-        """Ends the connection, and with it the WebSocket."""
+        """Ends the connection and its WebSocket."""
         self._socket.close()
 
 
 def open_channel(path: str, stream: str) -> Channel:
-    """A connection for the messages of one WebSocket."""
+    """A connection for the messages of a WebSocket."""
     return Channel(path, stream)

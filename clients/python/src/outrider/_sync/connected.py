@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Connected:
-    """The way to the service, and the connection that is open.
+    """The address of the service, and the open connection.
 
-    Many threads may use one client, also after a fork: a child opens a connection of its own. When the service
-    has gone, calls in flight raise :class:`~outrider.ServerGone`, and the next one connects again.
+    Many threads may use the same client, also after a fork: a child opens a connection of its own. After the end of
+    the service, calls in flight raise :class:`~outrider.ServerGone`, and the next call connects again.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Connected:
             self._connection.post(calls)
 
     def close(self) -> None:
-        """Ends the connection, and the service if this client started one of its own. Harmless when done twice."""
+        """Ends the connection, and the service if this client started the service. Harmless when done twice."""
         self._closed = True
         connection, child = self._connection, self._child
         self._connection = self._child = None

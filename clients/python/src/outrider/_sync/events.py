@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Events and callbacks of the blocking client: iterated over, or given to functions in a thread of their own.
 
-This file is loaded when the first of them is asked for; a program that only makes calls never pays for it.
+Loaded with the first event or callback, so that a program without events does not pay for them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOREVER = 1e6
 
 POLITENESS = 0.002
 """Seconds for which the thread of the functions leaves the reading to threads that make calls: a thread that reads
-for itself is three times as fast as one that is handed its answers."""
+for itself is three times as fast as a thread that is handed its replies."""
 
 MOST_INSIDE = 64
 """How many functions may wait for calls of their own at a time."""
@@ -40,12 +40,12 @@ _numbers = count(-1000, -1).__next__
 
 
 class EventStream(EventQueue):
-    """The events of one client, one after the other: ``for event in client.events("event.progress"):``.
+    """The events of a client, in order: ``for event in client.events("event.progress"):``.
 
     The thread that iterates reads the connection while it waits. At most ``limit`` events are kept; when more
     arrive the oldest is dropped and counted in ``dropped``. The iteration ends when nothing arrived for
-    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. Dropping the iteration closes
-    it.
+    ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends. Dropping the iteration
+    ends the delivery.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class EventStream(EventQueue):
 
 
 class ClientInbox(Listeners, Inbox):
-    """Everything that one client wants to be told, and the thread in which its functions run."""
+    """The events and callbacks of a client, and the thread of its functions."""
 
     def __init__(self, limit: int = 1000) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ class ClientInbox(Listeners, Inbox):
             start_new_thread(self._run, (connection, waiter))
 
     def beside(self, call: Callable[..., Any], method: str, params: str, seconds: float) -> Any:
-        """Makes a call of the client. While a function waits for it, others answer in threads of their own."""
+        """Makes a call of the client. Meanwhile other callbacks run in threads of their own."""
         me = get_ident()
         if me not in self._inside:
             return call(method, params, seconds)
@@ -203,9 +203,8 @@ class ClientInbox(Listeners, Inbox):
 
 
 def complain(what: str, problem: BaseException) -> None:
-    """A function of the program failed where nobody can catch it: a warning tells of it, or, where warnings are errors,
-    what tells of exceptions in threads. Raises nothing, so that the answer can wait for it: who is answered has been
-    warned."""
+    """Warns of the failure of a function whose exception no caller can catch; if warnings are errors, calls the hook
+    for exceptions in threads. Raises nothing, so that the reply can follow the warning."""
     import warnings
 
     try:

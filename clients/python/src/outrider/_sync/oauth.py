@@ -25,14 +25,14 @@ class Credentials(CredentialStore):
         self._refreshers = Refreshers()
 
     def refresher(self, name: str | None = None, **given: Any) -> Callable[[Callable[[Asked], Any]], Credential]:
-        """A credential whose tokens come from a function of this program; as a decorator, which gives the credential::
+        """A credential whose tokens come from a function of this program; a decorator gives the credential::
 
             @client.oauth.refresher("work", origins="https://api.example.com")
             def work(asked):
                 return fetch_token(), 3600
 
-        The function returns an access token, a token and its seconds, or a mapping; it is called once for all requests
-        that wait. Its exceptions are failures of the refresh; :class:`LoggedOut` says that only a person can help."""
+        The function returns an access token, a token and its seconds, or a mapping; called once for all waiting
+        requests. Its exceptions are failures of the refresh; :class:`LoggedOut` says that only a person can help."""
 
         def made(function: Callable[[Asked], Any]) -> Credential:
             self._client._answer_for("callback.refresh", self._refreshers.functions, self._refreshers.answer)
@@ -49,8 +49,8 @@ class Credentials(CredentialStore):
             def ask(locked):
                 return getpass.getpass(f"Passphrase of {locked.store}: ")
 
-        It is called once for all programs, and the store is open until the machine stops. ``None`` declines: then the
-        function is not called again before it is offered again."""
+        The function is called once for all programs, and the store is open until the machine stops. ``None`` declines:
+        then the function is not called again before a new offer."""
         if function is None:
             return lambda given: self.passphrase(given, timeout=timeout)
         asked = function

@@ -46,11 +46,11 @@ class Pipe(RawIOBase):
             raise
 
     def readable(self) -> bool:
-        """It can be read."""
+        """The pipe can be read."""
         return True
 
     def fileno(self) -> int:
-        """The socket's, for ``select``; some bytes may have been read from it already."""
+        """The socket's, for ``select``; some bytes may already have been read from the socket."""
         return self._socket.fileno()
 
     def readinto(self, buffer: Any) -> int:
@@ -90,14 +90,14 @@ class Pipe(RawIOBase):
         return piece
 
     def close(self) -> None:
-        """Ends the connection, and with it the request unless all was read."""
+        """Ends the connection, and the request unless all was read."""
         if not self.closed:
             self._socket.close()
         super().close()
 
 
 def open_pipe(path: str, frame: bytes, ended: Callable[[], None]) -> Pipe:
-    """A connection for the bytes of one stream; ``ended`` raises at their end if the body was cut short."""
+    """A connection for the bytes of a stream; ``ended`` raises at their end if the body was cut short."""
     return Pipe(path, frame, ended)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SerialLock:
-    """No lock: blocking calls of one thread are serial already, and a lock would not survive a fork."""
+    """No lock: blocking calls of a thread are serial already, and a lock would not survive a fork."""
 
     def __enter__(self) -> None:
         pass

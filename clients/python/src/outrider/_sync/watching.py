@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Subscriptions of the blocking client: what happens to requests, one event after the other."""
+"""Subscriptions of the blocking client: the events of requests, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Watch(Subscribed, EventStream):
-    """The events of the client's requests, one after the other::
+    """The events of the client's requests, in order::
 
         with client.watch("request.finished", "request.retrying", timeout=5) as events:
             client.many(urls)
@@ -29,7 +29,7 @@ class Watch(Subscribed, EventStream):
 
         client.watch("attempt.*", function=print)       # in a thread of its own, until it is closed
 
-    The topics are those of ``events.topics``; ``*`` stands for any run of characters, ``session=`` or ``request=``
+    ``events.topics`` lists the topics; ``*`` stands for any run of characters, ``session=`` or ``request=``
     narrows them. ``event.detail`` holds the details. At most ``queue=1000`` events wait in the service, and as
     many here; ``dropped`` counts the events that were dropped, the oldest ones unless ``drop="newest"``. The iteration
     ends when nothing came for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the connection ends.
@@ -62,7 +62,7 @@ class Watch(Subscribed, EventStream):
             pass  # the connection has ended, and with it what there was to tell
 
     def close(self) -> None:
-        """Ends the subscription; an iteration ends after what is kept."""
+        """Ends the subscription; an iteration ends after the kept events."""
         if not self._open:
             return
         super().close()
