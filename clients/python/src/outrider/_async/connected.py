@@ -131,8 +131,7 @@ class AsyncConnected:
                 connection.post(calls)
 
     async def close(self) -> None:
-        """Ends its connections, and the service if this client started a service of its own. Harmless when done twice.
-        """
+        """Ends its connections, and the service if this client started the service. Harmless when done twice."""
         self._closed = True
         connections, child = self._connections, self._child
         self._connections, self._child = {}, None

@@ -61,8 +61,7 @@ class AsyncCookies:
         await self._call("cookies.set", url=url, cookies=[{"name": name, "value": value, **attributes}])
 
     async def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
-        """Adds the cookies of a jar of ``http.cookiejar``, the result of :meth:`all`, or names and values for ``url``.
-        """
+        """Adds the cookies of a jar of ``http.cookiejar``, a result of :meth:`all`, or names and values for ``url``."""
         if hasattr(cookies, "items"):
             if not url:
                 raise ValueError("names and values need a host: give url=")

@@ -185,8 +185,7 @@ def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
 
 
 def end(child: Popen[bytes], seconds: float = 2.0) -> None:
-    """Waits for the end of a client's own service after the end of its input; kills the service only after a timeout.
-    """
+    """Waits for a client's own service after the end of its input; kills the service only after a timeout."""
     import subprocess
 
     for last_resort in (child.terminate, child.kill, child.kill):

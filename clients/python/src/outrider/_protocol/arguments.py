@@ -66,8 +66,7 @@ def seconds_of(value: object, name: str) -> float:
 
 
 def timeout_of(value: Any) -> Any:
-    """A timeout in the form of the service: seconds, or phases to seconds. A pair, as in requests, is (connect, read).
-    """
+    """A timeout for the service: seconds, or phases to seconds. A pair, as in requests, is (connect, read)."""
     if value is None:
         return None
     if isinstance(value, tuple):

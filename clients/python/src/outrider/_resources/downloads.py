@@ -33,8 +33,7 @@ _NOT = ("body_to", "max_inline", "serialize")
 
 
 class BuiltDownload:
-    """A download, ready to be sent: its parameters, how long to wait, whether a failure raises, and the progress bar.
-    """
+    """A download, ready to be sent: its parameters, the wait, whether a failure raises, and the progress bar."""
 
     __slots__ = ("check", "guard", "params", "watch")
 

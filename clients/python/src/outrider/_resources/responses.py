@@ -146,8 +146,7 @@ class ResponseData:
 
     @property
     def cache(self) -> dict[str, Any]:
-        """The use of the cache: ``status``, such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl`` and ``reason``.
-        """
+        """The use of the cache: ``status`` such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl``, ``reason``."""
         told = self.raw.get("cache") or "bypass"
         return {"status": told} if isinstance(told, str) else told
 
