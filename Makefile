@@ -47,7 +47,7 @@ schema docs:
 
 bench: build
 	@scripts/setup --bench
-	for part in instructions run transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
+	for part in instructions run client transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
 install: build
 	DESTDIR=$(DESTDIR) scripts/package install $(PREFIX)

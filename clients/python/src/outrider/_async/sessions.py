@@ -136,6 +136,10 @@ class AsyncSession(AsyncVerbs):
         return await self._handle()
 
     async def _handle(self) -> str:
+        connection = await self._client._live()
+        made = self._made
+        if made is not None and made[0] is connection and made[2] == len(self._plan.interceptors):
+            return made[1]
         async with self._making:
             connection = await self._client._live()
             made, wanted = self._made, len(self._plan.interceptors)

@@ -81,6 +81,17 @@ def timeout_of(value: Any) -> Any:
     raise TypeError("timeout must be a number of seconds, (connect, read), or a mapping of phases to seconds")
 
 
+def phases(timeout: Any) -> Any:
+    """A number as the limit of each phase, because the length of a stream is not known in advance.
+
+    None of them counts while a request waits for a connection: this client ends that.
+    """
+    given = timeout_of(timeout)
+    if isinstance(given, (int, float)) and given != float("inf"):
+        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), given)
+    return given
+
+
 def comes_in_pieces(data: Any) -> bool:
     """Whether a body is an iterator, and no file."""
     return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")

@@ -7,7 +7,7 @@ Both clients use these builders, so a request means the same in both. Nothing he
 
 from __future__ import annotations
 
-from .arguments import header_list, named, text_of, timeout_of
+from .arguments import header_list, named, phases, text_of, timeout_of
 from .frames import encode, quote
 from .layers import absolute_url, laid, replaced
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
         asks: dict[str, dict[str, Any]]
         interceptors: list[Any]
+
+        def template(self, handle: str, defaults: Defaults) -> Built | None: ...
 
         def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]: ...
 
@@ -233,17 +235,6 @@ def _unknown(name: str) -> TypeError:
     return TypeError(f"a request has no option {name}{hint}")
 
 
-def phases(timeout: Timeout | None) -> Any:
-    """A number as the limit of each phase, because the length of a stream is not known in advance.
-
-    None of them counts while a request waits for a connection: this client ends that.
-    """
-    given = timeout_of(timeout)
-    if isinstance(given, (int, float)) and given != float("inf"):
-        return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), given)
-    return given
-
-
 class Built:
     """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, where its
     body is wanted, and whether a long body may come in a file without a difference for the program."""
@@ -322,6 +313,12 @@ def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults)
     if not options and method == "GET" and defaults.plain is not None:
         params = f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}'
         return Built(params, defaults.guard, defaults.check, None, True)
+    if len(options) == 1 and method == "GET" and type(options.get("session")) is str:
+        plan = defaults.sessions.get(options["session"])
+        known = None if plan is None else plan.template(options["session"], defaults)
+        if known is not None:
+            params = f'{{"url":{quote(text_of(url, "url"))}{known.params}'
+            return Built(params, known.guard, known.check, None, known.may_spool)
     built = build_merged(method, url, merged(options, defaults))
     if built.may_spool and "session" in options:
         plan = defaults.sessions.get(options["session"])

@@ -7,14 +7,17 @@ from __future__ import annotations
 from itertools import count
 
 from .._protocol.auth import credential
+from .._protocol.frames import encode
 from .._protocol.layers import laid
 from .._protocol.models import Headers
-from .._protocol.parameters import OPTIONS, SHARED
+from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
+
+    from .._protocol.parameters import Defaults
 
     Code = TypeVar("Code", bound=Callable[[Any], Any])
 
@@ -295,9 +298,11 @@ class Plan:
             raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
         self.validators: list[dict[str, Any]] = []
         self.asks: dict[str, dict[str, Any]] = {}
+        self._template: tuple[str, Built | None] | None = None
 
     def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
         """Adds a function. Adapters, retriers and validators add up; of the other kinds the last function counts."""
+        self._template = None
         spec: dict[str, Any] = {"callback": self.codes.add(function)}
         if options.get("timeout") is not None:
             spec["timeout"] = options["timeout"]
@@ -330,6 +335,18 @@ class Plan:
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params
+
+    def template(self, handle: str, defaults: Defaults) -> Built | None:
+        """A GET request without options, from behind its URL; None if its parameters depend on more than the URL."""
+        made = self._template
+        if made is None or made[0] != handle:
+            spec, guard, check = spec_for("GET", "", self.options({"session": handle}, defaults.options))
+            built = None
+            if not spec["url"] and spec.keys() <= {"url", "session", "headers", "timeout"}:
+                params = encode(spec, "the options of the session")[len('{"url":""') : -1] + "," + EXACT + "}"
+                built = Built(params, guard, check, None, not self.interceptors)
+            self._template = made = (handle, built)
+        return made[1]
 
     def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a request on top of the session's, on top of the client's.

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import phases
 from .._protocol.exceptions import ServerGone, from_error
 from .._protocol.frames import decode
-from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged, phases
+from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

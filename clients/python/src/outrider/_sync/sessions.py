@@ -137,6 +137,10 @@ class Session(Verbs):
         return self._handle()
 
     def _handle(self) -> str:
+        connection = self._client._live()
+        made = self._made
+        if made is not None and made[0] is connection and made[2] == len(self._plan.interceptors):
+            return made[1]
         with self._making:
             connection = self._client._live()
             made, wanted = self._made, len(self._plan.interceptors)
