@@ -112,7 +112,7 @@ def test_a_socket_that_somebody_else_could_have_put_there_is_refused(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "outrider").mkdir()
     (tmp_path / "outrider").chmod(0o777)
-    with pytest.raises(outrider.ServerNotFound, match="nobody else can write to"):
+    with pytest.raises(outrider.ServerNotFound, match="not writable by other users"):
         Client(spawn=False).info()
 
 

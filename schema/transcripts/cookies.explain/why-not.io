@@ -1,4 +1,4 @@
-// why a cookie is not sent, and why another one is not taken
+// why a cookie is not sent, and why a Set-Cookie field is refused
 >> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","cookies":true}}
 << {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"cookies.set","params":{"session":"api","url":"https://www.example.com/","setCookie":["a=1; Path=/x; Secure"]}}

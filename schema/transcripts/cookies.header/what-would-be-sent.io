@@ -1,4 +1,4 @@
-// over plain http the Secure cookie stays behind
+// over plain http the Secure cookie is left out
 >> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","cookies":true}}
 << {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"cookies.set","params":{"session":"api","url":"https://www.example.com/","setCookie":["a=1; Domain=example.com; Secure","b=2"]}}

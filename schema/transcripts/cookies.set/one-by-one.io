@@ -1,4 +1,4 @@
-// a cookie from elsewhere, as long as it breaks no rule
+// a cookie from another source, if the cookie breaks no rule
 >> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","cookies":true}}
 << {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"cookies.set","params":{"session":"api","cookies":[{"name":"sid","value":"x","domain":"example.com","secure":true},{"name":"__Secure-b","value":"y","domain":"example.com"}]}}

@@ -1,4 +1,4 @@
-// the answer names the stream; the first read says what it consists of
+// the result names the stream; the first read chooses the items
 >> {"jsonrpc":"2.0","id":1,"method":"data.send","params":{"url":"{origin}/json","bodyTo":"stream"}}
 << {"jsonrpc":"2.0","id":1,"result":{"ok":true,"request":"<r>","url":"{origin}/json","method":"GET","status":200,"httpVersion":"1.1","headers":"<any>","body":{"kind":"stream","size":"<any>","contentType":"application/json","stream":"<s>"},"attempts":1,"redirects":[],"cache":{"status":"bypass"},"...":"<any>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"stream.read","params":{"stream":"<s>","as":"json"}}

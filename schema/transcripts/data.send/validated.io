@@ -1,3 +1,3 @@
-// what was validated and found wrong is there all the same
+// a rejected response is still in the result
 >> {"jsonrpc":"2.0","id":1,"method":"data.send","params":{"url":"{origin}/status/404","validate":true,"handles":false}}
 << {"jsonrpc":"2.0","id":1,"result":{"ok":false,"url":"{origin}/status/404","method":"GET","status":404,"headers":"<any>","httpVersion":"1.1","body":{"kind":"text","size":14,"contentType":"text/plain; charset=utf-8","text":"404 Not Found\n","charset":"utf-8"},"error":{"code":1600,"kind":"responseValidationFailed","reason":"unacceptableStatusCode","message":"Response status code was unacceptable: 404 (GET {origin}/status/404)","retryable":false,"data":{"status":404}},"attempts":1,"...":"<any>"}}

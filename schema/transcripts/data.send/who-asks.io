@@ -1,4 +1,4 @@
-// the client's own code is asked for a password, and its answer is kept for the session
+// the client's own code supplies a password, which the session keeps
 >> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","challenge":{"callback":"prompt"}}}
 << {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"{origin}/digest-auth/ada/s3cret","session":"api"}}

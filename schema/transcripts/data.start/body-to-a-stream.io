@@ -1,4 +1,4 @@
-// both handles at once; what is read is the body
+// both handles come at once; stream.read reads the body
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/json","bodyTo":"stream"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>","stream":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"stream.read","params":{"stream":"<s>"}}

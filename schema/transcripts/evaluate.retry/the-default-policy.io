@@ -1,4 +1,4 @@
-// half a second, one second, and no more
+// half a second, a second, and no more
 >> {"jsonrpc":"2.0","id":1,"method":"evaluate.retry","params":{"error":"connectionLost"}}
 << {"jsonrpc":"2.0","id":1,"result":{"retry":true,"delay":0.5}}
 >> {"jsonrpc":"2.0","id":2,"method":"evaluate.retry","params":{"error":"connectionLost","retries":1}}

@@ -1,4 +1,4 @@
-// a value that fits, and one that does not
+// a value that fits, and a value that does not
 >> {"jsonrpc":"2.0","id":1,"method":"evaluate.schema","params":{"schema":{"type":"object","properties":{"age":{"type":"integer","minimum":0}},"required":["name"]},"value":{"name":"Ada","age":36}}}
 << {"jsonrpc":"2.0","id":1,"result":{"valid":true,"errors":[]}}
 >> {"jsonrpc":"2.0","id":2,"method":"evaluate.schema","params":{"schema":{"type":"object","properties":{"age":{"type":"integer","minimum":0}},"required":["name"]},"value":{"age":-1}}}

@@ -1,3 +1,3 @@
-// each handler gets its own shape; one that ignores errors gets its value all the same
+// each handler has its own shape; a handler with ignoreError gets its value in spite of the failure
 >> {"jsonrpc":"2.0","id":1,"method":"evaluate.serialization","params":{"response":{"status":500,"body":{"text":"oops"}},"validate":true,"handlers":[{"id":"user","serialize":{"as":"json"}},{"id":"problem","serialize":{"as":"text","ignoreError":true}}]}}
 << {"jsonrpc":"2.0","id":1,"result":{"ok":false,"body":{"kind":"text","size":4,"text":"oops","charset":"utf-8"},"error":"<e>","results":[{"id":"user","ok":false,"error":"<e>"},{"id":"problem","ok":true,"body":{"kind":"text","size":4,"text":"oops","charset":"utf-8"}}]}}

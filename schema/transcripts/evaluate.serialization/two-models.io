@@ -1,3 +1,3 @@
-// one model for success, another for errors
+// different models for success and for errors
 >> {"jsonrpc":"2.0","id":1,"method":"evaluate.serialization","params":{"response":{"status":422,"headers":{"Content-Type":"application/json"},"body":{"json":{"message":"no name"}}},"validate":true,"serialize":{"cases":[{"name":"user","when":{"status":["200..299"]},"schema":{"required":["id"]}},{"name":"problem","when":{"error":true},"schema":{"required":["message"]}}]}}}
 << {"jsonrpc":"2.0","id":1,"result":{"ok":false,"body":{"kind":"json","size":21,"contentType":"application/json","json":{"message":"no name"},"case":"problem"},"error":{"code":1600,"kind":"responseValidationFailed","reason":"unacceptableStatusCode","message":"<any>","retryable":false,"data":{"status":422}}}}

@@ -1,4 +1,4 @@
-// one event at a time: the same one comes again until it is acknowledged
+// with a window of 1, the same event comes again until events.ack
 >> {"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"topics":["request.created","request.finished"],"pull":true,"window":1}}
 << {"jsonrpc":"2.0","id":1,"result":{"subscription":"<s>","topics":["request.created","request.finished"]}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"{origin}/json"}}

@@ -1,4 +1,4 @@
-// events that wait for whoever made the request, in place of being sent
+// events that wait for the client, in place of being sent
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/json","events":{"kinds":["response"],"pull":true}}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"request.wait","params":{"request":"<r>"}}

@@ -1,4 +1,4 @@
-// what happens to one's requests, in order, after the answer that names the subscription
+// the events of the client's requests, in order, after the reply that names the subscription
 >> {"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"topics":["request.finished"]}}
 << {"jsonrpc":"2.0","id":1,"result":{"subscription":"<s>","topics":["request.finished"]}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"{origin}/json","tag":"mine"}}

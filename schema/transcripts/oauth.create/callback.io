@@ -3,10 +3,10 @@
 << {"jsonrpc":"2.0","id":1,"result":{"credential":"transcript-create"}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"{origin}/json","auth":{"oauth":"transcript-create"}}}
 << {"jsonrpc":"2.0","id":2,"result":{"ok":true,"status":200,"...":"<any>"}}
-// elsewhere it does not go
+// other origins do not get the token
 >> {"jsonrpc":"2.0","id":3,"method":"data.send","params":{"url":"http://127.0.0.1:1/","auth":{"oauth":"transcript-create"}}}
 << {"jsonrpc":"2.0","id":3,"result":{"ok":false,"error":{"code":1300,"kind":"requestAdaptationFailed","pointer":"/auth/oauth","...":"<any>"},"...":"<any>"}}
-// without a name it has a handle, and ends with the connection
+// a credential without a name has a handle, and ends with the connection
 >> {"jsonrpc":"2.0","id":4,"method":"oauth.create","params":{"grant":"callback","callback":"mine"}}
 << {"jsonrpc":"2.0","id":4,"result":{"credential":"<handle>"}}
 >> {"jsonrpc":"2.0","id":5,"method":"oauth.create","params":{"grant":"refresh","clientId":"app"}}

@@ -5,7 +5,7 @@
 << {"jsonrpc":"2.0","id":"<question>","method":"callback.refresh","params":{"callback":"mine","credential":"transcript-token","reason":"expired","scope":[],"expiresAt":"<any>","deadline":"<any>"}}
 >> {"jsonrpc":"2.0","id":"<question>","result":{"token":{"accessToken":"a1","expiresIn":3600}}}
 << {"jsonrpc":"2.0","id":2,"result":{"accessToken":"a1","tokenType":"Bearer","expiresAt":"<any>","generation":2}}
-// the same again: nobody is asked
+// the same token again, without a refresh
 >> {"jsonrpc":"2.0","id":3,"method":"oauth.token","params":{"credential":"transcript-token"}}
 << {"jsonrpc":"2.0","id":3,"result":{"accessToken":"a1","tokenType":"Bearer","expiresAt":"<any>","generation":2}}
 // a server has refused it: refreshed, and there is none

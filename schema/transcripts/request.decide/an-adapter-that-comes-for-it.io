@@ -1,4 +1,4 @@
-// for clients that cannot be called: the question waits until they come for it
+// for clients that cannot be called: the decision waits for events.next
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/json","interceptors":[{"callback":"sign","asks":["adapt"],"decide":"pull"}]}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"events.next","params":{"request":"<r>"}}

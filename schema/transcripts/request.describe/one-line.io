@@ -1,4 +1,4 @@
-// the method, the URL, and the status once it is known
+// the method, the URL, and the status once known
 >> {"jsonrpc":"2.0","id":1,"method":"data.send","params":{"url":"{origin}/status/404?token=secret"}}
 << {"jsonrpc":"2.0","id":1,"result":{"ok":true,"request":"<r>","...":"<any>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"request.describe","params":{"request":"<r>","style":"short"}}

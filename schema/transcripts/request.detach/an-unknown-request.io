@@ -1,3 +1,3 @@
-// only what is there can be detached
+// an unknown request cannot be detached
 >> {"jsonrpc":"2.0","id":1,"method":"request.detach","params":{"request":"req_aaaaaaaaaaaaaaaa"}}
 << {"jsonrpc":"2.0","id":1,"error":{"code":-32012,"message":"<any>","data":{"pointer":"/request"}}}

@@ -1,4 +1,4 @@
-// nothing is sent before it is wanted
+// nothing is sent before request.resume
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/json","startImmediately":false}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"request.get","params":{"request":"<r>"}}

@@ -1,4 +1,4 @@
-// suspended, it does not answer however long one waits
+// a suspended request stays pending, however long the wait
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/delay/0.2"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"request.suspend","params":{"request":"<r>"}}

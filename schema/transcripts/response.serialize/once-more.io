@@ -1,4 +1,4 @@
-// or it has the request sent again
+// with reperform the request is sent again
 >> {"jsonrpc":"2.0","id":1,"method":"data.start","params":{"url":"{origin}/json"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"response.serialize","params":{"response":"<r>","serialize":{"schema":{"required":["id"]}},"reperform":true}}

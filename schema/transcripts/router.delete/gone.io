@@ -1,4 +1,4 @@
-// what is deleted is unknown
+// a deleted router is unknown
 >> {"jsonrpc":"2.0","id":1,"method":"router.define","params":{"name":"api","baseUrl":"http://example.org","endpoints":{}}}
 << {"jsonrpc":"2.0","id":1,"result":{"router":"<router>","name":"api","endpoints":[]}}
 >> {"jsonrpc":"2.0","id":2,"method":"router.delete","params":{"router":"<router>"}}

@@ -1,4 +1,4 @@
-// what this connection can use
+// the routers of this connection, and shared routers
 >> {"jsonrpc":"2.0","id":1,"method":"router.list","params":{}}
 << {"jsonrpc":"2.0","id":1,"result":{"routers":[]}}
 >> {"jsonrpc":"2.0","id":2,"method":"router.define","params":{"name":"api","baseUrl":"http://example.org","endpoints":{}}}

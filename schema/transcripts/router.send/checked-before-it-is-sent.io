@@ -1,4 +1,4 @@
-// what does not fit is not sent
+// parameters that do not fit are not sent
 >> {"jsonrpc":"2.0","id":1,"method":"router.define","params":{"name":"echo","baseUrl":"{origin}","endpoints":{"one":{"path":"/echo/{id}","params":{"type":"object","properties":{"page":{"type":"integer","minimum":1}}},"places":{"page":"query"}}}}}
 << {"jsonrpc":"2.0","id":1,"result":{"router":"<router>","name":"echo","endpoints":["one"]}}
 >> {"jsonrpc":"2.0","id":2,"method":"router.send","params":{"router":"echo","endpoint":"one","params":{"id":7,"page":0}}}

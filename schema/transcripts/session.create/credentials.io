@@ -1,4 +1,4 @@
-// who asks, for the servers named and for no others; the password is never shown
+// credentials for the named servers only; the password is never shown
 >> {"jsonrpc":"2.0","id":1,"method":"session.create","params":{"name":"api","credentials":[{"url":"{origin}/","username":"ada","password":"s3cret"}]}}
 << {"jsonrpc":"2.0","id":1,"result":{"session":"<s>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"{origin}/basic-auth/ada/s3cret","session":"api","handles":false}}

@@ -1,3 +1,3 @@
-// what is no event stream is a failure, and its body stands in the response
+// a body that is no event stream is a failure, and is part of the response
 >> {"jsonrpc":"2.0","id":1,"method":"sse.open","params":{"url":"{origin}/json","wait":"response"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>","stream":"<s>","response":{"ok":false,"request":"<r>","url":"{origin}/json","method":"GET","status":200,"httpVersion":"1.1","headers":"<any>","body":{"kind":"json","size":16,"contentType":"application/json","json":{"id":1,"x":0.1},"...":"<any>"},"error":{"code":2010,"kind":"eventStreamFailed","reason":"wrongContentType","message":"<any>","retryable":false,"data":{"acceptable":["text/event-stream"],"contentType":"application/json"}},"attempts":1,"redirects":[],"cache":{"status":"bypass"},"...":"<any>"}}}

@@ -1,4 +1,4 @@
-// a stub knows how often it responded, and to what
+// a stub counts its responses, and shows its last request
 >> {"jsonrpc":"2.0","id":1,"method":"stub.add","params":{"url":"/a","response":{"text":"hello"}}}
 << {"jsonrpc":"2.0","id":1,"result":{"stub":"stub_1"}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"url":"http://one.example/a"}}

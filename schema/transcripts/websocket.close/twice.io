@@ -1,4 +1,4 @@
-// closing what is closed replies how that ended
+// closing a closed WebSocket returns its end
 >> {"jsonrpc":"2.0","id":1,"method":"websocket.open","params":{"url":"{origin}/websocket"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>","stream":"<s>","response":"<any>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"websocket.close","params":{"stream":"<s>","reason":"done"}}

@@ -1,4 +1,4 @@
-// several messages at once, and what the server sends back
+// several messages at once, and the server's replies
 >> {"jsonrpc":"2.0","id":1,"method":"websocket.open","params":{"url":"{origin}/websocket"}}
 << {"jsonrpc":"2.0","id":1,"result":{"request":"<r>","stream":"<s>","response":"<any>"}}
 >> {"jsonrpc":"2.0","id":2,"method":"websocket.send","params":{"stream":"<s>","messages":[{"text":"a"},{"base64":"AAEC"}]}}
