@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+SMALL = 1 << 16
+"""Bytes that are asked for at a time while few come."""
+
 
 class Channel:
     """Messages both ways; any thread may send while another one reads."""
@@ -24,6 +27,7 @@ class Channel:
     def __init__(self, path: str, stream: str) -> None:
         self._socket = open_socket(path, stream)
         self._records = Records()
+        self._size = SMALL
         self._reading, self._writing = allocate_lock(), allocate_lock()
 
     @property
@@ -40,9 +44,11 @@ class Channel:
             while self._records.end is None:
                 if deadline is not None and not self._is_ready(deadline - monotonic()):
                     return []
-                data = self._socket.recv(PIECE)
+                # The memory is made before anything is read: a small buffer comes from the heap, and costs no mapping.
+                data = self._socket.recv(self._size)
                 if not data:
                     raise cut()
+                self._size = PIECE if len(data) == self._size else SMALL
                 found = self._records.feed(data)
                 if found:
                     return found
