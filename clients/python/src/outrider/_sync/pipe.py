@@ -81,7 +81,8 @@ class Pipe(RawIOBase):
         if self.closed:
             raise ValueError("the stream is closed")
         try:
-            piece = self._socket.recv(size)
+            # A longer buffer would be mapped and unmapped for each read.
+            piece = self._socket.recv(min(size, 1 << 16))
         except ConnectionError as problem:
             raise cut(problem) from None
         if not piece:
