@@ -29,10 +29,10 @@ struct AWSCredentialCommand: ParsableCommand {
     @Option(name: .customLong("role-arn"), help: "The role to take on.")
     var role: String
 
-    @Option(name: .customLong("role-session-name"), help: "What the session is called in AWS's logs.")
+    @Option(name: .customLong("role-session-name"), help: "The name of the session in AWS's logs.")
     var session = "outrider"
 
-    @Option(name: .long, help: "Ask the endpoint of this region; without it, the global one.")
+    @Option(name: .long, help: "The region of the endpoint. Default: the global endpoint.")
     var region: String?
 
     @Option(name: .long, help: "Ask this endpoint, in place of AWS's own.")

@@ -8,9 +8,9 @@ import OutriderJSON
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
-        abstract: "Calls one method, and prints its result as one line of JSON; on a terminal laid out and coloured.",
+        abstract: "Calls a method, and prints its result as a line of JSON; on a terminal indented and coloured.",
         discussion: """
-            Parameters are one JSON object, or words: `key=value` is text, `key:=json` any JSON. Both may be mixed;
+            Parameters are a JSON object, or words: `key=value` is text, `key:=json` any JSON. Both may be mixed;
             `-` reads an object from standard input.
 
               outrider call server.info
@@ -19,9 +19,9 @@ struct CallCommand: ParsableCommand {
               outrider call --spawn data.send url=https://example.org/ | jq -r .body.text
 
             Exit status: 0 a result, 1 an error (as JSON on standard error), 2 wrong usage, 3 no service, 4 timed out,
-            5 the service went away, 6 it broke the protocol. A failed exchange is a result with `"ok":false`; with
-            --exit-by-kind it gives 10 request, 11 interception, 12 network, 13 trust, 14 validation, 15 serialization,
-            16 file, 17 cancelled, 18 sockets.
+            5 the service went away, 6 the service broke the protocol. A failed exchange is a result with `"ok":false`;
+            with --exit-by-kind the status is 10 request, 11 interception, 12 network, 13 trust, 14 validation, 15
+            serialization, 16 file, 17 cancelled, 18 sockets.
             """)
 
     @Argument(help: "The method, such as data.send; `outrider describe` lists them.")
@@ -32,13 +32,13 @@ struct CallCommand: ParsableCommand {
 
     @OptionGroup var service: ServiceOptions
 
-    @Option(name: .long, help: "Seconds to wait for the answer; without it, as long as it takes.")
+    @Option(name: .long, help: "Seconds to wait for the result. Default: no limit.")
     var timeout: Double?
 
     @Flag(name: .long, help: "Print events as well, each on a line before the result.")
     var events = false
 
-    @Flag(name: .long, help: "Print the whole answer, result or error, on standard output.")
+    @Flag(name: .long, help: "Print the whole reply, result or error, on standard output.")
     var raw = false
 
     @Flag(name: .long, help: "Tell from the exit status why an exchange failed.")

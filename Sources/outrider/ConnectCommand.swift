@@ -47,11 +47,11 @@ struct ConnectCommand: ParsableCommand {
     @OptionGroup var proxy: ProxyOptions
 
     @Option(
-        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.",
+        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the user's socket.",
         completion: .file())
     var socket: String?
 
-    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    @Option(name: .long, help: "The user of the service, by number; else $OUTRIDER_PEER_UID, else you.")
     var peerUid: UInt32?
 
     @Flag(name: .long, help: "Do not start a service if none runs.")

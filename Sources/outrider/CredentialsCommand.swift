@@ -11,10 +11,10 @@ import OutriderJSON
 struct CredentialsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credentials",
-        abstract: "Shows which credentials are kept, and what seals them.",
+        abstract: "Shows the credentials on disk, and the key that seals them.",
         discussion: """
-            Credentials are kept on disk only once a key has been chosen for them; until then they live in the memory of
-            the service, and are gone when it ends.
+            Credentials are kept on disk only after a key was chosen; until then they live in the memory of
+            the service, until the service ends.
 
               outrider credentials
               outrider credentials key secret-service
@@ -46,7 +46,7 @@ extension CredentialsCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists them: name, state, generation, seconds the token is good for, what was not granted.")
+            abstract: "Lists credentials: name, state, generation, validity of the token in seconds, missing scope.")
 
         @OptionGroup var store: StoreOptions
 
@@ -93,22 +93,22 @@ extension CredentialsCommand {
     struct Key: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "key",
-            abstract: "Chooses what seals the credentials on disk; without a choice, says what does.",
+            abstract: "Chooses the key that seals the credentials on disk; without a choice, shows the key.",
             discussion: """
-                key file PATH          a key in a file of our own; made if it is not there. It protects from those who have
-                                       the credentials and not that file; not from a thief of the disk.
-                key command WORDS…     what a program prints: 64 hexadecimal digits. Run without a shell, for 5 seconds.
+                key file PATH          a key in a file, created if missing. Protects against a person who has
+                                       the credentials but not that file; not against a thief of the disk.
+                key command WORDS…     a program prints the key, 64 hexadecimal digits. Runs without a shell, for 5 s.
                 key secret-service     the desktop's keyring, asked through secret-tool, for 3 seconds.
                 key passphrase         asked here, and after each start of the machine by outrider credentials unlock.
-                key none               nothing is kept on disk; only where nothing is.
+                key none               nothing is kept on disk; only for an empty store.
 
-                What is sealed already is sealed anew, all of it or nothing, for which the key of now must be at hand. So the
+                Existing records are sealed again, all or none, and the present key must be available. So the
                 passphrase is changed, too.
                 """)
 
         @OptionGroup var store: StoreOptions
 
-        @Argument(parsing: .captureForPassthrough, help: "The source, and what belongs to it.")
+        @Argument(parsing: .captureForPassthrough, help: "The source of the key, and its arguments.")
         var choice: [String] = []
 
         func run() async throws {
@@ -182,7 +182,7 @@ extension CredentialsCommand {
         @Argument(help: "Its name.")
         var name: String?
 
-        @Flag(name: .long, help: "Do not ask the server to revoke its tokens.")
+        @Flag(name: .long, help: "Do not revoke its tokens at the server.")
         var keepTokens = false
 
         @Flag(name: .long, help: "In place of a name: all credentials, for a store whose key is lost.")

@@ -8,7 +8,7 @@ import OutriderJSON
 struct DockerCredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "docker-credential",
-        abstract: "Gives Docker, or what reads its configuration, the access token of a credential.",
+        abstract: "Gives the access token of a credential to Docker, or to a reader of Docker's configuration.",
         discussion: """
             Docker starts programs named docker-credential-NAME. Put this into a file docker-credential-work in your PATH:
               #!/bin/sh
@@ -25,7 +25,7 @@ struct DockerCredentialCommand: ParsableCommand {
     @Option(name: .long, help: "The credential.")
     var credential: String
 
-    @Option(name: .long, help: "The user name that the registry wants; `<token>` for one that takes identity tokens.")
+    @Option(name: .long, help: "The user name for the registry; `<token>` for a registry that takes identity tokens.")
     var username = "oauth2accesstoken"
 
     @OptionGroup var service: ServiceOptions

@@ -11,18 +11,18 @@ import OutriderJSON
 struct DownloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download",
-        abstract: "Downloads a file, and goes on with one that was interrupted.",
+        abstract: "Downloads a file, or resumes an interrupted download.",
         discussion: """
               outrider download https://example.org/big.iso
               outrider download -o /tmp/big.iso https://example.org/big.iso
               outrider download --sha256 9f86d081… --segments 4 https://example.org/big.iso
 
-            Without -o the file goes into this directory, under the name that the server suggests. It gets its name when all
-            of it is there. Ctrl-C, a lost connection or a full disk leave what has come; the same command goes on with it.
-            On a terminal a line on standard error shows how far it is. The path of the file goes to standard output.
+            Without -o the file goes into this directory, under the name that the server suggests. The name appears when
+            the file is complete. After Ctrl-C, a lost connection or a full disk, the same command resumes the download.
+            On a terminal, a line on standard error shows the progress. The path of the file goes to standard output.
 
-            Exit status: 0 the file is there; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
-            14 a status that is none of 200 to 299, 16 file, 17 cancelled.
+            Exit status: 0 complete; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
+            14 a status outside of 200 to 299, 16 file, 17 cancelled.
             """)
 
     @Argument(help: "Where from, such as https://example.org/big.iso.")
@@ -35,13 +35,13 @@ struct DownloadCommand: ParsableCommand {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+        help: "A field to send: 'Name: value', or @file with a field on each line. May be repeated.")
     var headers: [String] = []
 
     @Flag(name: [.customShort("f"), .long], help: "Replace a file that is there.")
     var force = false
 
-    @Flag(name: .long, help: "Begin from the first byte, whatever an earlier one has left.")
+    @Flag(name: .long, help: "Begin from the first byte, ignoring earlier partial files.")
     var restart = false
 
     @Option(name: .customLong("sha256"), help: "The SHA-256 that the file must have, in hexadecimal.")
@@ -59,7 +59,7 @@ struct DownloadCommand: ParsableCommand {
     @Flag(name: [.customShort("s"), .long], help: "Show no progress, and say nothing about failures.")
     var silent = false
 
-    @Option(name: .long, help: "Seconds for the whole download; without it, as long as bytes come.")
+    @Option(name: .long, help: "Seconds for the whole download. Default: as long as bytes come.")
     var timeout: Double?
 
     @OptionGroup var auth: AuthOptions

@@ -9,27 +9,27 @@ import OutriderJSON
 struct GetSocketCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get-socket",
-        abstract: "Prints where the service listens, and starts it if it does not run.",
+        abstract: "Prints the socket of the service, and starts the service if none runs.",
         discussion: """
-            One line of JSON: {"socket","pid","version","protocol","instanceId"}.
+            A line of JSON: {"socket","pid","version","protocol","instanceId"}.
 
               outrider get-socket | jq -r .socket
               outrider get-socket --no-spawn || echo 'not running'
 
-            However many programs ask at once, one service starts. What it has to say goes to a file beside its socket,
+            However many programs ask at once, a single service starts. Its messages go to a file beside its socket,
             whose name ends in `.log`. With --no-spawn, exit status 3 says that none runs.
             """)
 
-    @Option(name: .long, help: "The socket; else $OUTRIDER_SOCKET, else the one of this user.", completion: .file())
+    @Option(name: .long, help: "The socket; else $OUTRIDER_SOCKET, else the user's socket.", completion: .file())
     var socket: String?
 
-    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    @Option(name: .long, help: "The user of the service, by number; else $OUTRIDER_PEER_UID, else you.")
     var peerUid: UInt32?
 
-    @Flag(name: .long, help: "Do not start it.")
+    @Flag(name: .long, help: "Do not start a service.")
     var noSpawn = false
 
-    @Option(name: .long, help: "Seconds to wait for its answer.")
+    @Option(name: .long, help: "Seconds to wait for its reply.")
     var timeout = 30.0
 
     func validate() throws {

@@ -14,11 +14,11 @@ struct GitCredentialCommand: ParsableCommand {
             Tell Git once which credential is for which server:
               git config --global credential.https://git.example.helper '!outrider git-credential --credential work'
 
-            The token is given only for servers that the credential names as its origins. When a server refuses it, Git says
-            so, and the next one is a new one.
+            Git gets the token only for servers that are origins of the credential. When a server refuses the token,
+            Git says so, and gets a new token next time.
             """)
 
-    @Argument(help: "get, store or erase, which Git adds; others are ignored, as Git asks.")
+    @Argument(help: "get, store or erase, added by Git; other words are ignored, as Git requires.")
     var action: String
 
     @Option(name: .long, help: "The credential.")

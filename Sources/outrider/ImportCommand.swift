@@ -18,12 +18,13 @@ extension CredentialsCommand {
                   jq '{name: "work", issuer, client_id, client_secret, refresh_token}' tokens.json |
                       outrider credentials import
 
-                It is an object with the members of oauth.create (outrider describe oauth.create), and a name. The words of the
-                RFCs are taken, too: client_id, refresh_token, expires_in, token_endpoint, token_endpoint_auth_method … Of an
-                issuer that publishes its endpoints, no more need be said. One with a refresh token needs no grant.
+                The input is an object with a name and the members of oauth.create (outrider describe oauth.create). The
+                names of the RFCs are taken, too: client_id, refresh_token, expires_in, token_endpoint,
+                token_endpoint_auth_method … An issuer that publishes its endpoints needs none here. A credential with a
+                refresh token needs no grant.
 
-                The service sees none of it. A credential of that name keeps what is not given, if it is for the same issuer
-                and client. Exit status: 0 it is kept; 1 it is not; 2 standard input is not what it should be.
+                The service does not see the secrets. An existing credential of that name, issuer and client keeps
+                absent members. Exit status: 0 the credential is stored; 1 not stored; 2 standard input is invalid.
                 """)
 
         @OptionGroup var store: StoreOptions

@@ -22,10 +22,10 @@ struct LoginCommand: AsyncParsableCommand {
             Log in again:
               outrider login work
 
-            The address to open goes to standard output, and all else to standard error; --open opens it. If the browser is
-            on another machine, say --paste: it ends on a page that cannot be found, whose address you paste here. Tokens are
-            kept by the service, and in your store if that has a key (`outrider credentials`); on a terminal, the first login offers
-            some.
+            The address to open goes to standard output, and all else to standard error; --open opens the browser. If
+            the browser is on another machine, use --paste: the browser ends on a page that is not found, whose address
+            you paste here. Tokens are kept by the service, and in your store if the store has a key
+            (`outrider credentials`); on a terminal, the first login offers keys.
 
             Exit status: 0 logged in; 1 to 6 as `outrider call`; 11 the login did not succeed.
             """)
@@ -41,7 +41,7 @@ struct LoginCommand: AsyncParsableCommand {
             """)
     var url: String?
 
-    @Option(name: .long, help: "Make it: the authorization server, whose metadata say the rest.")
+    @Option(name: .long, help: "Create the credential: the authorization server, whose metadata have the endpoints.")
     var issuer: String?
 
     @Option(name: .customLong("client-id"), help: "With --issuer or --call: the client identifier of this program.")
@@ -52,20 +52,20 @@ struct LoginCommand: AsyncParsableCommand {
         completion: .file())
     var clientSecretFile: String?
 
-    @Option(name: .long, help: "What to ask for, separated by spaces.")
+    @Option(name: .long, help: "The requested scope, separated by spaces.")
     var scope: String?
 
     @Option(
         name: .long, help: "With --issuer: where the token may be sent, such as https://api.example; may be repeated.")
     var origin: [String] = []
 
-    @Flag(name: .customLong("no-origin"), help: "With --issuer: send the token nowhere; it is for `outrider token`.")
+    @Flag(name: .customLong("no-origin"), help: "With --issuer: send the token nowhere; only for `outrider token`.")
     var noOrigin = false
 
-    @Option(name: .long, help: "With --issuer: what the token is for (RFC 8707); may be repeated.")
+    @Option(name: .long, help: "With --issuer: the resource of the token (RFC 8707); may be repeated.")
     var resource: [String] = []
 
-    @Flag(name: .long, help: "With --issuer: keep it only as long as the service runs, which is started if need be.")
+    @Flag(name: .long, help: "With --issuer: keep the credential only while the service runs.")
     var memory = false
 
     @Flag(name: .long, help: "Log in on another device.")
@@ -253,7 +253,7 @@ struct LogoutCommand: ParsableCommand {
               outrider logout work
               outrider logout work --forget
 
-            The tokens are forgotten even if the server does not answer; that is said, and the exit status is 11.
+            The tokens are deleted even if the server does not reply; then a message says so, and the exit status is 11.
             """)
 
     @Argument(help: "The credential.")

@@ -9,22 +9,22 @@ import Glibc
 struct Outrider: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outrider",
-        abstract: "HTTP for editors, shells and programs: one service that speaks JSON-RPC 2.0.",
+        abstract: "HTTP for editors, shells and programs: a service that speaks JSON-RPC 2.0.",
         discussion: """
-            Get a page, from a service that keeps connections warm (or, if none runs, from one of our own):
+            Get a page, from a service that keeps connections warm (or, if none runs, from a private service):
               outrider get https://example.org/
 
-            Download a file, and go on with it after anything:
+            Download a file, and resume after any interruption:
               outrider download https://example.org/big.iso
 
             Call any method; a value after `=` is text, after `:=` JSON:
               outrider call --spawn data.send url=https://example.org/ timeout:=10
 
-            Serve one editor on stdin and stdout, or every program of this user on a socket:
+            Serve an editor on stdin and stdout, or every program of this user on a socket:
               outrider serve --stdio
               outrider serve
 
-            Learn what a method takes:
+            Show the parameters of a method:
               outrider describe data.send
             """,
         version: ProgramVersion.current,

@@ -8,19 +8,19 @@ import OutriderJSON
 struct ReachabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reachability",
-        abstract: "Says whether a way leads to a host, or tells how that changes.",
+        abstract: "Shows whether a network route leads to a host, or watches the route.",
         discussion: """
               outrider reachability
               outrider reachability --connect https://example.org/
               outrider reachability --watch | jq -r .status
 
             A line of JSON has status, interface, ipv4 and ipv6. With --watch the first line is the present state, and a \
-            line follows whenever it changes.
+            line follows each change.
 
             Exit status: 0 reachable; 7 not reachable; 1 to 6 as `outrider call`.
             """)
 
-    @Argument(help: "Where to: a URL or a host. Without it, any way out of this machine.")
+    @Argument(help: "The destination: a URL or a host. Default: any route out of this machine.")
     var target: String?
 
     @Flag(name: .long, help: "Go on, and write a line for each change.")

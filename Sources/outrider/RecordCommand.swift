@@ -24,7 +24,7 @@ struct RecordCommand: ParsableCommand {
     @Argument(help: "The cassette.", completion: .file())
     var file: String
 
-    @Option(name: .long, help: "all records anew, newEpisodes plays what is there and records the rest.")
+    @Option(name: .long, help: "all records everything again, newEpisodes plays existing entries and records the rest.")
     var mode = StagedProgram.RecordMode.all
 
     @Argument(parsing: .postTerminator, help: "The program and its arguments, behind --.")
@@ -48,7 +48,7 @@ struct ReplayCommand: ParsableCommand {
               outrider replay tests/api.har -- python3 tests/api.py
 
             The program gets a service of its own by $OUTRIDER_SOCKET, and services that it starts get the cassette by \
-            $OUTRIDER_REPLAY. None of its requests reaches the network; a request that the cassette has nothing for fails \
+            $OUTRIDER_REPLAY. None of its requests reaches the network; a request without an entry fails \
             with 2200.
 
             Exit status: that of the program; 3 if the service did not start.

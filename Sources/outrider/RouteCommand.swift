@@ -9,17 +9,17 @@ import OutriderJSON
 struct RouteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route",
-        abstract: "Calls an endpoint of a router, and prints the response as one line of JSON.",
+        abstract: "Calls an endpoint of a router, and prints the response as a line of JSON.",
         discussion: """
             Parameters are words as for `outrider call`: `key=value` is text, `key:=json` any JSON.
 
               outrider route users getUser id:=7
               outrider route --from openapi.yaml users getUser id:=7 | jq .body
 
-            The router is one that the service has: from `outrider serve --routers`, or shared by a client. With --from
-            it is made of an OpenAPI document for this call.
+            The router is a router of the service: from `outrider serve --routers`, or shared by a client. With --from
+            the router is made from an OpenAPI document for this call.
 
-            Exit status: 0 an answer arrived, whatever its status code; 1 to 6 as `outrider call`; 10 to 18 as
+            Exit status: 0 a response arrived, whatever its status code; 1 to 6 as `outrider call`; 10 to 18 as
             `outrider call --exit-by-kind`.
             """)
 
@@ -29,13 +29,13 @@ struct RouteCommand: ParsableCommand {
     @Argument(help: "The endpoint; `outrider call router.describe router=NAME` lists them.")
     var endpoint: String
 
-    @Argument(help: "Its parameters: key=value, key:=json, or one JSON object.")
+    @Argument(help: "Its parameters: key=value, key:=json, or a JSON object.")
     var parameters: [String] = []
 
     @Option(name: .long, help: "An OpenAPI document, in JSON or YAML, to make the router of.", completion: .file())
     var from: String?
 
-    @Option(name: .long, help: "Where the API is, in place of what the document of --from says.")
+    @Option(name: .long, help: "The base URL of the API, in place of the document's.")
     var baseUrl: String?
 
     @Flag(name: .long, help: "Show the request, and send nothing.")

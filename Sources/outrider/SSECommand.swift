@@ -8,13 +8,13 @@ import OutriderJSON
 struct SSECommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sse",
-        abstract: "Opens an event stream, and writes its events to standard output, one line of JSON each.",
+        abstract: "Opens an event stream, and writes its events to standard output, each as a line of JSON.",
         discussion: """
               outrider sse https://example.org/events | jq -r .data
               outrider sse --last-event-id 42 https://example.org/events
               outrider sse --json '{"stream":true}' https://example.org/chat | jq -j '.value.choices[0].delta.content // empty'
 
-            A line has event, data, perhaps id and retry, and where the data is JSON, value. When the connection ends it is
+            A line has event, data, perhaps id and retry, and value if the data is JSON. A lost connection is
             opened again, unless the method may not be repeated, as POST may not.
 
             Exit status: 0 the events ended; 1 to 6 as `outrider call`; 10 request, 11 credential, 12 network, 13 trust,
@@ -29,7 +29,7 @@ struct SSECommand: ParsableCommand {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+        help: "A field to send: 'Name: value', or @file with a field on each line. May be repeated.")
     var headers: [String] = []
 
     @Option(
@@ -43,7 +43,7 @@ struct SSECommand: ParsableCommand {
     @Option(name: .long, help: "The id to go on from.")
     var lastEventId: String?
 
-    @Flag(inversion: .prefixedNo, help: "Open it again when the connection ends, whatever the method, or never.")
+    @Flag(inversion: .prefixedNo, help: "Reconnect after the end of a connection, for every method, or never.")
     var reconnect: Bool?
 
     @OptionGroup var auth: AuthOptions

@@ -7,13 +7,13 @@ import ArgumentParser
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs the service, on a socket or for one client on stdin and stdout.",
+        abstract: "Runs the service, on a socket or for a single client on stdin and stdout.",
         discussion: """
             On a socket, for every program of this user:
               outrider serve
               outrider serve --socket /tmp/my.sock --idle-exit 900
 
-            For one editor or script, which starts it and speaks JSON-RPC with it, one message per line or with
+            For an editor or script, which starts the service and speaks JSON-RPC, with a message per line or with
             Content-Length headers:
               outrider serve --stdio
 

@@ -12,7 +12,7 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "Where to listen; else $OUTRIDER_SOCKET, else this user's place.", completion: .file())
     var socket: String?
 
-    @Flag(name: .long, help: "Serve the one client on standard input and output in place of a socket.")
+    @Flag(name: .long, help: "Serve a single client on standard input and output in place of a socket.")
     var stdio = false
 
     @Option(
@@ -91,14 +91,14 @@ struct ServeOptions: ParsableArguments {
     @Option(
         name: .long,
         help: """
-            A cassette that all requests are played from; with :once, :newEpisodes or :all behind it they are recorded; \
-            else $OUTRIDER_REPLAY.
+            A cassette that all requests are played from; with :once, :newEpisodes or :all at the end they are \
+            recorded; else $OUTRIDER_REPLAY.
             """,
         completion: .file())
     var replay: String?
 
     @Option(
-        name: .long, help: "A Public Suffix List that counts if it is newer than the one that is built in.",
+        name: .long, help: "A Public Suffix List, used if newer than the built-in list.",
         completion: .file())
     var publicSuffixes: String?
 
@@ -111,10 +111,10 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "Default of a request's maxInline, in bytes.")
     var maxInline = defaults.maxInline
 
-    @Option(name: .long, help: "The most connections to one origin.")
+    @Option(name: .long, help: "The most connections to an origin.")
     var connectionsPerHost = defaults.connectionsPerHost
 
-    @Option(name: .long, help: "How often one request is sent at most, whatever its retriers say.")
+    @Option(name: .long, help: "The most attempts of a request, whatever its retriers say.")
     var maxAttempts = defaults.maxAttempts
 
     @Option(name: .long, help: "Seconds for which an unused connection to a server is kept.")
@@ -129,13 +129,13 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "Default of timeout.tls: seconds for the TLS handshake.")
     var timeoutTls = defaults.timeoutTls
 
-    @Option(name: .long, help: "Default of timeout.firstByte: seconds to the first byte of an answer.")
+    @Option(name: .long, help: "Default of timeout.firstByte: seconds to the response head.")
     var timeoutFirstByte = defaults.timeoutFirstByte
 
     @Option(name: .long, help: "Default of timeout.idle: seconds without a byte in either direction.")
     var timeoutIdle = defaults.timeoutIdle
 
-    @Option(name: .long, help: "Default of timeout.total: seconds for a whole request.")
+    @Option(name: .long, help: "Default of timeout.total: seconds for an attempt with its redirects.")
     var timeoutTotal = defaults.timeoutTotal
 
     /// The descriptor on which to report that the service listens, for the program that starts the service.

@@ -8,9 +8,9 @@ import OutriderJSON
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Prints what the service has counted.",
+        abstract: "Prints the counters of the service.",
         discussion: """
-            One line of JSON, or with --prometheus the text format that Prometheus reads: counters, gauges and histograms.
+            A line of JSON, or with --prometheus the text format that Prometheus reads: counters, gauges and histograms.
 
               outrider stats | jq .requests
               outrider stats --prometheus > /var/lib/node_exporter/outrider.prom
@@ -21,7 +21,7 @@ struct StatsCommand: ParsableCommand {
     @Flag(name: .long, help: "As text that Prometheus reads.")
     var prometheus = false
 
-    @Option(name: .long, help: "Seconds to wait for the answer.")
+    @Option(name: .long, help: "Seconds to wait for the result.")
     var timeout = 30.0
 
     func validate() throws {

@@ -15,8 +15,8 @@ struct StoreOptions: ParsableArguments {
     @Option(
         name: .long,
         help: """
-            What seals them: file:PATH, command:WORDS, secret-service, passphrase or none; else \
-            $OUTRIDER_CREDENTIAL_KEY, else what outrider credentials key chose.
+            The key: file:PATH, command:WORDS, secret-service, passphrase or none; else \
+            $OUTRIDER_CREDENTIAL_KEY, else the choice of outrider credentials key.
             """)
     var credentialKey: String?
 

@@ -13,10 +13,10 @@ struct TokenCommand: ParsableCommand {
               outrider token work
               curl -H @<(outrider token --header work) https://api.example/
 
-            However many programs ask, the token is refreshed once.
+            However many programs ask, the service refreshes the token once.
 
-            Exit status: 0 a token was printed; 1 to 6 as `outrider call`; 11 there is none, and standard error says what to
-            do about it.
+            Exit status: 0 a token was printed; 1 to 6 as `outrider call`; 11 there is none, and standard error names
+            the remedy.
             """)
 
     @Argument(help: "The credential.")
@@ -25,7 +25,7 @@ struct TokenCommand: ParsableCommand {
     @Flag(name: .long, help: "As a field: 'Authorization: Bearer …'.")
     var header = false
 
-    @Option(name: .customLong("min-validity"), help: "Seconds for which it must still be good; 60.")
+    @Option(name: .customLong("min-validity"), help: "The least validity of the token in seconds; 60.")
     var minValidity: Double?
 
     @OptionGroup var service: ServiceOptions

@@ -15,7 +15,7 @@ struct TrustCommand: ParsableCommand {
               outrider trust --cacert own.pem nas.local:8443
               outrider trust --json example.org
 
-            Exit status: 0 the server is trusted; 13 it is not; 1 to 6 as `outrider call`; 12 there was no handshake.
+            Exit status: 0 the server is trusted; 13 not trusted; 1 to 6 as `outrider call`; 12 there was no handshake.
             """)
 
     @Argument(help: ArgumentHelp("A host, host:port or https URL.", valueName: "host"))

@@ -28,10 +28,10 @@ struct WebSocketCommand: ParsableCommand {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+        help: "A field to send: 'Name: value', or @file with a field on each line. May be repeated.")
     var headers: [String] = []
 
-    @Option(name: .customLong("protocol"), help: "A subprotocol to offer. May be repeated; the preferred one first.")
+    @Option(name: .customLong("protocol"), help: "A subprotocol to offer. May be repeated; the preferred first.")
     var protocols: [String] = []
 
     @Option(name: .long, help: "Close after so many messages.")
@@ -47,7 +47,7 @@ struct WebSocketCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds of silence after which a ping is sent; 0 for no pings.")
     var ping: Double?
 
-    @Flag(name: .long, help: "Open it again when the connection is lost.")
+    @Flag(name: .long, help: "Reconnect after a lost connection.")
     var reconnect = false
 
     @OptionGroup var auth: AuthOptions

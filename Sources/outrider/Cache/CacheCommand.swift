@@ -10,7 +10,7 @@ struct CacheCommand: ParsableCommand {
         commandName: "cache",
         abstract: "Shows and removes the stored responses of a named cache.",
         discussion: """
-            A cache is kept on disk and shared by all programs of this user that name it, as with outrider get --cache docs.
+            A cache is kept on disk, and programs of this user share a cache by its name: outrider get --cache docs.
 
               outrider cache list docs --prefix https://example.org/
               outrider cache get docs https://example.org/
@@ -64,7 +64,7 @@ struct CacheCommand: ParsableCommand {
     }
 
     struct Get: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells of the stored responses of one URL, as JSON.")
+        static let configuration = CommandConfiguration(abstract: "Shows the stored responses of a URL, as JSON.")
 
         @Argument(help: "The cache.")
         var cache: String
@@ -86,16 +86,16 @@ struct CacheCommand: ParsableCommand {
         @Argument(help: "The cache.")
         var cache: String
 
-        @Option(name: .long, help: "Those of this URL.")
+        @Option(name: .long, help: "Entries of this URL.")
         var url: String?
 
-        @Option(name: .long, help: "Those whose URL begins so.")
+        @Option(name: .long, help: "Entries whose URL begins with this text.")
         var prefix: String?
 
-        @Option(name: .long, help: "Those with this tag.")
+        @Option(name: .long, help: "Entries with this tag.")
         var tag: String?
 
-        @Option(name: .long, help: "Those that were stored more than so many seconds ago.")
+        @Option(name: .long, help: "Entries stored more than this many seconds ago.")
         var olderThan: Int?
 
         @Flag(name: .long, help: "All.")
@@ -154,7 +154,7 @@ struct CacheCommand: ParsableCommand {
 
 /// The options of commands that send requests through a cache.
 struct CacheOptions: ParsableArguments {
-    @Option(name: .long, help: "Keep responses in this cache and use those that are there: see outrider cache.")
+    @Option(name: .long, help: "Store responses in this cache, and use stored responses: see outrider cache.")
     var cache: String?
 
     @Flag(name: .long, help: "Use stored responses only, of any age, and send nothing: needs --cache.")

@@ -11,16 +11,16 @@ struct AuthOptions: ParsableArguments {
     @Option(
         name: .long,
         help: """
-            Send the token of this credential, refreshed if need be; to its own origins only. `outrider login NAME` \
-            makes one.
+            Send the token of this credential, refreshed if due, to its own origins only. `outrider login NAME` \
+            creates a credential.
             """)
     var oauth: String?
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
         help: """
-            The user; the password is asked for, unseen, or taken from --netrc. It is sent when the server asks for it: by \
-            Digest, or under https by Basic. name:password is possible, and may be seen by other users for a moment.
+            The user; the password is typed unseen, or taken from --netrc, and sent when the server asks: by \
+            Digest, or under https by Basic. Other users may see name:password for a moment.
             """)
     var user: String?
 

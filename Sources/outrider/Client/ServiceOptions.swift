@@ -7,17 +7,17 @@ import Glibc
 /// Which service a command talks to.
 struct ServiceOptions: ParsableArguments {
     @Option(
-        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the one of this user.",
+        name: .long, help: "The service's socket; else $OUTRIDER_SOCKET, else the user's socket.",
         completion: .file())
     var socket: String?
 
-    @Option(name: .long, help: "The user who runs the service, by number; else $OUTRIDER_PEER_UID, else you.")
+    @Option(name: .long, help: "The user of the service, by number; else $OUTRIDER_PEER_UID, else you.")
     var peerUid: UInt32?
 
     @Flag(name: .long, help: "A service of our own, for this call only.")
     var stdio = false
 
-    @Flag(name: .long, help: "Start the service of this user if it does not run.")
+    @Flag(name: .long, help: "Start the service of this user if none runs.")
     var spawn = false
 
     func validate() throws {

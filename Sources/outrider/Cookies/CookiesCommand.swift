@@ -11,7 +11,7 @@ struct CookiesCommand: ParsableCommand {
         commandName: "cookies",
         abstract: "Shows and changes the cookies of a named jar.",
         discussion: """
-            A jar is kept on disk and shared by all programs of this user that name it, as with outrider get --jar work.
+            A jar is kept on disk, and programs of this user share a jar by its name: outrider get --jar work.
 
               outrider cookies list work
               outrider cookies list work --url https://example.org/ --values
@@ -74,7 +74,7 @@ struct CookieSelection: ParsableArguments {
 extension CookiesCommand {
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists cookies: name, domain, path, end, and what else holds of them.")
+            abstract: "Lists cookies: name, domain, path, end, and other attributes.")
 
         @OptionGroup var selection: CookieSelection
 
@@ -114,7 +114,7 @@ extension CookiesCommand {
         @Argument(help: "The URL.")
         var url: String
 
-        @Option(name: .customLong("set"), help: "A Set-Cookie field of a response: would it be taken? May be repeated.")
+        @Option(name: .customLong("set"), help: "A Set-Cookie field of a response to check. May be repeated.")
         var fields: [String] = []
 
         @OptionGroup var service: ServiceOptions
@@ -189,7 +189,7 @@ extension CookiesCommand {
     }
 
     struct Delete: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Removes the cookies of one name.")
+        static let configuration = CommandConfiguration(abstract: "Removes the cookies of a name.")
 
         @OptionGroup var selection: CookieSelection
 

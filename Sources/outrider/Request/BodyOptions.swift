@@ -12,7 +12,7 @@ struct BodyOptions: ParsableArguments {
         help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
     var data: [String] = []
 
-    @Option(name: .customLong("data-raw"), help: "Data to send as it stands, also with @ before it. May be repeated.")
+    @Option(name: .customLong("data-raw"), help: "Data to send unchanged, even with a leading @. May be repeated.")
     var rawData: [String] = []
 
     @Option(
@@ -30,11 +30,11 @@ struct BodyOptions: ParsableArguments {
         name: [.customShort("F"), .customLong("form")],
         help: """
             A part of a form: 'name=text', 'name=@file' to send a file, 'name=<file' to send its text; with ;type=TYPE \
-            and ;filename=NAME behind it. May be repeated.
+            and ;filename=NAME at the end. May be repeated.
             """)
     var form: [String] = []
 
-    @Option(name: .customLong("form-string"), help: "A part of a form, taken as it stands: 'name=text'.")
+    @Option(name: .customLong("form-string"), help: "A part of a form, taken literally: 'name=text'.")
     var formText: [String] = []
 
     @Option(

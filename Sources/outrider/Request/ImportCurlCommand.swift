@@ -18,7 +18,7 @@ struct ImportCurlCommand: ParsableCommand {
             body written as by `outrider get`. An option that Outrider has not is named; nothing is run by a shell.
             """)
 
-    @Argument(help: "The command line as one word, or - for standard input.")
+    @Argument(help: "The command line as a single word, or - for standard input.")
     var line: String
 
     @Flag(name: .customLong("run"), help: "Make the request.")

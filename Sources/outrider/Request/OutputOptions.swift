@@ -11,8 +11,8 @@ struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: """
-            Write to this file, or to `-` also what is binary. With several URLs, one for each; #1 stands for what the \
-            first braces or brackets of the URL were replaced by.
+            Write to this file; `-` writes binary bodies, too, to standard output. May be given for each URL; #1 is \
+            the choice of the first braces or brackets of the URL.
             """,
         completion: .file())
     var outputs: [String] = []
@@ -57,7 +57,7 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("w"), .customLong("write-out")],
-        help: "Write this behind the body; %{http_code} and others stand for what is known. @file reads it from a file."
+        help: "Write this text after the body; %{http_code} and others are variables. @file reads the text from a file."
     )
     var writeOut: String?
 

@@ -11,13 +11,13 @@ struct RequestCall: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
-            Where to, such as https://example.org/, example.org or :8080/x; {a,b} and [1-9] stand for several URLs. Behind it \
-            more URLs, and items: name=text, name:=json, name==query, Name:field, name@file.
+            The URL, such as https://example.org/, example.org or :8080/x; {a,b} and [1-9] stand for several URLs. \
+            Then more URLs, and items: name=text, name:=json, name==query, Name:field, name@file.
             """, valueName: "url"))
     var words: [String] = []
 
     @Option(
-        name: .customLong("input-file"), help: "More URLs, one on each line; - is standard input.", completion: .file())
+        name: .customLong("input-file"), help: "More URLs, each on a line; - is standard input.", completion: .file())
     var inputFile: String?
 
     @Flag(name: [.customShort("g"), .long], help: "Braces and brackets stand for themselves in URLs.")

@@ -11,7 +11,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: "A field to send: 'Name: value', or @file with one on each line. May be repeated.")
+        help: "A field to send: 'Name: value', or @file with a field on each line. May be repeated.")
     var headers: [String] = []
 
     @Option(name: [.customShort("A"), .customLong("user-agent")], help: "The User-Agent field.")
@@ -34,7 +34,7 @@ struct RequestOptions: ParsableArguments {
     @Flag(name: .customLong("no-location"), help: "Follow no redirect: the redirect is the response.")
     var noLocation = false
 
-    @Option(name: .customLong("max-redirs"), help: "The most redirects of one attempt, 0 to 100; 20 by default.")
+    @Option(name: .customLong("max-redirs"), help: "The most redirects of an attempt, 0 to 100; 20 by default.")
     var maxRedirects: Int?
 
     @Flag(name: .long, help: "Accept compressed bodies, which is the default.")
@@ -50,7 +50,7 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: "Repeat so many times what a lost connection, 408, 429 or 500 to 504 has failed, if it may be repeated.")
+        help: "Retry so many times after a lost connection, 408, 429 or 500 to 504, if the request may be repeated.")
     var retry: Int?
 
     @Flag(

@@ -16,7 +16,7 @@ struct TrustOptions: ParsableArguments {
     }
 
     @Option(
-        name: .long, help: "Trust the roots in this PEM file, in place of those of the service.", completion: .file())
+        name: .long, help: "Trust the roots in this PEM file, in place of the service's.", completion: .file())
     var cacert: String?
 
     @Option(name: .long, help: "Trust the roots in the PEM files of this directory.", completion: .directory)
@@ -36,10 +36,10 @@ struct TrustOptions: ParsableArguments {
     var certType = CertificateType.pem
 
     @Option(
-        name: .long, help: "The key of the client certificate; else it is in the file of --cert.", completion: .file())
+        name: .long, help: "The key of the client certificate. Default: in the file of --cert.", completion: .file())
     var key: String?
 
-    @Option(name: .long, help: "The passphrase of the key; other users may see it for a moment, see --pass-file.")
+    @Option(name: .long, help: "The passphrase of the key, which other users may see for a moment: see --pass-file.")
     var pass: String?
 
     @Option(name: .customLong("pass-file"), help: "The passphrase is the first line of this file.", completion: .file())
@@ -47,7 +47,7 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         name: .customLong("pinnedpubkey"),
-        help: "Believe the server only with one of these keys on its path: sha256//…;sha256//…, or a file with a key.")
+        help: "Trust the server only with a key of this list on its path: sha256//…;sha256//…, or a file with a key.")
     var pinned: String?
 
     @Option(

@@ -21,11 +21,11 @@ struct ConfigCommand: ParsableCommand {
               timeout-total: 600
 
             A flag wins over a variable named OUTRIDER_…, that over the file, the file over other variables (SSL_CERT_FILE).
-            A service that runs keeps what it has: `outrider restart` reads the file anew.
+            A running service keeps its settings: `outrider restart` reads the file again.
             """)
 
     @Option(
-        name: .long, help: "The file; else $OUTRIDER_CONFIG, else the one in ~/.config/outrider.", completion: .file())
+        name: .long, help: "The file; else $OUTRIDER_CONFIG, else ~/.config/outrider/config.yaml.", completion: .file())
     var config: String?
 
     @Flag(name: .long, help: "Print the path of the file alone.")

@@ -10,7 +10,7 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Says whether the service of this user runs.",
-        discussion: "Starts none. Exit status: 0 it runs; 3 no service answers.")
+        discussion: "Starts no service. Exit status: 0 the service runs; 3 no service runs.")
 
     @OptionGroup var place: ServicePlace
 
@@ -40,7 +40,7 @@ struct StopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "Stops the service of this user.",
-        discussion: "Calls that run have 5 s to end. Exit status: 0 it has ended, or none ran; 1 it did not end.")
+        discussion: "Running calls have 5 s to end. Exit status: 0 none runs any more; 1 the service did not end.")
 
     @OptionGroup var place: ServicePlace
 
@@ -60,8 +60,8 @@ struct StopCommand: ParsableCommand {
 struct RestartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restart",
-        abstract: "Stops the service of this user, and starts it anew.",
-        discussion: "The new service reads the configuration file, and is the one of this program.")
+        abstract: "Stops the service of this user, and starts a new service.",
+        discussion: "The new service reads the configuration file, and runs this program's file.")
 
     @OptionGroup var place: ServicePlace
 
