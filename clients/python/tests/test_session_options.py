@@ -177,3 +177,26 @@ def test_a_router_is_had_from_its_client(service: str, client: Client, origin: s
 def test_what_is_no_session_is_refused(client: Client, origin: str) -> None:
     with pytest.raises(TypeError, match="session must be a Session, its handle or a name, not int"):
         client.get(f"{origin}/json", session=1)  # type: ignore[arg-type]
+
+
+def test_a_request_without_options_follows_later_changes_of_its_session(client: Client, origin: str) -> None:
+    session = client.session(headers={"X-One": "1"}, timeout=20)
+    url = f"{origin}/echo"
+    assert [session.get(f"{url}?n={number}").status for number in range(3)] == [200] * 3
+    seen: list[int] = []
+
+    @session.validator
+    def check(answered: Any) -> bool:
+        seen.append(answered.status)
+        return True
+
+    @session.adapter
+    def add(attempt: Any) -> None:
+        attempt.headers["X-Two"] = "2"
+
+    fields = {name.lower(): value for name, value in session.get(url).json()["headers"]}
+    assert seen == [200] and (fields["x-one"], fields["x-two"]) == ("1", "2")
+    with client.session(base_url=origin, params={"q": "1"}) as based:
+        assert [based.get("/echo").url for _ in range(2)] == [f"{origin}/echo?q=1"] * 2
+    with pytest.raises(TypeError, match="url must be a string"):
+        session.get(None)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
 from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
-from .._resources.streams import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,6 +169,8 @@ def end_check(reading: Reading, invoke: Callable[..., Awaitable[Any]]) -> Callab
         try:
             result = await invoke("request.wait", {"request": reading.request})
         except HandleError:
+            from .._resources.streams import cut
+
             raise cut() from None
         AsyncResponse(result, invoke).raise_for_error()
 
