@@ -80,14 +80,18 @@ package final class Engine: Sendable {
     /// The same without waiting, for requests without observers and later reads; nil if facts about the body must be
     /// looked up first.
     package func exchangeAtOnce(
-        _ spec: RequestSpec, quota: BodyQuota, identity: ExchangeIdentity, stage: ReplayStage? = nil
+        _ spec: RequestSpec, quota: BodyQuota, turns: (any TurnKeeper)? = nil, identity: ExchangeIdentity,
+        keeper: CredentialKeeper? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
+        stage: ReplayStage? = nil
     ) -> Exchange? {
         guard spec.compression == nil, spec.body.isAtHand else { return nil }
         let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
         let exchange = Exchange(
-            spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: nil,
-            outlet: nil, identity: identity, keeper: nil, stage: stage ?? self.stage)
+            spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: turns,
+            outlet: nil, identity: identity, keeper: keeper, cookies: cookies, cache: cache,
+            stage: stage ?? self.stage)
         exchange.tellCreation()
+        if let failure = turns?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
 

@@ -32,13 +32,30 @@ extension WallTime {
         self.init(seconds: Int(clamped / 1000), nanoseconds: Int(max(0, clamped % 1000)) * 1_000_000)
     }
 
-    /// RFC 3339 in UTC, with milliseconds.
+    /// RFC 3339 in UTC, with milliseconds, in the years 0 to 9999.
     package var text: String {
         let (year, month, day) = Self.date(ofDay: Self.floorDivide(seconds, 86400))
         let second = seconds - Self.floorDivide(seconds, 86400) * 86400
-        let clock = "\(Self.two(second / 3600)):\(Self.two(second / 60 % 60)):\(Self.two(second % 60))"
-        let thousandths = "\(1000 + nanoseconds / 1_000_000 % 1000)".dropFirst()
-        return "\(year)-\(Self.two(month))-\(Self.two(day))T\(clock).\(thousandths)Z"
+        return String(unsafeUninitializedCapacity: 24) { bytes in
+            var count = 0
+            func add(_ number: Int, digits: Int, _ sign: Unicode.Scalar) {
+                var rest = min(max(number, 0), 9999)
+                for place in (count..<count + digits).reversed() {
+                    bytes[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                bytes[count + digits] = UInt8(ascii: sign)
+                count += digits + 1
+            }
+            add(year, digits: 4, "-")
+            add(month, digits: 2, "-")
+            add(day, digits: 2, "T")
+            add(second / 3600, digits: 2, ":")
+            add(second / 60 % 60, digits: 2, ":")
+            add(second % 60, digits: 2, ".")
+            add(nanoseconds / 1_000_000 % 1000, digits: 3, "Z")
+            return count
+        }
     }
 
     /// Days since 1970 to a date of the Gregorian calendar, counting years from March so that leap days come last.
@@ -57,6 +74,4 @@ extension WallTime {
         let quotient = number / divisor
         return number % divisor < 0 ? quotient - 1 : quotient
     }
-
-    private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

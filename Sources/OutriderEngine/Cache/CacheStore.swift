@@ -61,6 +61,8 @@ package final class CacheStore: Sendable {
         var toldEvicted = 0
         /// Counted up by each removal: what was read before is not kept.
         var removals = 0
+        /// The keys of URLs that were looked for lately.
+        var keys: [String: CacheDigest] = [:]
     }
 
     /// Bytes of entries in memory in front of a cache on disk.
@@ -128,6 +130,21 @@ package final class CacheStore: Sendable {
     }
 
     // MARK: finding
+
+    /// URLs whose keys are remembered, and the longest of them in bytes.
+    private static let rememberedKeys = (count: 1024, bytes: 512)
+
+    /// The key of a URL: a hash, which is remembered for the next requests.
+    func key(of url: String) -> CacheDigest {
+        if let known = state.withLock({ $0.keys[url] }) { return known }
+        let key = secret.digest(url)
+        guard url.utf8.count <= Self.rememberedKeys.bytes else { return key }
+        state.withLock { state in
+            if state.keys.count >= Self.rememberedKeys.count { state.keys = [:] }
+            state.keys[url] = key
+        }
+        return key
+    }
 
     /// What was found for a request.
     struct Found: Sendable {
@@ -307,15 +324,16 @@ struct CachePlace: Sendable {
     ///   - coding: the Accept-Encoding that the service itself sends.
     init(
         _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, owners: [String], coding: String?,
-        secret: CacheSecret
+        of store: CacheStore
     ) {
+        let secret = store.secret
         self.owners = owners.map { CacheOwner.tag($0, secret) }
         self.isForAll = isForAll
         url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
         fields = attempt.fields
         self.coding = coding
         self.secret = secret
-        key = secret.digest(url)
+        key = store.key(of: url)
         var owner = principal
         if !attempt.decodesContent { owner += "raw\n" }
         if !spec.vary.isEmpty {

@@ -52,13 +52,13 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         self.observer = observer
         loop = transport.loop
         query = CacheQuery(attempt, binding.spec)
+        let credentials = CachePrincipal.credentials(attempt, stable, named: binding.spec.principal)
         place = CachePlace(
             attempt, binding.spec,
-            principal: CachePrincipal.text(
-                attempt, stable, named: binding.spec.principal, proxies: binding.proxies),
-            isForAll: CachePrincipal.credentials(attempt, stable, named: binding.spec.principal).isEmpty,
+            principal: CachePrincipal.text(attempt, credentials: credentials, proxies: binding.proxies),
+            isForAll: credentials.isEmpty,
             owners: binding.spec.principal == nil ? stable.owners : [], coding: binding.coding,
-            secret: binding.store.secret)
+            of: binding.store)
     }
 
     var store: CacheStore { binding.store }
@@ -109,7 +109,14 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     func cancel() { stop(Self.cancelled) }
 
     /// The rest of the body is not wanted.
-    func abandon() { if case .over = source {} else { stop(Self.cancelled) } }
+    func abandon() {
+        switch source {
+        case .over: break
+        // nothing is under way for it
+        case .stored: source = .none
+        default: stop(Self.cancelled)
+        }
+    }
 
     private static let pieceBytes = 64 << 10
 

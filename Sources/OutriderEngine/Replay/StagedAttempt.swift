@@ -18,6 +18,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         case script(AttemptScript, next: Int)
         case socket(PlayedSocket)
         case inner(any LoopAttempt)
+        /// The script was followed to the end of its body.
+        case ended
         case over(HTTPFailure)
     }
 
@@ -66,6 +68,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     func poll(_ completion: @escaping (Piece) -> Void) -> Piece? {
         switch source {
         case .none: return .failure(Self.cancelled)
+        case .ended: return .success(nil)
         case .over(let failure): return .failure(failure)
         case .inner(let inner):
             guard let recording else { return inner.poll(completion) }
@@ -93,7 +96,12 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     func cancel() { stop(Self.cancelled) }
 
     /// The rest of the body is not wanted.
-    func abandon() { if case .over = source {} else { stop(Self.cancelled) } }
+    func abandon() {
+        switch source {
+        case .over, .ended: break
+        default: stop(Self.cancelled)
+        }
+    }
 
     static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
 
@@ -151,8 +159,14 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     private func begin(_ body: [UInt8]) { follow(stage.course(of: attempt, body), body) }
 
-    /// What takes long is decided away from the event loop.
+    private func armDeadline() {
+        guard deadline == nil else { return }
+        deadline = loop.scheduleTask(in: .seconds(attempt.timeouts.total)) { self.late(.total) }
+    }
+
+    /// What takes long is decided away from the event loop. The time of the request counts meanwhile.
     private func decide(_ work: @escaping ReplayStage.Work, _ body: [UInt8]) {
+        armDeadline()
         let isTaken = BlockingThreads.computing.run(for: attempt.client) {
             var course = work()
             while case .work(let more) = course { course = more() }
@@ -168,8 +182,11 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         if case .over = source { return }
         switch course {
         case .work(let work): decide(work, body)
-        case .network: send()
+        case .network:
+            disarm()
+            send()
         case .record(let recording):
+            disarm()
             self.recording = recording
             if let upgrade = attempt.upgrade {
                 attempt.upgrade = .webSocket(RecordedOwner(upgrade.owner, recording))
@@ -184,7 +201,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
                 observer.bodySent(Int64(body.count), onWire: nil)  // safe: an Int is an Int64
                 observer.bodyEnded()
             }
-            deadline = loop.scheduleTask(in: .seconds(attempt.timeouts.total)) { self.late(.total) }
+            if script.takesTime { armDeadline() }
             run(script)
         }
     }
@@ -255,7 +272,10 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         guard next < script.chunks.count else {
             if script.staysOpen, script.failure == nil { return nil }
             disarm()
-            guard let failure = script.failure else { return .success(nil) }
+            guard let failure = script.failure else {
+                source = .ended
+                return .success(nil)
+            }
             source = .over(failure)
             return .failure(failure)
         }
@@ -343,6 +363,11 @@ extension TimeAmount {
 }
 
 extension AttemptScript {
+    /// Whether the attempt waits for anything but its reader.
+    fileprivate var takesTime: Bool {
+        delay > 0 || rate != nil || staysOpen || messages != nil || chunks.contains { $0.after > 0 }
+    }
+
     /// Cuts the body where it breaks off, and into the pieces in which it comes slowly.
     fileprivate mutating func pace() {
         if let cut {

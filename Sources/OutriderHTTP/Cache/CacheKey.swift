@@ -85,15 +85,21 @@ package struct CacheDigest: Sendable, Hashable {
 
 /// The random secret of one store. Digests made with it say nothing to a reader of the store.
 package struct CacheSecret: Sendable {
-    private let key: SymmetricKey
+    /// Has taken the secret: the hash of a text begins with a copy.
+    private let start: HMAC<SHA256>
 
-    package init(_ bytes: [UInt8]) { key = SymmetricKey(data: bytes) }
+    package init(_ bytes: [UInt8]) { start = HMAC(key: SymmetricKey(data: bytes)) }
 
     /// HMAC-SHA-256, shortened. Empty text has the empty digest.
     package func digest(_ text: String) -> CacheDigest {
         guard !text.isEmpty else { return .empty }
-        let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
-        return CacheDigest(bytes: Array(code.prefix(16))) ?? .empty
+        var hash = start
+        var text = text
+        text.withUTF8 { hash.update(data: UnsafeRawBufferPointer($0)) }
+        return hash.finalize().withUnsafeBytes { code in
+            func word(_ bytes: Range<Int>) -> UInt64 { code[bytes].reduce(0) { $0 << 8 | UInt64($1) } }
+            return CacheDigest(high: word(0..<8), low: word(8..<16))
+        }
     }
 }
 
@@ -211,6 +217,11 @@ package enum CachePrincipal {
         _ attempt: Attempt, _ stable: Stable, named: String?, proxies: ProxyRules? = nil
     ) -> String {
         connection(attempt, proxies) + credentials(attempt, stable, named: named)
+    }
+
+    /// The same, of the part that names the user.
+    package static func text(_ attempt: Attempt, credentials: String, proxies: ProxyRules?) -> String {
+        connection(attempt, proxies) + credentials
     }
 
     /// The part that names the user; empty for a request that every user may send.

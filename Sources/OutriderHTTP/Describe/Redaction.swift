@@ -52,13 +52,21 @@ package enum Redaction: Sendable {
     static func credentials(of text: String) -> Substring? { rangeOfCredentials(in: text).map { text[$0] } }
 
     private static func rangeOfCredentials(in text: String) -> Range<String.Index>? {
-        let bytes = text.utf8
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), bytes[slash...].starts(with: "//".utf8) else {
-            return nil
-        }
-        let start = bytes.index(slash, offsetBy: 2)
-        let ends = Array("/?#".utf8)
-        let end = bytes[start...].firstIndex { ends.contains($0) } ?? bytes.endIndex
+        var text = text
+        guard let range = text.withUTF8({ rangeOfCredentials(in: $0) }) else { return nil }
+        let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
+        return start..<text.utf8.index(start, offsetBy: range.count)
+    }
+
+    private static func rangeOfCredentials(in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash + 1 < bytes.count,
+            bytes[slash + 1] == UInt8(ascii: "/")
+        else { return nil }
+        let start = slash + 2
+        let end =
+            bytes[start...].firstIndex { byte in
+                byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+            } ?? bytes.count
         return bytes[start..<end].lastIndex(of: UInt8(ascii: "@")).map { start..<$0 }
     }
 

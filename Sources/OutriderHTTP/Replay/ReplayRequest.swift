@@ -36,36 +36,31 @@ struct URLParts {
     var query: Substring?
 
     init(_ url: String) {
-        var rest = url[...]
-        if let scheme = rest.range(of: "://") {
-            let host = rest[scheme.upperBound...]
-            let ends = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-            let end = host.utf8.firstIndex { ends.contains($0) } ?? host.endIndex
-            origin = rest[..<end]
-            rest = rest[end...]
-        } else {
-            origin = ""
-        }
-        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
-        guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else {
-            path = rest
-            query = nil
-            return
-        }
-        path = rest[..<mark]
-        query = rest[rest.index(after: mark)...]
+        var url = url
+        let marks = url.withUTF8 { Marks($0) }
+        func place(_ offset: Int) -> String.Index { url.utf8.index(url.startIndex, offsetBy: offset) }
+        origin = url[..<place(marks.path)]
+        path = url[place(marks.path)..<place(marks.query ?? marks.end)]
+        query = marks.query.map { url[place($0 + 1)..<place(marks.end)] }
     }
-}
 
-extension Substring {
-    /// The first place of a short text.
-    func range(of text: StaticString) -> Range<Index>? {
-        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        var start = utf8.startIndex
-        while start < utf8.endIndex {
-            if utf8[start...].starts(with: wanted) { return start..<utf8.index(start, offsetBy: wanted.count) }
-            start = utf8.index(after: start)
+    /// Where the parts begin, in bytes.
+    private struct Marks {
+        var path = 0
+        /// The question mark.
+        var query: Int?
+        /// The fragment, or the end of the text.
+        var end: Int
+
+        init(_ bytes: UnsafeBufferPointer<UInt8>) {
+            if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) {
+                path =
+                    bytes[(colon + 3)...].firstIndex { byte in
+                        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+                    } ?? bytes.count
+            }
+            end = bytes[path...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
+            query = bytes[path..<end].firstIndex(of: UInt8(ascii: "?"))
         }
-        return nil
     }
 }

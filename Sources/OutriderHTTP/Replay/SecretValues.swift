@@ -140,7 +140,8 @@ package struct SecretValues: Sendable {
     }
 
     package func replaced(_ text: String) -> String {
-        replaced(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
+        if patterns.isEmpty { return text }
+        return replaced(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
     /// The length of the longest value that begins there.

@@ -87,7 +87,8 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         return true
     }
 
-    private static func lower(_ byte: UInt8) -> UInt8 {
+    /// The byte, a capital letter as its small letter.
+    static func lower(_ byte: UInt8) -> UInt8 {
         byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
     }
 }

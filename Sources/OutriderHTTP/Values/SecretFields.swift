@@ -28,9 +28,19 @@ package enum SecretFields {
 
     /// Whether a field's value may hold a secret.
     package static func contains(_ name: String) -> Bool {
-        let lower = name.lowercased()
-        if fields.contains(lower) { return true }
-        return partFinder.findsAny(in: lower) || endings.contains(lastWord(of: name))
+        var name = name
+        let found = name.withUTF8 { bytes in
+            bytes.allSatisfy { $0 < 0x80 } ? isSecret(bytes) : nil
+        }
+        // a letter like K, the sign of Kelvin, is a k in small letters
+        return found ?? (partFinder.findsAny(in: name.lowercased()) || endings.contains(lastWord(of: name)))
+    }
+
+    /// The same for a name in ASCII.
+    private static func isSecret(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        if partFinder.findsAnyCase(in: name) || fields.contains(where: { equals(name[...], $0) }) { return true }
+        let word = name[startOfLastWord(name)...]
+        return endings.contains { equals(word, $0) }
     }
 
     /// The same for a parameter or a member; of `user[password]` and `password[0]` each part counts.
@@ -49,15 +59,31 @@ package enum SecretFields {
     /// The last word of a name: behind the last sign that is no letter or digit, or from the last capital after a small
     /// letter.
     private static func lastWord(of name: some StringProtocol) -> String {
-        var word: [UInt8] = []
-        for byte in name.utf8.reversed() {
+        let bytes = Array(name.utf8)
+        let start = bytes.withUnsafeBufferPointer { startOfLastWord($0) }
+        return String(decoding: bytes[start...], as: UTF8.self).lowercased()
+    }
+
+    private static func startOfLastWord(_ name: UnsafeBufferPointer<UInt8>) -> Int {
+        var start = name.count
+        while start > 0 {
+            let byte = name[start - 1]
             let isLetter = (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
             guard isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
-            let isSmall = byte >= UInt8(ascii: "a")
             // a small letter before a capital ends the word before
-            if isSmall, let first = word.last, first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z") { break }
-            word.append(byte)
+            if byte >= UInt8(ascii: "a"), start < name.count, name[start] >= UInt8(ascii: "A"),
+                name[start] <= UInt8(ascii: "Z")
+            {
+                break
+            }
+            start -= 1
         }
-        return String(decoding: word.reversed(), as: UTF8.self).lowercased()
+        return start
+    }
+
+    /// Whether bytes of ASCII are a word of small letters, without regard to their case.
+    private static func equals(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ word: String) -> Bool {
+        guard bytes.count == word.utf8.count else { return false }
+        return word.utf8.elementsEqual(bytes) { $0 == HTTPFields.lower($1) }
     }
 }

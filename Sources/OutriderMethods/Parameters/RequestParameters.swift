@@ -91,6 +91,10 @@ struct RequestParameters: JSONDecodable {
         if let method: String = try fields.optional("method") { spec.method = method }
         if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
         timeout = try fields.optional("timeout")
+        guard fields.hasMore else { return }
+        showsHandle = try fields.optional("handles") ?? true
+        session = try fields.optional("session")
+        cache = try fields.optional("cache")
         if fields.hasMore { try readMore(&fields) }
     }
 
@@ -119,8 +123,6 @@ struct RequestParameters: JSONDecodable {
                 "a body that goes to a stream ends with the connection that reads it: detach goes with other bodyTo",
                 at: JSONPointer(member: "detach"))
         }
-        showsHandle = try fields.optional("handles") ?? true
-        session = try fields.optional("session")
         if let interceptors: [InterceptorParameter] = try fields.optional("interceptors") {
             self.interceptors = interceptors
         }
@@ -132,7 +134,6 @@ struct RequestParameters: JSONDecodable {
         httpVersion = try fields.choice("httpVersion")
         if let httpVersion { spec.httpVersion = httpVersion.choice }
         spec.ownSecurity = try SecurityPlan.Own.read(&fields)
-        cache = try fields.optional("cache")
         spec.allowGetBody = try fields.optional("allowGetBody") ?? false
         spec.addsDefaultFields = try fields.optional("defaultHeaders") ?? true
         spec.decodesContent = try fields.optional("decode") ?? true
@@ -196,10 +197,15 @@ struct RequestParameters: JSONDecodable {
     /// Whether the request is only sent and received: no session, callbacks or events, and nothing that outlives the
     /// request.
     var isPlain: Bool {
-        spec.shared == nil && spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil
-            && spec.serialize.isPlain && session == nil && codes == nil && !adds && events.isEmpty && progress.isEmpty
-            && !isDetached && !isStreamed && receiver == .said && cookies == nil
-            && cache == nil && spec.ownSecurity?.asks != true
+        isUnwatched && spec.shared == nil && session == nil && !adds && cookies == nil && cache == nil
+    }
+
+    /// Whether the request is sent and received without events, callbacks of its own and anything that outlives the
+    /// request; a session may add callbacks.
+    var isUnwatched: Bool {
+        spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil && spec.serialize.isPlain
+            && codes == nil && events.isEmpty && progress.isEmpty && !isDetached && !isStreamed && receiver == .said
+            && spec.ownSecurity?.asks != true && startsImmediately != false
     }
 
     /// Whether the body goes to streams.

@@ -143,24 +143,42 @@ final class RequestRecord: Holdable {
         return record
     }
 
-    /// The same without suspension, for a call that waits for a plain request; nil if impossible.
+    /// The same without suspension, for a call that waits for a request without events and callbacks; nil if impossible.
     static func makeAtOnce(
         _ params: RequestParameters, _ call: Call<ClientScope>
     ) throws(RPCError) -> RequestRecord? {
-        guard params.isPlain else { return nil }
+        guard params.isUnwatched else { return nil }
         let scope = call.scope
-        let spec = try params.spec(with: scope.service.engine.settings)
+        let engine = scope.service.engine
+        let (spec, session, cache): (RequestSpec, SessionRecord?, CacheBinding?)
+        if params.isPlain {
+            (spec, session, cache) = (try params.spec(with: engine.settings), nil, nil)
+        } else {
+            let assembly = try RequestAssembly(params, call)
+            // retriers may want to see the converted body
+            if assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false { return nil }
+            (spec, session, cache) = (assembly.spec, assembly.session, assembly.cache)
+        }
         let handle = Handle<RequestRecord>()
-        let exchange = scope.service.engine.exchangeAtOnce(
-            spec, quota: scope.quota,
-            identity: ExchangeIdentity(name: handle.name, tag: params.spec.tag, owner: scope.owner),
-            stage: scope.stage(of: nil))
+        let exchange = engine.exchangeAtOnce(
+            spec, quota: scope.quota, turns: session?.session,
+            identity: ExchangeIdentity(
+                name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
+            keeper: session?.keeper,
+            cookies: SessionCookies.step(params.cookies, session?.settings.cookies, url: spec.url), cache: cache,
+            stage: scope.stage(of: session))
         guard let exchange else { return nil }
         let record = RequestRecord(
-            params, handle, exchange, owner: scope.handles, giver: scope.owner, isOfCall: true, events: nil,
-            session: nil, review: nil,
-            asker: nil)
-        if params.showsHandle { try scope.handles.keep(record, as: handle) }
+            params, handle, exchange, owner: scope.handles, giver: params.giver ?? scope.owner, isOfCall: true,
+            events: nil, session: session, review: nil, asker: nil)
+        guard params.showsHandle else { return record }
+        do throws(RPCError) {
+            try scope.handles.keep(record, as: handle)
+        } catch {
+            // the session lists the request until its end
+            exchange.cancel()
+            throw error
+        }
         return record
     }
 
