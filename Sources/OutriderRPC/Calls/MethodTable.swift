@@ -53,7 +53,11 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     ) throws -> Beginning where M.Scope == Scope {
         let decoded = try Self.decoded(M.self, params)
         let begun = try M.begin(decoded, call) { result in
-            hand(result.map { JSONText(written: JSONWriter.bytes(of: $0)) })
+            // `map` would be called for types that are known at run time only
+            switch result {
+            case .success(let value): hand(.success(JSONText(written: JSONWriter.bytes(of: value))))
+            case .failure(let error): hand(.failure(error))
+            }
         }
         if let begun { return .begun(begun) }
         return .task { JSONText(written: JSONWriter.bytes(of: try await M.call(decoded, call))) }
