@@ -314,10 +314,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         }
     }
 
-    private static func tooLong(_ most: Int, _ host: String) -> HTTPFailure {
-        HTTPFailure(.limitExceeded, "the body from \(host) is longer than \(most) bytes", phase: .response, sent: .sent)
-    }
-
     /// The response of a shared exchange has come.
     func read(_ flight: CacheFlight, isFirst: Bool) {
         guard let joined, var response = flight.response, let report = flight.report else { return }

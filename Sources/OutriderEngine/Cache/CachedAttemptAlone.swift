@@ -15,6 +15,10 @@ extension CachedAttempt {
                     + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
     }
 
+    static func tooLong(_ most: Int, _ host: String) -> HTTPFailure {
+        HTTPFailure(.limitExceeded, "the body from \(host) is longer than \(most) bytes", phase: .response, sent: .sent)
+    }
+
     /// An attempt of its own, of which nothing is stored.
     func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
         let inner = transport.make(attempt, observer: observer)
