@@ -53,7 +53,9 @@ struct URLParts {
         var end: Int
 
         init(_ bytes: UnsafeBufferPointer<UInt8>) {
-            if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) {
+            if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+                bytes[colon...].starts(with: "://".utf8)
+            {
                 path =
                     bytes[(colon + 3)...].firstIndex { byte in
                         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
