@@ -201,3 +201,13 @@ def test_a_streamed_response_without_a_length_and_one_that_is_cut_short(client: 
         assert b"".join(came) == body(200_000) and r._pipe is not None
         with pytest.raises(RuntimeError, match="read once"):
             _ = r.content
+
+
+def test_a_folder_with_long_bodies_is_expected_to_have_more(client: Client, origin: str, files: list[str]) -> None:
+    sizes = [100_000, 100_001, 100_002, 10, 100_003, 100_004]
+    for size in sizes:
+        assert len(client.get(f"{origin}/bytes/{size}?q={size}").content) == size
+    # of two others of the folder: the third and the fourth; the fourth was short
+    assert [int(one.partition("q=")[2].partition('"')[0]) for one in files] == [100_002, 10]
+    client.get(f"{origin}/bytes/100005")
+    assert len(files) == 3

@@ -242,7 +242,8 @@ def packed_body(line: bytes) -> bytes | None:
     if not line.startswith(b'base64"', body):
         return None
     start = line.find(_CONTENT, body) + len(_CONTENT)
-    return a2b_base64(line[start : line.index(b'"', start)])
+    end = line.index(b'"', start)
+    return a2b_base64(line[start:end] if end - start < _LONG else memoryview(line)[start:end])
 
 
 def _carefully(lines: bytes) -> list[Any]:

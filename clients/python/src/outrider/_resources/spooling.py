@@ -3,8 +3,9 @@
 """Long bodies by way of private files of the service: their bytes need neither base64 nor JSON.
 
 The length of a body is not known before its request. So a client remembers the URLs that gave long bodies, without
-their queries, and asks for the next body of each in a private file. The file is read and released before the program
-gets the response, which is the same as without the file.
+their queries, and the folders in which two URLs did; and asks for the next body of each in a private file. The file is
+read and released before the program gets the response, which is the same as without the file. A short body makes the
+client forget its URL and its folder.
 """
 
 from __future__ import annotations
@@ -33,29 +34,36 @@ _OF_FILES = (1411, 1422)
 class Spooling:
     """The URLs whose bodies were long when they last came."""
 
-    __slots__ = ("_most", "_urls")
+    __slots__ = ("_first", "_most", "_urls")
 
     def __init__(self) -> None:
         self._urls: dict[str, None] = {}
+        self._first: dict[str, str] = {}
         self._most = _URLS
 
     def expects(self, url: str) -> bool:
-        """Whether the next body of that URL is probably long."""
-        return url.partition("?")[0] in self._urls
+        """Whether the next body of that URL is probably long: its last one was, or two others of its folder were."""
+        key = url.partition("?")[0]
+        return key in self._urls or key.rpartition("/")[0] + "/*" in self._urls
 
     def note(self, url: str, size: int) -> None:
-        """Remembers, or forgets, a URL by the length of its body."""
+        """Remembers, or forgets, a URL and its folder by the length of its body."""
         key = url.partition("?")[0]
+        folder = key.rpartition("/")[0] + "/*"
         if size < LONG:
-            self._urls.pop(key, None)
+            for known in (self._urls, self._first):
+                known.pop(key, None)
+                known.pop(folder, None)
         elif self._most:
             if len(self._urls) >= self._most:
-                self._urls = {}
+                self._urls, self._first = {}, {}
             self._urls[key] = None
+            if self._first.setdefault(folder, key) != key:
+                self._urls[folder] = None
 
     def stop(self) -> None:
         """Remembers no URL any more: there is no room for files, or they are not visible here."""
-        self._urls, self._most = {}, 0
+        self._urls, self._first, self._most = {}, {}, 0
 
 
 def in_file(params: str) -> str:
