@@ -10,7 +10,7 @@ final class CachedBody: AttemptResponseBody {
     private let attempt: CachedAttempt
     let expectedBytes: Int64?
     /// The body of the exchange behind it, if this request was the one that was sent.
-    private let inner: (any AttemptResponseBody)?
+    let inner: (any AttemptResponseBody)?
 
     init(_ attempt: CachedAttempt, expectedBytes: Int64?, of inner: (any AttemptResponseBody)?) {
         self.attempt = attempt

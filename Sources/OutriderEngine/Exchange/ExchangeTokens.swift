@@ -93,7 +93,7 @@ extension ExchangeDriver {
     private var isRefusedInCassette: Bool {
         guard let stage = exchange.stage, answer?.status == 401, let attempt, stage.playsOnly(attempt.url.description)
         else { return false }
-        return stage.has(attempt)
+        return stage.has(attempt, answer?.body.origin?.key)
     }
 
     /// The failure if the server refused the token, so that the body is not delivered as a stream; nil otherwise.

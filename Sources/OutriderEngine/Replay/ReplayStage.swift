@@ -12,8 +12,8 @@ package final class ReplayStage: Sendable {
 
     /// What becomes of an attempt.
     indirect enum Course: Sendable {
-        /// It has to be worked out, away from the event loop.
-        case work(Work)
+        /// It has to be worked out, away from the event loop. `refused` is called if there is no room for that.
+        case work(Work, refused: @Sendable () -> Void = {})
         case script(AttemptScript)
         case fail(HTTPFailure)
         case record(Recording)
@@ -68,10 +68,14 @@ package final class ReplayStage: Sendable {
         return tape.covers(url) ? tape.isClosed : base?.playsOnly(url) ?? false
     }
 
-    /// Whether a response is left for the attempt.
-    func has(_ attempt: Attempt) -> Bool {
+    /// Whether a response is left for the attempt, which was played before.
+    ///
+    /// - Parameter key: as what the attempt was found in its cassette; nil to work it out.
+    func has(_ attempt: Attempt, _ key: RequestMatcher.Key?) -> Bool {
+        guard let tape, tape.covers(attempt.url.description) else { return base?.has(attempt, key) ?? false }
+        if let key { return tape.has(key) }
         let body: [UInt8] = if case .bytes(let bytes) = attempt.body { bytes } else { [] }
-        return tape.map { $0.has(ReplayRequest(attempt, body: body)) } ?? base?.has(attempt) ?? false
+        return tape.has(ReplayRequest(attempt, body: body))
     }
 
     /// For messages of WebSockets that are compared with recorded ones.

@@ -165,15 +165,18 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     }
 
     /// What takes long is decided away from the event loop. The time of the request counts meanwhile.
-    private func decide(_ work: @escaping ReplayStage.Work, _ body: [UInt8]) {
+    private func decide(
+        _ work: @escaping ReplayStage.Work, _ body: [UInt8], refused: @Sendable () -> Void
+    ) {
         armDeadline()
         let isTaken = BlockingThreads.computing.run(for: attempt.client) {
             var course = work()
-            while case .work(let more) = course { course = more() }
+            while case .work(let more, _) = course { course = more() }
             let found = course
             self.loop.execute { self.follow(found, body) }
         }
         if !isTaken {
+            refused()
             stop(HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time"))
         }
     }
@@ -181,7 +184,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     private func follow(_ course: ReplayStage.Course, _ body: [UInt8]) {
         if case .over = source { return }
         switch course {
-        case .work(let work): decide(work, body)
+        case .work(let work, let refused): decide(work, body, refused: refused)
         case .network:
             disarm()
             send()
@@ -243,7 +246,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: length, script.trailers))))
+                    body: StagedBody(self, expectedBytes: length, script.trailers, script.origin))))
     }
 
     /// A recorded WebSocket is open.

@@ -13,7 +13,13 @@ final class StagedBody: AttemptResponseBody {
     /// The body of the network, while it is recorded.
     private let inner: (any AttemptResponseBody)?
 
-    init(_ attempt: StagedAttempt, expectedBytes: Int64?, _ trailers: HTTPFields) {
+    /// As what the request was found in a cassette, if that is known.
+    let key: AttemptScript.Origin?
+
+    init(
+        _ attempt: StagedAttempt, expectedBytes: Int64?, _ trailers: HTTPFields, _ origin: AttemptScript.Origin? = nil
+    ) {
+        key = origin
         self.attempt = attempt
         self.expectedBytes = expectedBytes
         staged = trailers
@@ -25,6 +31,7 @@ final class StagedBody: AttemptResponseBody {
         self.inner = inner
         expectedBytes = inner.expectedBytes
         staged = []
+        key = nil
     }
 
     var trailers: HTTPFields { inner?.trailers ?? staged }
@@ -38,4 +45,11 @@ final class StagedBody: AttemptResponseBody {
     var timeline: Timeline { inner?.timeline ?? Timeline() }
 
     func abandon() { attempt.giveUp() }
+}
+
+extension AttemptResponseBody {
+    /// As what the request was found in a cassette; nil if it was not, or if that is worked out quickly.
+    var origin: AttemptScript.Origin? {
+        (self as? StagedBody)?.key ?? (self as? CachedBody)?.inner?.origin
+    }
 }

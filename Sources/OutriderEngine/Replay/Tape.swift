@@ -56,8 +56,6 @@ package final class Tape: Sendable {
         var isStopped = false
         /// Has tokens that the service holds.
         var broker: CredentialBroker?
-        /// The last long request that was compared.
-        var lastLong: (request: ReplayRequest, key: RequestMatcher.Key)?
     }
 
     /// Bytes of attempts that may be held in memory.
@@ -218,41 +216,52 @@ package final class Tape: Sendable {
             // a cassette that only plays goes on without its session: nothing may reach the network
             state.playback != nil && !(state.isStopped && isRecording)
         }
-        guard plays, let step = step(request, attempt) else {
+        guard plays, let (step, origin) = step(request, attempt) else {
             guard isRecording, state.withLock({ $0.failure == nil && !$0.isStopped }) else { return .network }
             return .record(Recording(self, request, attempt))
         }
         switch step {
         case .miss(let miss): return .work { .fail(miss.failure) }
-        case .play(let entry):
+        case .play(let entry, let turn):
             let key = attempt.fields.first("Sec-WebSocket-Key")
-            guard let name = entry.bodyFile else {
-                return .script(AttemptScript(entry, body: entry.body, settings.timing, key: key))
-            }
             let settings = settings
+            let script = { @Sendable (body: [UInt8]) in
+                var script = AttemptScript(entry, body: body, settings.timing, key: key)
+                script.origin = origin
+                return ReplayStage.Course.script(script)
+            }
+            guard let name = entry.bodyFile else { return script(entry.body) }
             return .work {
                 do throws(HTTPFailure) {
-                    let body = try Self.body(name, settings.path)
-                    return .script(AttemptScript(entry, body: body, settings.timing, key: key))
+                    return script(try Self.body(name, settings.path))
                 } catch {
                     return .fail(error)
+                }
+            } refused: {
+                self.state.withLock { state in
+                    state.counts.played -= 1
+                    state.playback?.giveBack(turn)
                 }
             }
         }
     }
 
-    /// The response of a request, or why there is none. Nil if the request is to be recorded.
-    private func step(_ request: ReplayRequest, _ attempt: Attempt) -> Playback.Step? {
+    /// The response of a request, or why there is none; nil if the request is to be recorded. With it the key of a
+    /// request that may be refused, if working it out took long.
+    private func step(_ request: ReplayRequest, _ attempt: Attempt) -> (Playback.Step, AttemptScript.Origin?)? {
         var found = settings.mask.secrets(of: request)
         if let login = attempt.login?.credential { found.add(username: login.username, password: login.password) }
-        let (masked, key) = compared(request, learn(found))
+        let masked = learn(found).masked(settings.matcher.compared(request))
+        let key = settings.matcher.key(of: masked)
         let isRecording = records
-        return state.withLock { state -> Playback.Step? in
+        let step = state.withLock { state -> Playback.Step? in
             if isRecording, state.playback?.has(key) == false { return nil }
             let step = state.playback?.take(key, masked)
             if case .play = step { state.counts.played += 1 } else { state.counts.missed += 1 }
             return step
         }
+        let isKept = request.fields.contains("Authorization") && ReplayStage.isLong(request)
+        return step.map { ($0, isKept ? AttemptScript.Origin(key) : nil) }
     }
 
     /// Takes secrets to be replaced from now on. Searching for them takes longer, and is done without the lock.
@@ -265,27 +274,14 @@ package final class Tape: Sendable {
         }
     }
 
-    /// What is compared of a request, without its secrets, and its key. That of a long request is kept for `has`.
-    private func compared(_ request: ReplayRequest, _ mask: CassetteMask) -> (ReplayRequest, RequestMatcher.Key) {
-        let masked = mask.masked(settings.matcher.compared(request))
-        let key = settings.matcher.key(of: masked)
-        if request.fields.contains("Authorization"), ReplayStage.isLong(request) {
-            state.withLock { $0.lastLong = (request, key) }
-        }
-        return (masked, key)
-    }
-
     /// Whether a response is left for the attempt, which was made before.
     func has(_ request: ReplayRequest) -> Bool {
-        let (mask, last) = state.withLock { ($0.mask, $0.lastLong) }
-        let key: RequestMatcher.Key
-        if let last, last.request.body == request.body, last.request.url == request.url {
-            key = last.key
-        } else {
-            key = settings.matcher.key(of: mask.masked(settings.matcher.compared(request)))
-        }
-        return state.withLock { $0.playback?.has(key) ?? false }
+        let mask = state.withLock { $0.mask }
+        return has(settings.matcher.key(of: mask.masked(settings.matcher.compared(request))))
     }
+
+    /// The same for a request whose key is known.
+    func has(_ key: RequestMatcher.Key) -> Bool { state.withLock { $0.playback?.has(key) ?? false } }
 
     /// Whether no request of the cassette's can reach the network.
     var isClosed: Bool { !records }

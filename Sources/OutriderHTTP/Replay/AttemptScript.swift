@@ -33,6 +33,15 @@ package struct AttemptScript: Sendable {
     package var staysOpen = false
     /// The messages of a WebSocket, behind a head with status 101.
     package var messages: [ReplayMessage]?
+    /// As what the request was found in a cassette, if that took long.
+    package var origin: Origin?
+
+    /// A key that is worked out once.
+    package final class Origin: Sendable {
+        package let key: RequestMatcher.Key
+
+        package init(_ key: RequestMatcher.Key) { self.key = key }
+    }
 
     package init(head: Head? = nil) { self.head = head }
 }

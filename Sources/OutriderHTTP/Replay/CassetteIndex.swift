@@ -7,7 +7,10 @@ package struct CassetteIndex: Sendable {
     /// The path of the cassette, for messages.
     package let path: String
     package private(set) var entries: [CassetteEntry] = []
-    private var places: [RequestMatcher.Key: [Int]] = [:]
+    /// Requests that are the same for the matcher have one number.
+    private var numbers: [RequestMatcher.Key: Int] = [:]
+    /// By that number: the places of its entries, in recorded order.
+    private(set) var places: [[Int]] = []
     /// Each key once, with its first entry.
     private var keys: [(key: RequestMatcher.Key, index: Int)] = []
 
@@ -19,14 +22,19 @@ package struct CassetteIndex: Sendable {
     /// Adds an entry. The body of its request is not kept if it has a file of its own.
     package mutating func add(_ entry: CassetteEntry) {
         let key = matcher.key(of: entry.request)
-        places[key, default: []].append(entries.count)
-        if places[key]?.count == 1 { keys.append((key, entries.count)) }
+        if let number = numbers[key] {
+            places[number].append(entries.count)
+        } else {
+            numbers[key] = places.count
+            places.append([entries.count])
+            keys.append((key, entries.count))
+        }
         entries.append(entry)
         if entry.requestFile != nil { entries[entries.count - 1].request.body = [] }
     }
 
-    /// The places of the entries of a request, in recorded order; nil if there are none.
-    func places(of key: RequestMatcher.Key) -> [Int]? { places[key] }
+    /// The number of a request; nil if there are no entries for it.
+    func number(of key: RequestMatcher.Key) -> Int? { numbers[key] }
 
     // MARK: misses
 

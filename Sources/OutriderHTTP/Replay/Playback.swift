@@ -7,8 +7,14 @@ package struct Playback: Sendable {
     package enum Repeat: String, Sendable, CaseIterable { case fail, last, cycle }
 
     package enum Step: Sendable {
-        case play(CassetteEntry)
+        case play(CassetteEntry, Turn)
         case miss(Miss)
+    }
+
+    /// The use of an entry for one request.
+    package struct Turn: Sendable {
+        fileprivate let number: Int
+        fileprivate let position: Int
     }
 
     /// A request without a response.
@@ -31,12 +37,16 @@ package struct Playback: Sendable {
 
     private let index: CassetteIndex
     private let afterLast: Repeat
-    private var next: [RequestMatcher.Key: Int] = [:]
+    /// By the number of a request: how often it was played.
+    private var next: [Int]
+    /// Turns that were taken, and not used: they come first.
+    private var returned: [Int: [Int]] = [:]
     private var isPlayed: [Bool]
 
     package init(_ index: CassetteIndex, _ afterLast: Repeat) {
         self.index = index
         self.afterLast = afterLast
+        next = Array(repeating: 0, count: index.places.count)
         isPlayed = Array(repeating: false, count: index.entries.count)
     }
 
@@ -53,20 +63,41 @@ package struct Playback: Sendable {
 
     /// Whether a response is left for the request with that key.
     package func has(_ key: RequestMatcher.Key) -> Bool {
-        guard let list = index.places(of: key) else { return false }
-        return afterLast != .fail || (next[key] ?? 0) < list.count
+        guard let number = index.number(of: key) else { return false }
+        return afterLast != .fail || next[number] < index.places[number].count || returned[number] != nil
     }
 
     /// - Parameter request: the request of the key, without its secrets.
     package mutating func take(_ key: RequestMatcher.Key, _ request: ReplayRequest) -> Step {
-        guard let list = index.places(of: key) else { return .miss(Miss(index: index, request: request, times: nil)) }
-        let position = next[key] ?? 0
+        guard let number = index.number(of: key) else {
+            return .miss(Miss(index: index, request: request, times: nil))
+        }
+        let list = index.places[number]
+        let position = takeReturned(number) ?? next[number]
         guard position < list.count || afterLast != .fail else {
             return .miss(Miss(index: index, request: request, times: list.count))
         }
-        let place = afterLast == .cycle ? list[position % list.count] : list[min(position, list.count - 1)]
-        next[key] = position + 1
+        next[number] = max(next[number], position + 1)
+        let place = place(of: position, in: list)
         isPlayed[place] = true
-        return .play(index.entries[place])
+        return .play(index.entries[place], Turn(number: number, position: position))
+    }
+
+    /// The entry was not used: the next request of the same kind gets it.
+    package mutating func giveBack(_ turn: Turn) {
+        returned[turn.number, default: []].append(turn.position)
+        let list = index.places[turn.number]
+        if turn.position < list.count { isPlayed[place(of: turn.position, in: list)] = false }
+    }
+
+    private mutating func takeReturned(_ number: Int) -> Int? {
+        guard !returned.isEmpty, var list = returned[number], let first = list.min() else { return nil }
+        list.removeAll { $0 == first }
+        returned[number] = list.isEmpty ? nil : list
+        return first
+    }
+
+    private func place(of position: Int, in list: [Int]) -> Int {
+        afterLast == .cycle ? list[position % list.count] : list[min(position, list.count - 1)]
     }
 }

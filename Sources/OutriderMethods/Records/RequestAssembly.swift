@@ -17,20 +17,23 @@ struct RequestAssembly {
     /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an invalid environment.
     init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
         session = try params.session?.resolved(call.scope)
-        let settings = session?.settings
+        let shared = session?.shared
         let defaults = call.scope.service.engine.settings
-        spec = try params.spec(with: defaults, settings?.timeout)
-        if params.addresses == nil, let addresses = settings?.addresses { spec.addresses = addresses.policy }
-        if params.httpVersion == nil, let version = settings?.httpVersion { spec.httpVersion = version.choice }
-        if params.proxy == nil, let proxy = settings?.proxy { spec.proxies = try proxy.rules(with: defaults) }
-        if let plan = settings?.plan { spec.security = plan }
+        spec = try params.spec(with: defaults, shared?.settings.timeout)
+        if params.addresses == nil, let addresses = shared?.settings.addresses { spec.addresses = addresses.policy }
+        if params.httpVersion == nil, let version = shared?.settings.httpVersion { spec.httpVersion = version.choice }
+        if params.proxy == nil, let proxy = shared?.settings.proxy { spec.proxies = try proxy.rules(with: defaults) }
+        if let plan = shared?.settings.plan { spec.security = plan }
         if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
-        if params.cache != nil || settings?.cache != nil {
+        if params.cache != nil || shared?.settings.cache != nil {
             try addCache(params, call)
         }
         let encoder = spec.parameters?.encoder
-        guard settings != nil || params.adds || encoder != nil else { return }
-        if let settings { addFields(settings.spec.fields, hasCredential: params.credential != nil) }
+        if let shared, !shared.settings.spec.fields.list.isEmpty {
+            addFields(shared.settings.spec.fields, hasCredential: params.credential != nil)
+        }
+        guard shared?.plans == true || params.adds || encoder != nil else { return }
+        let settings = shared?.settings
         var plan = spec.plan
         let own = plan
         plan.adaptations = []

@@ -19,10 +19,10 @@ extension RequestAssembly {
     mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
         if params.isQuiet { return }
         if params.cache == nil, params.spec.download != nil { return }
-        let earlier = session?.settings.cache
+        let earlier = session?.shared.settings.cache
         guard var choice = params.cache.map({ $0.applied(to: earlier) }) ?? earlier else { return }
         if let code = choice.code {
-            let asker = code == earlier?.code ? session?.settings.cacherCode?.asker : nil
+            let asker = code == earlier?.code ? session?.shared.settings.cacherCode?.asker : nil
             choice.spec.cacher = .modify(book.add(ClientAdvisor.Code(spec: code, asker: asker ?? Asker(call))))
         }
         let store = try choice.store(session, call.scope)

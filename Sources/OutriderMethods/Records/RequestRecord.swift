@@ -165,7 +165,7 @@ final class RequestRecord: Holdable {
             identity: ExchangeIdentity(
                 name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
             keeper: session?.keeper,
-            cookies: SessionCookies.step(params.cookies, session?.settings.cookies, url: spec.url), cache: cache,
+            cookies: SessionCookies.step(params.cookies, session?.shared.settings.cookies, url: spec.url), cache: cache,
             stage: scope.stage(of: session))
         guard let exchange else { return nil }
         let record = RequestRecord(

@@ -38,6 +38,23 @@ struct SessionSettings: Sendable {
     var shown: [String] = []
 }
 
+extension SessionSettings {
+    /// Whether requests of the session need a plan of their own.
+    fileprivate var plans: Bool {
+        spec.connectionsPerHost != nil || !spec.startsImmediately || spec.redirect != nil || redirectCode != nil
+            || challengeCode != nil || strictTransport != nil || interceptor.size > 0
+    }
+}
+
+/// Settings that requests read in place: they are long, and copies are dear.
+final class SharedSettings: Sendable {
+    let settings: SessionSettings
+    /// Whether requests of the session need a plan of their own.
+    let plans: Bool
+
+    init(_ settings: SessionSettings) { (self.settings, plans) = (settings, settings.plans) }
+}
+
 /// A session under its handle: its settings, and its running requests.
 final class SessionRecord: Holdable {
     static let kind = HandleKind.session
@@ -52,7 +69,7 @@ final class SessionRecord: Holdable {
     let stage = OwnStage()
     /// Used by requests whose cache has no name.
     let cache = OwnCache()
-    private let contents: Mutex<SessionSettings>
+    private let contents: Mutex<SharedSettings>
     private let service: Service
     /// The client that made the session.
     private let owner: MonitorOwner
@@ -68,20 +85,22 @@ final class SessionRecord: Holdable {
         owner = scope.owner
         session = Session(settings.spec.limits, service.engine)
         keeper = CredentialKeeper(settings.credentials)
-        contents = Mutex(settings)
+        contents = Mutex(SharedSettings(settings))
     }
 
     /// The session's name, or else its handle.
     var title: String { label ?? handle.name }
 
-    var settings: SessionSettings { contents.withLock { $0 } }
+    var settings: SessionSettings { shared.settings }
+
+    var shared: SharedSettings { contents.withLock { $0 } }
 
     /// Sets the settings for requests from now on; limits apply at once.
     ///
     /// - Parameter replacesCredentials: whether to also forget what the session learned with the former credentials.
     func update(_ settings: SessionSettings, replacesCredentials: Bool) {
         if replacesCredentials { keeper.replace(settings.credentials) }
-        contents.withLock { $0 = settings }
+        contents.withLock { $0 = SharedSettings(settings) }
         session.change(settings.spec.limits)
     }
 
