@@ -16,6 +16,7 @@ struct ShapeTests {
         (1_893_456_000, 1_000_000, "2030-01-01T00:00:00.001Z"),
         (4_107_542_399, 0, "2100-02-28T23:59:59.000Z"),
         (-1, 0, "1969-12-31T23:59:59.000Z"),
+        (-62_135_596_800, 0, "0001-01-01T00:00:00.000Z"),
     ]) func `moments are written as RFC 3339`(seconds: Int, nanoseconds: Int, text: String) {
         #expect(TimeShape(WallTime(seconds: seconds, nanoseconds: nanoseconds)).description == text)
     }

@@ -115,6 +115,27 @@ import Testing
         #expect(miss.failure.kind == .replayMiss && miss.failure.message.contains("2 times"))
     }
 
+    @Test func `an entry that was given back plays next, before later ones`() throws {
+        var index = CassetteIndex(RequestMatcher(), path: "/a.har")
+        for entry in try CassetteReader.read(Self.file(2)).entries { index.add(entry) }
+        let request = index.entries[0].request
+        let key = RequestMatcher().key(of: request)
+        var playback = Playback(index, .fail)
+        guard case .play(let first, let turn) = playback.take(key, request), case .play = playback.take(key, request)
+        else {
+            Issue.record("not played")
+            return
+        }
+        #expect(!playback.has(key) && playback.unused(most: 9).isEmpty)
+        playback.giveBack(turn)
+        #expect(playback.has(key) && playback.unused(most: 9).count == 1)
+        guard case .play(let again, _) = playback.take(key, request) else {
+            Issue.record("not played again")
+            return
+        }
+        #expect(again.body == first.body && !playback.has(key))
+    }
+
     @Test func `a value is found in every encoding`() {
         var values = SecretValues()
         let secret = "c4n4ry07-Zq/+x123"

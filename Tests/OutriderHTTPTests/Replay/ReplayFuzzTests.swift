@@ -68,7 +68,7 @@ import Testing
         for entry in contents.entries {
             mask.values.add(mask.secrets(of: entry.request))
             let key = RequestMatcher().key(of: entry.request)
-            guard case .play(let found) = playback.take(key, entry.request) else {
+            guard case .play(let found, _) = playback.take(key, entry.request) else {
                 Issue.record("an entry does not play itself: \(text)")
                 return
             }
