@@ -72,7 +72,10 @@ final class SocketChannelHandler: ChannelInboundHandler {
         feed.received(Self.unwrapInboundIn(data))
     }
 
+    /// At the end of the input there is nothing to flush, and a flush must not be: if it fails, the channel closes here,
+    /// and NIO, which is about to close the input, stops the process in a debug build.
     func channelReadComplete(context: ChannelHandlerContext) {
+        guard inTick else { return }
         inTick = false
         connection.flush()
     }

@@ -27,6 +27,8 @@ final class UnixSocketListener: Sendable {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // so that the end of the input is read by itself, not behind bytes
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
             .childChannelInitializer { channel in welcome(channel, process, framing, host) }
             .withBoundSocket(descriptor)

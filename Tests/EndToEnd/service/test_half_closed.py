@@ -93,3 +93,19 @@ def test_socat_hears_all_of_it(listening, origin):
     )
     messages = [json.loads(line) for line in ran.stdout.decode().splitlines() if line.strip()]
     assert len(events(messages, "event.end")) == 1 and len(events(messages, "event.finish")) == 1, ran.stdout
+
+
+def test_clients_that_leave_with_replies_unread_do_no_harm(listening):
+    """The service reads bytes and the end together, and its replies find no reader."""
+    calls = "".join(json.dumps({"jsonrpc": "2.0", "id": id, "method": "server.info"}) + "\n" for id in range(30))
+    for count in range(200):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(listening)
+            client.sendall(calls[: len(calls) if count % 2 else 4096].encode())
+            if count % 5 == 0:
+                client.shutdown(socket.SHUT_WR)
+    # without a timeout, connecting waits for the crowd in front
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(listening)
+        client.sendall(calls[: calls.index("\n") + 1].encode())
+        assert json.loads(client.makefile().readline())["result"]
