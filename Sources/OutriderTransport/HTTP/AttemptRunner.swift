@@ -227,17 +227,20 @@ extension AttemptRunner: PoolWaiter {
     func begin() {
         guard let connection else { return }
         do throws(HTTPFailure) {
-            // the connection died just now: nothing was sent
+            sent = .maybeSent
             guard let begun = try connection.begin(attempt, expects: expectation.isDeclared, for: self) else {
-                self.connection = nil
+                // the connection died just now: nothing was sent
+                (sent, self.connection) = (.notSent, nil)
                 return replays.mayAskAgain() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
             }
+            // the connection died of the first bytes: the attempt is over, or on another connection
+            guard self.connection === connection else { return }
             stream = begun.stream
-            sent = .maybeSent
             clock.note(begun, connection.facts, on: connection.id)
             observer.connected(clock.timeline)
             clock.sent(begun.bytes)
         } catch {
+            sent = .notSent
             return end(error)
         }
         pool.deadlines.movedUp(self)
@@ -358,8 +361,7 @@ extension AttemptRunner: ConnectionUser {
         stage = .done
         clock.end()
         pool.deadlines.forget(self)
-        stream = nil
-        connection = nil
+        (stream, connection) = (nil, nil)
         letGo()
         body.end(trailers)
         publish()
