@@ -120,11 +120,19 @@ package struct PoolMachine: ~Copyable {
     private mutating func change<Result>(
         at index: Dictionary<PoolKey, PoolPlace>.Index, _ body: (inout PoolPlace) -> Result
     ) -> Result {
-        let before = places.values[index].counts
-        let result = body(&places.values[index])
-        count(from: before, to: places.values[index].counts)
-        if places.values[index].isEmpty { places.remove(at: index) }
-        return result
+        let change = Self.change(&places.values[index], body)
+        count(from: change.before, to: change.after)
+        if change.isEmpty { places.remove(at: index) }
+        return change.result
+    }
+
+    /// Looks at the place while it is at hand: each access through the dictionary copies it.
+    private static func change<Result>(
+        _ place: inout PoolPlace, _ body: (inout PoolPlace) -> Result
+    ) -> (result: Result, before: Counts, after: Counts, isEmpty: Bool) {
+        let before = place.counts
+        let result = body(&place)
+        return (result, before, place.counts, place.isEmpty)
     }
 
     private mutating func count(from before: Counts, to after: Counts) {

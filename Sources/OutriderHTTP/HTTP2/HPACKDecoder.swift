@@ -7,6 +7,7 @@ struct HPACKDecoder: ~Copyable {
     private var table = HPACKDynamicTable<HPACKField>()
     /// Memory for the decoded Huffman strings of a block.
     private var scratch = WireBytes()
+    private var known = HPACKKnownFields()
 
     init() {}
 
@@ -48,45 +49,61 @@ struct HPACKDecoder: ~Copyable {
 
     private func indexed(_ index: Int, into fields: inout HTTP2FieldBlock) -> Bool {
         guard let entry = entry(index) else { return false }
-        if fields.takes(entry.size) { fields.add(name: entry.name, value: entry.value, kind: entry.kind) }
+        if fields.takes(entry.size) { fields.add(entry) }
         return true
+    }
+
+    private enum Literal {
+        case malformed
+        /// Neither the table nor the block wants the field.
+        case dropped
+        case field(HPACKField)
     }
 
     private mutating func literal(
         _ reader: inout Reader, prefix: Int, adds: Bool, into fields: inout HTTP2FieldBlock
     ) -> Bool {
+        let start = reader.position
         guard let index = reader.integer(prefix) else { return false }
-        if index > 0 {
-            guard let known = entry(index), let value = string(&reader) else { return false }
-            add(known, value, adds: adds, into: &fields)
+        // the meaning of other indexes changes with the table
+        let mayBeKnown = index <= HPACKStaticTable.count
+        let strings = reader.position
+        guard !mayBeKnown || reader.skipStrings(index > 0 ? 1 : 2) else { return false }
+        let coded = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.position])
+        let hash = mayBeKnown ? FieldHash.hash(coded) : 0
+        if mayBeKnown, let field = known.find(coded, hash) {
+            if fields.takes(field.size) { fields.add(field) }
+            if adds { _ = table.add(field) }
             return true
         }
-        guard let name = string(&reader), let value = string(&reader) else { return false }
-        let size = name.count + value.count + 32
-        let needed = fields.takes(size)
-        guard needed || adds else { return true }
-        let kind = HTTP2FieldKind.of(name: name).with(value: value)
-        let field = HPACKField(
-            name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self), kind: kind,
-            nameBytes: name.count, size: size)
-        if adds { _ = table.add(field) }
-        if needed { fields.add(name: field.name, value: field.value, kind: kind) }
+        reader.position = strings
+        switch decode(index, &reader, adds: adds, into: &fields) {
+        case .malformed: return false
+        case .dropped: break
+        case .field(let field): if mayBeKnown { known.learn(coded, hash, field) }
+        }
         return true
     }
 
-    /// A field with the name of an entry.
-    private mutating func add(
-        _ known: HPACKField, _ value: UnsafeRawBufferPointer, adds: Bool, into fields: inout HTTP2FieldBlock
-    ) {
-        let size = known.nameBytes + value.count + 32
-        let needed = fields.takes(size)
-        guard needed || adds else { return }
-        let kind = HTTP2FieldKind.of(known, value: value)
+    /// Reads the strings behind an index.
+    private mutating func decode(
+        _ index: Int, _ reader: inout Reader, adds: Bool, into fields: inout HTTP2FieldBlock
+    ) -> Literal {
+        let entry = entry(index)
+        guard entry != nil || index == 0 else { return .malformed }
+        guard let name = entry == nil ? string(&reader) : UnsafeRawBufferPointer(start: nil, count: 0),
+            let value = string(&reader)
+        else { return .malformed }
+        let nameBytes = entry?.nameBytes ?? name.count
+        let needed = fields.takes(nameBytes + value.count + 32)
+        guard needed || adds else { return .dropped }
+        let kind = entry.map { HTTP2FieldKind.of($0) } ?? .of(name: name)
         let field = HPACKField(
-            name: known.name, value: String(decoding: value, as: UTF8.self), kind: kind, nameBytes: known.nameBytes,
-            size: size)
+            entry?.name ?? String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self),
+            kind: kind.with(value: value), nameBytes: nameBytes, valueBytes: value.count)
+        if needed { fields.add(field) }
         if adds { _ = table.add(field) }
-        if needed { fields.add(name: field.name, value: field.value, kind: kind) }
+        return .field(field)
     }
 
     private mutating func string(_ reader: inout Reader) -> UnsafeRawBufferPointer? {
@@ -104,10 +121,9 @@ struct HPACKDecoder: ~Copyable {
 }
 
 extension HTTP2FieldKind {
-    /// Of a field whose name is that of an entry, and whose value is not.
-    fileprivate static func of(_ entry: HPACKField, value: UnsafeRawBufferPointer) -> HTTP2FieldKind {
-        let kind = entry.kind == .badValue ? of(name: entry.name) : entry.kind
-        return kind.with(value: value)
+    /// Of a field that has the name of an entry, whatever the value of the entry.
+    fileprivate static func of(_ entry: HPACKField) -> HTTP2FieldKind {
+        entry.kind == .badValue ? of(name: entry.name) : entry.kind
     }
 }
 
@@ -135,6 +151,15 @@ extension HPACKDecoder {
                 shift += 7
             }
             return nil
+        }
+
+        /// Moves behind so many strings; false if the bytes end.
+        mutating func skipStrings(_ count: Int) -> Bool {
+            for _ in 0..<count {
+                guard let length = integer(7), length <= bytes.count - position else { return false }
+                position += length
+            }
+            return true
         }
 
         mutating func take(_ length: Int) -> UnsafeRawBufferPointer? {

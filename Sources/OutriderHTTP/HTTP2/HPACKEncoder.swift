@@ -11,7 +11,7 @@ struct HPACKEncoder: ~Copyable {
 
     private var table = HPACKDynamicTable<Entry>()
     /// Entries that were ever added; the youngest has this number.
-    private var added: UInt32 = 0
+    private(set) var added: UInt32 = 0
     /// By hash, the numbers of the youngest entries with such a field and such a name. A collision only makes an entry
     /// unusable.
     private var fields = [UInt32](repeating: 0, count: 128)
@@ -19,7 +19,7 @@ struct HPACKEncoder: ~Copyable {
     /// Table sizes to announce at the beginning of the next block: the smallest since the last block, and the current
     /// size.
     private var smallest: Int?
-    private var announces = false
+    private(set) var announces = false
 
     init() {}
 
@@ -64,7 +64,7 @@ struct HPACKEncoder: ~Copyable {
             return literal(name, value, known, prefix: 4, 0, &output)
         }
         let slot = Int(truncatingIfNeeded: FieldHash.value(value, seed: hash) & 127)
-        if let position = position(of: fields[slot]), let entry = table[position], Self.same(entry.value, value),
+        if let position = position(of: fields[slot]), let entry = table[position], FieldHash.same(entry.value, value),
             HTTPFields.same(entry.name, name)
         {
             return Self.integer(HPACKStaticTable.count + 1 + position, prefix: 7, 0x80, &output)
@@ -101,16 +101,6 @@ struct HPACKEncoder: ~Copyable {
         guard number > 0 else { return nil }
         let age = added &- number
         return age < 4096 ? Int(age) : nil  // safe: below 4096
-    }
-
-    /// Compares bytes: canonically equivalent strings differ.
-    private static func same(_ one: String, _ other: String) -> Bool {
-        guard one.utf8.count == other.utf8.count else { return false }
-        var one = one
-        var other = other
-        return one.withUTF8 { one in
-            other.withUTF8 { FieldHash.same(UnsafeRawBufferPointer(one), UnsafeRawBufferPointer($0)) }
-        }
     }
 
     private func literal(

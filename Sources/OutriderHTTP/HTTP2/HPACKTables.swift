@@ -7,9 +7,7 @@ enum HPACKStaticTable {
 
     /// Entry `index - 1` has the index of the RFC.
     static let entries: [HPACKField] = list.map { name, value in
-        HPACKField(
-            name: name, value: value, kind: .of(name: name), nameBytes: name.utf8.count,
-            size: name.utf8.count + value.utf8.count + 32)
+        HPACKField(name, value, kind: .of(name: name), nameBytes: name.utf8.count, valueBytes: value.utf8.count)
     }
 
     private static let list: [(String, String)] = [
@@ -77,20 +75,31 @@ enum FieldHash {
 
     private static func hash(_ text: String, fold: UInt64, seed: UInt64) -> UInt32 {
         var text = text
-        return text.withUTF8 { bytes in
-            let raw = UnsafeRawBufferPointer(bytes)
-            var state = seed &+ UInt64(truncatingIfNeeded: raw.count) &* 0x9E37_79B9_7F4A_7C15
-            var index = 0
-            while index + 8 <= raw.count {
-                state = mix(state ^ (raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) | fold))
-                index += 8
-            }
-            var last: UInt64 = 0
-            while index < raw.count {
-                last = last << 8 | UInt64(raw[index])
-                index += 1
-            }
-            return UInt32(truncatingIfNeeded: mix(state ^ (last | fold)))
+        return text.withUTF8 { hash(UnsafeRawBufferPointer($0), fold: fold, seed: seed) }
+    }
+
+    static func hash(_ raw: UnsafeRawBufferPointer, fold: UInt64 = 0, seed: UInt64 = 0) -> UInt32 {
+        var state = seed &+ UInt64(truncatingIfNeeded: raw.count) &* 0x9E37_79B9_7F4A_7C15
+        var index = 0
+        while index + 8 <= raw.count {
+            state = mix(state ^ (raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) | fold))
+            index += 8
+        }
+        var last: UInt64 = 0
+        while index < raw.count {
+            last = last << 8 | UInt64(raw[index])
+            index += 1
+        }
+        return UInt32(truncatingIfNeeded: mix(state ^ (last | fold)))
+    }
+
+    /// Compares bytes: canonically equivalent strings differ.
+    static func same(_ one: String, _ other: String) -> Bool {
+        guard one.utf8.count == other.utf8.count else { return false }
+        var one = one
+        var other = other
+        return one.withUTF8 { one in
+            other.withUTF8 { same(UnsafeRawBufferPointer(one), UnsafeRawBufferPointer($0)) }
         }
     }
 
@@ -116,8 +125,8 @@ enum FieldHash {
     }
 }
 
-/// A field in HPACK, with shared strings and the kind of its name.
-struct HPACKField: HPACKEntry {
+/// A field in HPACK, with the kind of its name. A class, so that tables and memories share the field.
+final class HPACKField: HPACKEntry, Sendable {
     let name: String
     let value: String
     let kind: HTTP2FieldKind
@@ -125,6 +134,14 @@ struct HPACKField: HPACKEntry {
     let nameBytes: Int
     /// The size by RFC 7541 section 4.1: the bytes of name and value, and 32.
     let size: Int
+
+    init(_ name: String, _ value: String, kind: HTTP2FieldKind, nameBytes: Int, valueBytes: Int) {
+        self.name = name
+        self.value = value
+        self.kind = kind
+        self.nameBytes = nameBytes
+        size = nameBytes + valueBytes + 32
+    }
 }
 
 protocol HPACKEntry {

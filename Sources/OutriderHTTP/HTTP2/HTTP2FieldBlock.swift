@@ -93,8 +93,9 @@ struct HTTP2FieldBlock {
         return true
     }
 
-    mutating func add(name: String, value: String, kind: HTTP2FieldKind) {
-        switch kind {
+    mutating func add(_ field: HPACKField) {
+        let (name, value) = (field.name, field.value)
+        switch field.kind {
         case .regular: fields.append(HTTPFields.Field(name, value))
         case .contentLength:
             addLength(value)

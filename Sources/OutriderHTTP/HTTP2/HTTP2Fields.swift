@@ -7,7 +7,7 @@ enum HTTP2RequestFields {
     static func check(_ attempt: Attempt) throws(HTTPFailure) {
         let url = attempt.url
         guard isToken(attempt.method) else { throw refused("the method") }
-        guard url.target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+        try check(target: url.target)
         guard url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         for field in attempt.fields.list {
             guard isToken(field.name), field.value.allBytes({ $0 != 0x0A && $0 != 0x0D && $0 != 0 }) else {
@@ -16,24 +16,35 @@ enum HTTP2RequestFields {
         }
     }
 
+    static func check(target: String) throws(HTTPFailure) {
+        guard target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
+    }
+
     private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.allBytes(FieldRules.isTokenByte) }
 
-    static func write(_ request: HTTP2Request, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
-        let attempt = request.attempt
-        let (url, fields) = (attempt.url, attempt.fields)
-        encoder.begin(&output)
+    static func writePath(_ target: String, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
+        if target == "/" {
+            encoder.indexed(HPACKStaticTable.path, &output)
+        } else {
+            encoder.field(known: HPACKStaticTable.path, target, &output)
+        }
+    }
+
+    /// Writes the pseudo-fields in front of the path.
+    static func writePseudo(_ attempt: Attempt, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
+        let url = attempt.url
         switch attempt.method {
         case "GET": encoder.indexed(HPACKStaticTable.method, &output)
         case "POST": encoder.indexed(HPACKStaticTable.method + 1, &output)
         default: encoder.field(known: HPACKStaticTable.method, attempt.method, &output)
         }
         encoder.indexed(HPACKStaticTable.scheme + (url.isSecure ? 1 : 0), &output)
-        encoder.field(known: HPACKStaticTable.authority, authority(url, fields), &output)
-        if url.target == "/" {
-            encoder.indexed(HPACKStaticTable.path, &output)
-        } else {
-            encoder.field(known: HPACKStaticTable.path, url.target, &output)
-        }
+        encoder.field(known: HPACKStaticTable.authority, authority(url, attempt.fields), &output)
+    }
+
+    static func writeFields(_ request: HTTP2Request, _ encoder: inout HPACKEncoder, _ output: inout WireBytes) {
+        let attempt = request.attempt
+        let fields = attempt.fields
         var seen = Seen()
         for field in fields.list where !seen.isLeftOut(field) {
             encoder.field(field.name, trimmed(field.value), &output)

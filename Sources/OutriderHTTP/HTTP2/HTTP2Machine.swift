@@ -18,6 +18,7 @@ package struct HTTP2Machine: ~Copyable {
     var scanner = HTTP2FrameScanner()
     var writer = HTTP2FrameWriter()
     var encoder = HPACKEncoder()
+    private var requestHead = HTTP2RequestHead()
     var decoder = HPACKDecoder()
     var streams = HTTP2StreamTable()
     /// Streams whose last event has not been queued.
@@ -52,7 +53,8 @@ package struct HTTP2Machine: ~Copyable {
     var peerFault: HTTP2Fault?
     var now: Double
     var lastCapacity = HTTP2Settings.assumedStreams
-    private var events: [HTTP2Event] = []
+    /// Taken ones are nil.
+    private var events: [HTTP2Event?] = []
     private var firstEvent = 0
 
     /// - Parameter reserve: shared by the connections of an event loop.
@@ -91,7 +93,9 @@ package struct HTTP2Machine: ~Copyable {
     /// The next event; nil if there is none.
     package mutating func nextEvent() -> HTTP2Event? {
         guard firstEvent < events.count else { return nil }
-        let event = events[firstEvent]
+        // moved, since a copy of a head is dear
+        var event: HTTP2Event?
+        swap(&event, &events[firstEvent])
         firstEvent += 1
         if firstEvent == events.count {
             events.removeAll(keepingCapacity: events.capacity <= 64)
@@ -132,13 +136,18 @@ package struct HTTP2Machine: ~Copyable {
     /// Writes HEADERS. Nil if no stream can begin; throws for a request that must not be sent.
     package mutating func begin(_ request: HTTP2Request, now: Double) throws(HTTPFailure) -> HTTP2StreamID? {
         guard canBegin, nextNumber < 0x7FFF_FFFF else { return nil }
-        try HTTP2RequestFields.check(request.attempt)
+        let isKnown = requestHead.isKnown(request)
+        if isKnown {
+            try HTTP2RequestFields.check(target: request.attempt.url.target)
+        } else {
+            try HTTP2RequestFields.check(request.attempt)
+        }
         self.now = now
         if liveness.begins(now) { ping() }
         let number = nextNumber
         nextNumber += 2
         let start = writer.beginHeaders(stream: number, endStream: !request.hasBody)
-        HTTP2RequestFields.write(request, &encoder, &writer.output)
+        requestHead.write(request, isKnown: isKnown, &encoder, &writer.output)
         writer.endHeaders(start, stream: number, endStream: !request.hasBody)
         openStreams += 1
         let id = streams.add(HTTP2Stream(number, request, window: peer.window, now: now))

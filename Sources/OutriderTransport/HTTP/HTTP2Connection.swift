@@ -128,7 +128,8 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
             machine.bodyReady(stream, body.count, isLast: true)
             bytes += body.count
         }
-        flushSoon()
+        // a request that is alone waits for no other
+        if machine.openStreams == 1, !isReading, !isPumping, !isFlushAwaited { flush() } else { flushSoon() }
         watchTime()
         return BegunStream(
             stream: begun, bytes: bytes, number: stream.number, isReused: machine.begunStreams > 1)

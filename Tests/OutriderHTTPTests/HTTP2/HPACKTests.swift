@@ -139,6 +139,22 @@ struct HPACKTests {
         }
     }
 
+    @Test func `fields that come again are read as the first time, and enter the table each time`() {
+        var decoder = HPACKDecoder()
+        // server and etag with entries, content-length without, x with a name of its own, then the entry before the last
+        let block = HTTP2FrameTexts.bytes("7601616285aec3771a4b0f0d01334001780179bf")
+        let first = ["server: a", "etag: private", "content-length: 3", "x: y", "etag: private"]
+        for round in 0..<6 {
+            var fields = HTTP2FieldBlock(keeps: true)
+            #expect(block.withUnsafeBytes { decoder.decode($0, into: &fields) } == nil)
+            #expect(fields.fields.map { "\($0.name): \($0.value)" } == first, "round \(round)")
+            #expect(fields.length == 3)
+        }
+        // a value that the cut ends is not taken from memory
+        var fields = HTTP2FieldBlock(keeps: true)
+        #expect(block.dropLast(2).withUnsafeBytes { decoder.decode($0, into: &fields) } == .malformed)
+    }
+
     @Test func `random blocks do no harm`() {
         var random = SeededRandom(seed: 11)
         for _ in 0..<2000 {
