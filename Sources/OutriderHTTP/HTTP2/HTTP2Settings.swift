@@ -24,7 +24,7 @@ package struct HTTP2Settings: Sendable, Equatable {
     /// Streams that are assumed to be allowed until the peer's settings are here.
     static let assumedStreams = 100
     /// The initial receive window of a stream.
-    static let streamWindow = 512 << 10
+    static let streamWindow = 256 << 10
     /// The window of the connection.
     static let connectionWindow = 16 << 20
     /// The window of both before any setting (RFC 9113 section 6.9.2).

@@ -40,10 +40,11 @@ package final class HTTP2WindowReserve {
 
 /// The receive window, and the credit owed to the peer for consumed bytes (RFC 9113 section 6.9).
 ///
-/// The window doubles after its reader has kept up for a whole window: a paused reader costs no more than the initial
-/// size.
+/// The window grows to 1 MiB at once after its reader has kept up for a whole window, then doubles each time: a reader that
+/// pauses costs no more than the initial size.
 struct HTTP2ReceiveWindow {
     static let mostGrown = 16 << 20
+    private static let firstGrown = 1 << 20
 
     /// The size that credit restores.
     private(set) var size: Int
@@ -81,7 +82,7 @@ struct HTTP2ReceiveWindow {
         kept += bytes
         if let reserve, kept >= size, size < Self.mostGrown {
             kept = 0
-            let more = min(size, Self.mostGrown - size)
+            let more = max(min(size, Self.mostGrown - size), Self.firstGrown - size)
             if reserve.lend(more) {
                 size += more
                 grown += more

@@ -54,8 +54,16 @@ final class BrotliStream: DecodingStream {
             }
             return room - left
         }
-        input.moveReaderIndex(forwardBy: taken)
+        input.drop(taken)
         return code
+    }
+}
+
+extension ByteBuffer {
+    /// Moves behind read bytes. Behind the last of them the memory is let go: TLS reads into it again, and would copy all
+    /// of it for an empty rest.
+    mutating func drop(_ bytes: Int) {
+        if bytes == readableBytes { self = ByteBuffer() } else { moveReaderIndex(forwardBy: bytes) }
     }
 }
 

@@ -99,7 +99,7 @@ final class InflateStream: DecodingStream {
             }
             return Int(room &- stream.pointee.avail_out)  // safe: not more than the room
         }
-        input.moveReaderIndex(forwardBy: taken)
+        input.drop(taken)
         return code
     }
 

@@ -57,7 +57,7 @@ final class ZstdStream: DecodingStream {
             hasMore = code != 0 && place.pos == place.size
             return place.pos
         }
-        input.moveReaderIndex(forwardBy: taken)
+        input.drop(taken)
         return code
     }
 }

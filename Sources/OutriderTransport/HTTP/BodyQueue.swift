@@ -80,6 +80,8 @@ struct BodyQueue {
     mutating func append(_ bytes: ByteBuffer) {
         let count = bytes.readableBytes
         bytesIn &+= Int64(count)
+        // a piece that waits would keep all the memory into which it was read
+        let bytes = queuedBytes < Self.roomBytes ? bytes : ByteBuffer(bytes: bytes.readableBytesView)
         queuedBytes += count
         if count < Self.smallBytes, let last = pieces.indices.last, pieces[last].readableBytes < Self.smallBytes {
             pieces[last].writeImmutableBuffer(bytes)

@@ -80,6 +80,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
     private func finish(_ result: Result<TLSFacts, HTTPFailure>) {
         let completion = completion
         self.completion = nil
+        // the callbacks of the connection's context keep this watch as long as the connection
+        verdict = nil
         completion?(result)
     }
 

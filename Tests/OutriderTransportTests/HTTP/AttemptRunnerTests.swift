@@ -64,6 +64,22 @@ struct AttemptRunnerTests {
         #expect(runner.stage == .sending && outcome.failure == nil && stage.spare.streams.count == 1)
     }
 
+    @Test(arguments: ["GET", "POST"])
+    func `a connection that dies of the first bytes is left behind`(method: String) throws {
+        stage.line.diesOfWriting = true
+        let (runner, outcome) = stage.start(.local(1, method: method))
+        guard method == "GET" else {
+            #expect(outcome.failure?.sent == .maybeSent && outcome.count == 1 && runner.stage == .done)
+            return
+        }
+        #expect(runner.stage == .queued)
+        stage.lendSpare()
+        let stream = try #require(stage.spare.streams.first)
+        stream.user.responded(.ok(length: 5), .length(5), stopSending: false)
+        runner.cancel()
+        #expect(stream.isCancelled && stage.line.streams.first?.isCancelled == false)
+    }
+
     @Test(arguments: [true, false])
     func `cancelling ends the stream, and completes once`(_ hasHead: Bool) throws {
         let (runner, outcome) = stage.start()
@@ -115,6 +131,19 @@ struct AttemptRunnerTests {
         #expect(!stream.user.wantsMore() && stream.consumed == 0)
         outcome.took(try #require(runner.poll(outcome.took)))
         #expect(stream.user.wantsMore() && stream.consumed == BodyQueue.roomBytes)
+    }
+
+    @Test func `a piece that waits keeps nothing but its bytes`() throws {
+        var queue = BodyQueue(host: "a", mostBytes: nil)
+        let read = ByteBuffer(repeating: 1, count: 128 << 10)
+        let piece = try #require(read.getSlice(at: 0, length: 16 << 10))
+        var held: [ByteBuffer] = []
+        for _ in 0..<8 { queue.append(piece) }
+        while case .piece(let piece) = queue.next() { held.append(piece) }
+        let own = held.map { $0.withUnsafeReadableBytes { $0.baseAddress } }
+        let shared = read.withUnsafeReadableBytes { $0.baseAddress }
+        #expect(own.prefix(4).allSatisfy { $0 == shared } && !own.dropFirst(4).contains(shared))
+        #expect(held.allSatisfy { $0 == piece })
     }
 
     @Test func `a held attempt writes nothing until it is released`() throws {
@@ -227,6 +256,8 @@ final class ScriptedLine: AttemptConnection {
     let generation = 0
     let holder = PoolHolder()
     var isDead = false
+    /// The write in `begin` fails, and the connection says so at once.
+    var diesOfWriting = false
     private(set) var streams: [ScriptedStream] = []
     private(set) var isClosed = false
     private let pool: ConnectionPool
@@ -246,6 +277,7 @@ final class ScriptedLine: AttemptConnection {
         guard !isDead else { return nil }
         let stream = ScriptedStream(user, on: pool.loop, expects: expects)
         streams.append(stream)
+        if diesOfWriting { user.ended(.beforeResponse(replayable: true), nil) }
         return BegunStream(stream: stream, bytes: 100, number: nil, isReused: true)
     }
 }

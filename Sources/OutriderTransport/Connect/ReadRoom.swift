@@ -5,13 +5,15 @@ import NIOCore
 
 /// The size of a read from the network: small, until a body turns out to be long.
 ///
-/// Four reads of 64 KiB and two of 128 KiB hold equally much at most, but two cost half of the system calls, and of the
-/// acknowledgements that go with them.
+/// Large reads cost fewer system calls, and fewer acknowledgements that go with them. TLS gathers all reads of a turn in one
+/// memory that stays with the connection, and copies all of it for each turn in which a reader keeps a piece. Its size is a
+/// power of two with room for another record, so one read in a turn is best: 128 KiB for small reads, 256 KiB for large.
 struct ReadRoom {
     /// Bytes of a response before reads become larger.
     private static let shortBytes = 512 << 10
     private static let wideBytes = 128 << 10
-    private static let usual = (room: AdaptiveRecvByteBufferAllocator(), reads: UInt(4))
+    /// Reads of at most 64 KiB in a turn.
+    static let usualReads: UInt = 1
 
     private var seen = 0
     private var isWide = false
@@ -22,7 +24,7 @@ struct ReadRoom {
         seen &+= bytes
         guard seen > Self.shortBytes else { return }
         isWide = true
-        set(FixedSizeRecvByteBufferAllocator(capacity: Self.wideBytes), reads: 2, on: channel)
+        set(FixedSizeRecvByteBufferAllocator(capacity: Self.wideBytes), reads: 1, on: channel)
     }
 
     /// The response is over; an idle connection keeps no large buffer.
@@ -30,7 +32,7 @@ struct ReadRoom {
         seen = 0
         guard isWide else { return }
         isWide = false
-        set(Self.usual.room, reads: Self.usual.reads, on: channel)
+        set(AdaptiveRecvByteBufferAllocator(), reads: Self.usualReads, on: channel)
     }
 
     private func set(_ room: any RecvByteBufferAllocator, reads: UInt, on channel: any Channel) {
