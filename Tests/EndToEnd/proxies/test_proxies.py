@@ -149,10 +149,14 @@ def test_a_proxy_over_tls_is_shaken_hands_with_and_the_server_in_its_tunnel_too(
     assert "tls" not in plain
 
 
-def test_a_proxy_over_tls_must_prove_who_it_is(trusting, certificates, home):
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_over_tls_must_prove_who_it_is(trusting, certificates, home, listen, scheme):
+    url = home.url() if scheme == "http" else f"https://localhost:{listen('good')}/"
     with Proxy(basic=True, context=context(certificates, "other")) as proxy:
-        error = get(trusting, home.url(), proxy=proxy.named)["error"]
-    assert error["code"] == 1409 and error["data"]["cause"]["code"] == 1508 and not proxy.asked
+        error = get(trusting, url, proxy=proxy.named)["error"]
+    cause = error["data"]["cause"]
+    assert error["code"] == 1409 and cause["code"] == 1508 and not proxy.asked
+    assert "cannot be used: the certificate of" in error["message"] and error["message"].endswith(cause["message"])
 
 
 def test_the_server_in_a_tunnel_must_prove_who_it_is(trusting, listen):
