@@ -31,7 +31,13 @@ final class Outbox {
     }
 
     func push(_ frame: OutgoingFrame) -> OutboxMachine.Push { machine.push(frame) }
-    func next() -> OutgoingFrame? { machine.next() }
+    func next() -> OutgoingFrame? { machine.next(most: .max)?.frame }
+    func next(most: Int) -> String? {
+        var bytes: [UInt8] = []
+        guard let piece = machine.next(most: most) else { return nil }
+        piece.forEach { bytes.append(contentsOf: $0) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
     func resumes() -> Bool { machine.resumes() }
     func takeDropped() -> Int? { machine.takeDropped() }
     func check(unwritten: Int) -> OutboxMachine.Check { machine.check(unwritten: unwritten) }
@@ -43,7 +49,7 @@ final class Outbox {
     /// Everything that comes out, by name.
     func drain() -> [String] {
         var names: [String] = []
-        while let frame = machine.next() {
+        while let frame = next() {
             let text = String(decoding: frame.bytes, as: UTF8.self)
             names.append(text.split(separator: "\"")[7].description)
         }
@@ -121,6 +127,36 @@ struct OutboxMachineTests {
         #expect(outbox.check(unwritten: 0) == .again)
         #expect(outbox.push("b", bytes: 600) == .queued)
         #expect(outbox.check(unwritten: 0) == .giveUp)
+    }
+
+    @Test func `a long message leaves in pieces, and no other message comes between them`() {
+        let outbox = Outbox()
+        let long = Outbox.frame("long", bytes: 1000)
+        _ = outbox.offer("long", key: "k", bytes: 1000)
+        _ = outbox.push("b")
+        var text = ""
+        for step in 1...3 {
+            text += outbox.next(most: 300) ?? ""
+            #expect(text.utf8.count == step * 300)
+        }
+        // the begun message is not replaced
+        #expect(outbox.offer("c", key: "k"))
+        #expect(outbox.bytes == 100 + Outbox.frame("b").count + Outbox.frame("c").count)
+        text += outbox.next(most: 300) ?? ""
+        #expect(text == String(decoding: long.bytes, as: UTF8.self))
+        #expect(outbox.drain() == ["b", "c"])
+        #expect(outbox.isEmpty)
+    }
+
+    @Test func `the last word comes after the rest of a message that has begun`() {
+        let outbox = Outbox()
+        _ = outbox.push("a", bytes: 1000)
+        _ = outbox.push("b")
+        let first = outbox.next(most: 900) ?? ""
+        outbox.lastWord(Outbox.frame("last"))
+        let rest = outbox.next(most: .max) ?? ""
+        #expect(first + rest == String(decoding: Outbox.frame("a", bytes: 1000).bytes, as: UTF8.self))
+        #expect(outbox.drain() == ["last"])
     }
 
     @Test func `a client that takes anything is not given up, whatever waits for it`() {

@@ -61,6 +61,32 @@ struct ConnectionTests {
         try await server.stop()
     }
 
+    @Test func `a call in a long message is computed away from the loop, and a short call in place`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        let pad = String(repeating: "y", count: 100_000)
+        try await client.call(1, "test.double", "{\"number\":4}")
+        #expect(try await client.message()["result"]?["doubled"] == .integer(8))
+        #expect(server.record.now.computations == 0)
+        try await client.call(2, "test.double", "{\"number\":5,\"pad\":\"\(pad)\"}")
+        #expect(try await client.message()["result"]?["doubled"] == .integer(10))
+        #expect(server.record.now.computations == 1)
+        try await client.call(3, "test.double", "{\"number\":-5,\"pad\":\"\(pad)\"}")
+        #expect(try await client.message()["error"]?["code"] == .integer(7))
+        try await server.stop()
+    }
+
+    @Test func `a long result is written away from the loop`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        for (id, (bytes, computations)) in [(1000, 0), (5_000_000, 1)].enumerated() {
+            try await client.call(id, "test.text", "{\"bytes\":\(bytes)}")
+            #expect(try await client.message()["result"]?["text"]?.string?.utf8.count == bytes)
+            #expect(server.record.now.computations == computations)
+        }
+        try await server.stop()
+    }
+
     @Test func `a message over the limit is refused with its id, and the connection lives on`() async throws {
         var settings = TestServer.settings
         settings.limits.frame.message = 100_000

@@ -40,6 +40,19 @@ import Testing
         #expect(buffer.withBytes { $0.elementsEqual(expected) })
     }
 
+    @Test func `a frame that nothing follows is handed over, and any other frame is copied`() {
+        var buffer = ReadBuffer()
+        buffer.append(read, erasing: true)
+        let address = buffer.withBytes { $0.baseAddress }
+        let whole = buffer.frame(2..<8, 8)
+        #expect(String(buffer: whole) == "secret")
+        #expect(whole.withUnsafeReadableBytes { $0.baseAddress } == address.map { UnsafeRawPointer($0 + 2) })
+        let part = buffer.frame(0..<1, 2)
+        #expect(String(buffer: part) == "a")
+        buffer.consume(8, erasing: true)
+        #expect(String(buffer: part) == "a")
+    }
+
     @Test func `what is left at the end is zeroed`() {
         do {
             var buffer = ReadBuffer()

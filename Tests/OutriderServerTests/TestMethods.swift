@@ -14,6 +14,8 @@ final class Record: Sendable {
         var cancelled = 0
         /// Blobs that were made.
         var blobs = 0
+        /// Computations away from the loop.
+        var computations = 0
         /// Calls that wait at the gate.
         var waiting = 0
     }
@@ -43,6 +45,13 @@ final class TestScope: ConnectionScope {
 
     func inputEnded() { record.note { $0.inputEnded += 1 } }
     func close() { record.note { $0.closed += 1 } }
+
+    func compute<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(RPCError) -> Value
+    ) async throws(RPCError) -> Value {
+        record.note { $0.computations += 1 }
+        return try work()
+    }
 }
 
 struct Number: JSONEncodable {
@@ -125,6 +134,36 @@ enum Blob: Method {
     }
 }
 
+/// Computes from its parameters; fails for a negative number.
+enum Doubling: ComputedMethod {
+    static let name = "test.double"
+    typealias Scope = TestScope
+    typealias Params = AnyParams
+    typealias Result = Number
+    static func compute(_ params: AnyParams) throws(RPCError) -> Number {
+        let number = params.integer("number")
+        if number < 0 { throw RPCError(code: 7, "negative") }
+        return Number(name: "doubled", value: 2 * number)
+    }
+}
+
+/// Returns a text that says itself whether it is long.
+enum LongText: Method {
+    static let name = "test.text"
+
+    struct Result: LongResult {
+        var bytes: Int
+        var isLong: Bool { bytes > 1000 }
+        func encode(to writer: inout JSONWriter) {
+            writer.object { $0.member("text", String(repeating: "x", count: bytes)) }
+        }
+    }
+
+    static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> Result {
+        Result(bytes: params.integer("bytes"))
+    }
+}
+
 /// Asks the client.
 enum Ask: Method {
     static let name = "test.ask"
@@ -196,6 +235,8 @@ let testMethods: MethodTable<TestScope> = {
     table.add(Flood.self)
     table.add(Offers.self)
     table.add(Blob.self)
+    table.add(Doubling.self)
+    table.add(LongText.self)
     table.add(Ask.self)
     table.add(After.self)
     table.add(Fail.self)

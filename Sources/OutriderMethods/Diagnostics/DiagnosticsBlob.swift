@@ -19,13 +19,18 @@ struct DiagnosticsBlob: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var data: String
+    struct Result: LongResult {
+        var bytes: Int
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("data", data) } }
+        var isLong: Bool { bytes > 64 << 10 }
+
+        func encode(to writer: inout JSONWriter) {
+            let data = String(decoding: [UInt8](repeating: UInt8(ascii: "x"), count: bytes), as: UTF8.self)
+            writer.object { $0.member("data", data) }
+        }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(data: String(repeating: "x", count: params.bytes))
+        Result(bytes: params.bytes)
     }
 }

@@ -5,8 +5,11 @@ import OutriderJSON
 import OutriderRPC
 
 /// Returns its parameters as they came.
-struct DiagnosticsEcho: Method {
+struct DiagnosticsEcho: Computation {
     static let name = "diagnostics.echo"
 
-    static func call(_ params: JSONObject, _ call: Call<ClientScope>) async throws -> JSONObject { params }
+    typealias Params = JSONObject
+    typealias Result = JSONObject
+
+    static func compute(_ params: JSONObject) -> JSONObject { params }
 }

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Escapes a text like the names and values of a form.
-struct EncodeEscape: Method {
+struct EncodeEscape: Computation {
     static let name = "encode.escape"
 
     struct Params: JSONDecodable {
@@ -29,7 +29,7 @@ struct EncodeEscape: Method {
         func encode(to writer: inout JSONWriter) { writer.object { $0.member("text", text) } }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         Result(text: params.options.escaping.escape(params.text))
     }
 }

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Encodes names and values as `parameters` are for a form.
-struct EncodeForm: Method {
+struct EncodeForm: Computation {
     static let name = "encode.form"
 
     struct Params: JSONDecodable {
@@ -33,7 +33,7 @@ struct EncodeForm: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         Result(text: try EncodedText.form(params.parameters, params.options))
     }
 }

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Encodes a value as JSON, as `parameters` are.
-struct EncodeJSON: Method {
+struct EncodeJSON: Computation {
     static let name = "encode.json"
 
     struct Params: JSONDecodable {
@@ -34,7 +34,7 @@ struct EncodeJSON: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         try EncodedText.body(params.parameters, params.encoding)
     }
 }

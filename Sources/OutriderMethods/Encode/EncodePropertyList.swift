@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Encodes a value as a property list, as `parameters` are.
-struct EncodePropertyList: Method {
+struct EncodePropertyList: Computation {
     static let name = "encode.propertyList"
 
     struct Params: JSONDecodable {
@@ -22,7 +22,9 @@ struct EncodePropertyList: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> EncodeJSON.Result {
+    typealias Result = EncodeJSON.Result
+
+    static func compute(_ params: Params) throws(RPCError) -> EncodeJSON.Result {
         try EncodedText.body(params.parameters, params.encoding)
     }
 }

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Encodes names and values for the query of a URL, and puts them there.
-struct EncodeQuery: Method {
+struct EncodeQuery: Computation {
     static let name = "encode.query"
 
     struct Params: JSONDecodable {
@@ -36,7 +36,7 @@ struct EncodeQuery: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         let query = try EncodedText.form(params.parameters, params.options)
         guard let text = params.url else { return Result(query: query) }
         do throws(HTTPFailure) {

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Shows the escaped pairs of a value under a name.
-struct EncodeQueryComponents: Method {
+struct EncodeQueryComponents: Computation {
     static let name = "encode.queryComponents"
 
     struct Params: JSONDecodable {
@@ -32,7 +32,7 @@ struct EncodeQueryComponents: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         do throws(JSONComplaint) {
             let pairs = try FormWriter.components(of: params.value, under: params.name, params.options)
             return Result(components: HTTPFields(pairs.map { HTTPFields.Field($0.name, $0.value) }))

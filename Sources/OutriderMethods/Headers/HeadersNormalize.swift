@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Brings header fields into the form in which they would be sent, changed as asked.
-struct HeadersNormalize: Method {
+struct HeadersNormalize: Computation {
     static let name = "headers.normalize"
 
     struct Params: JSONDecodable {
@@ -43,7 +43,7 @@ struct HeadersNormalize: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         var fields = params.fields
         fields.list += params.added.list
         if params.isUnique { fields = fields.unique() }

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Tests whether a media type is acceptable.
-struct MIMEMatch: Method {
+struct MIMEMatch: Computation {
     static let name = "mime.match"
 
     struct Params: JSONDecodable {
@@ -37,7 +37,7 @@ struct MIMEMatch: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> Result {
         let type = MediaType(parsing: String(FieldRules.trimmed(params.type[...])))
         let match = params.acceptable.first { pattern in
             guard let type, let pattern = MediaType(parsing: String(FieldRules.trimmed(pattern[...]))) else {

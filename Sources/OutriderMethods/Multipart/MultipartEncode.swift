@@ -34,10 +34,14 @@ struct MultipartEncode: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: LongResult {
         var form: MultipartForm
         var encoded: EncodedForm
         var response: Handle<StoredResponse>?
+
+        var isLong: Bool {
+            if case .memory(let bytes) = encoded.place { bytes.count > 64 << 10 } else { false }
+        }
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in

@@ -60,6 +60,18 @@ package final class ClientScope: ConnectionScope {
 
     package var owes: Bool { handles.owes }
 
+    package func compute<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(RPCError) -> Value
+    ) async throws(RPCError) -> Value {
+        let result: Result<Value, RPCError>
+        do throws(HTTPFailure) {
+            result = try await OutriderEngine.compute(for: quota.client) { Result { () throws(RPCError) in try work() } }
+        } catch {
+            throw RPCError(error)
+        }
+        return try result.get()
+    }
+
     /// The caller of the client's callbacks about servers and keys, made once.
     func securityAsker(make: () -> any SecurityAsking) -> any SecurityAsking {
         security.withLock { asker in

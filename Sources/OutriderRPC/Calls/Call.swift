@@ -10,13 +10,16 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package let id: RequestID?
     package let scope: Scope
     package let peer: any Peer
+    /// Whether the call came in a message too long to parse it on the event loop.
+    let isLong: Bool
     private let later: Later
 
-    package init(id: RequestID?, scope: Scope, peer: any Peer, later: Later) {
+    package init(id: RequestID?, scope: Scope, peer: any Peer, later: Later, isLong: Bool = false) {
         self.id = id
         self.scope = scope
         self.peer = peer
         self.later = later
+        self.isLong = isLong
     }
 
     /// Runs the work as soon as this call's reply is queued, so that no event of a handle can overtake the reply that

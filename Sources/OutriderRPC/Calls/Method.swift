@@ -24,6 +24,21 @@ extension Method {
     package static var takesBytes: Bool { false }
 }
 
+/// A method that computes its result from the parameters alone. The whole call leaves the event loop if its message is
+/// long.
+package protocol ComputedMethod<Scope>: Method {
+    static func compute(_ params: Params) throws(RPCError) -> Result
+}
+
+extension ComputedMethod {
+    package static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result { try compute(params) }
+}
+
+/// A result that may take megabytes: then it is written away from the event loop.
+package protocol LongResult: JSONEncodable, Sendable {
+    var isLong: Bool { get }
+}
+
 /// A method whose calls can run without a task. Creating a task costs more than the rest of a small call.
 package protocol BegunMethod<Scope>: Method where Params: Sendable {
     /// Begins the call, and passes the outcome to `hand` exactly once, perhaps before this function returns. Returns
@@ -47,12 +62,23 @@ package protocol ConnectionScope: AnyObject, Sendable {
     /// Whether events for this client may still come after the end of its input.
     var owes: Bool { get }
 
+    /// Runs a long computation away from the event loop, within the client's share. Default: runs it in place.
+    func compute<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(RPCError) -> Value
+    ) async throws(RPCError) -> Value
+
     /// The client is gone, or the server stops: everything owned is cancelled and deleted. Called exactly once.
     func close()
 }
 
 extension ConnectionScope {
     package var owes: Bool { false }
+
+    package func compute<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(RPCError) -> Value
+    ) async throws(RPCError) -> Value {
+        try work()
+    }
 }
 
 /// The params of a method without params.

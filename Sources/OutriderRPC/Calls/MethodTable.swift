@@ -36,9 +36,32 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     private mutating func addCall<M: Method>(_ method: M.Type) where M.Scope == Scope {
         if M.takesBytes { takers.insert(M.name) }
+        if entries[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, params), call)
             return JSONText(written: JSONWriter.bytes(of: result))
+        }
+    }
+
+    /// Adds a method whose calls may leave the loop as a whole.
+    package mutating func add<M: ComputedMethod>(_ method: M.Type) where M.Scope == Scope {
+        addCall(method)
+        guard let short = entries[M.name] else { return }
+        entries[M.name] = { params, call in
+            guard call.isLong else { return try await short(params, call) }
+            return try await call.scope.compute { () throws(RPCError) in
+                JSONText(written: JSONWriter.bytes(of: try M.compute(try Self.decoded(M.self, params))))
+            }
+        }
+    }
+
+    /// Adds a method whose results may be long.
+    package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result: LongResult {
+        addCall(method)
+        entries[M.name] = { params, call in
+            let result = try await M.call(try Self.decoded(M.self, params), call)
+            guard result.isLong else { return JSONText(written: JSONWriter.bytes(of: result)) }
+            return try await call.scope.compute { JSONText(written: JSONWriter.bytes(of: result)) }
         }
     }
 
@@ -75,5 +98,6 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     package func beginner(_ name: String) -> Beginner? { beginners[name] }
 
-    package var names: [String] { entries.keys.sorted() }
+    /// Sorted.
+    package private(set) var names: [String] = []
 }

@@ -34,6 +34,8 @@ package struct OutboxMachine: ~Copyable {
     private struct Entry {
         var frame: OutgoingFrame
         var key: String?
+        /// Bytes of the frame that have left the queue.
+        var taken = 0
     }
 
     private let limits: OutboxLimits
@@ -113,10 +115,12 @@ package struct OutboxMachine: ~Copyable {
         return true
     }
 
-    /// Gives the client up, with a last message.
+    /// Gives the client up, with a last message. The rest of a message that has begun to leave comes before it.
     package mutating func lastWord(_ frame: OutgoingFrame) {
         isGivenUp = true
+        let begun = front < entries.count ? entries[front].flatMap { $0.taken > 0 ? $0 : nil } : nil
         clear()
+        if let begun { append(begun) }
         append(Entry(frame: frame, key: nil))
     }
 
@@ -128,20 +132,32 @@ package struct OutboxMachine: ~Copyable {
     /// Whether the queue is so long that it must be written first.
     package var isLong: Bool { bytes >= limits.flushBytes }
 
-    /// The next message to write.
-    package mutating func next() -> OutgoingFrame? {
+    /// The next bytes to write, of one message. A long message leaves in pieces, so that it is not copied as a whole.
+    ///
+    /// - Parameter most: limit in bytes, at least 1.
+    package mutating func next(most: Int) -> OutgoingPiece? {
         while front < entries.count {
-            let entry = entries[front]
-            entries[front] = nil
-            front += 1
-            compact()
-            guard let entry else { continue }
-            if let key = entry.key { keys[key] = nil }
-            bytes -= entry.frame.count
-            taken &+= entry.frame.count
-            return entry.frame
+            guard let entry = entries[front] else {
+                leave()
+                continue
+            }
+            if let key = entry.key {
+                keys[key] = nil
+                entries[front]?.key = nil
+            }
+            let end = entry.taken + min(most, entry.frame.count - entry.taken)
+            if end == entry.frame.count { leave() } else { entries[front]?.taken = end }
+            bytes -= end - entry.taken
+            taken &+= end - entry.taken
+            return OutgoingPiece(frame: entry.frame, range: entry.taken..<end)
         }
         return nil
+    }
+
+    private mutating func leave() {
+        entries[front] = nil
+        front += 1
+        compact()
     }
 
     /// Whether reading, once paused, may go on. True only once per pause.
@@ -160,7 +176,7 @@ package struct OutboxMachine: ~Copyable {
 
     private mutating func append(_ entry: Entry) {
         entries.append(entry)
-        bytes += entry.frame.count
+        bytes += entry.frame.count - entry.taken
     }
 
     private mutating func clear() {

@@ -7,16 +7,21 @@ package enum NearNames {
     package static func of(_ name: String, among names: [String]) -> [String] {
         let wanted = folded(name)
         let limit = max(2, wanted.count / 3)
-        return names.map { (name: $0, distance: distance(wanted, folded($0))) }
+        // the distance is at least the difference of the lengths
+        return names.filter { abs(min($0.utf8.count, mostBytes) - wanted.count) <= limit }
+            .map { (name: $0, distance: distance(wanted, folded($0))) }
             .filter { $0.distance <= limit }
             .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
             .prefix(3)
             .map(\.name)
     }
 
-    /// The name in lower case, cut to 128 bytes: the distance takes quadratic time.
+    /// Names are cut here: the distance takes quadratic time.
+    private static let mostBytes = 128
+
+    /// The name with ASCII letters in lower case.
     private static func folded(_ name: String) -> [UInt8] {
-        Array(String(decoding: name.utf8.prefix(128), as: UTF8.self).lowercased().utf8)
+        name.utf8.prefix(mostBytes).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
     /// Insertions, deletions and substitutions between the two names (Levenshtein distance).

@@ -37,6 +37,26 @@ package struct OutgoingFrame: Sendable {
     }
 }
 
+/// Bytes of an outgoing message that are written together.
+package struct OutgoingPiece: Sendable {
+    package let frame: OutgoingFrame
+    /// Where the bytes stand in the frame.
+    package let range: Range<Int>
+
+    /// Passes the bytes to `write`, part by part.
+    package func forEach(_ write: (UnsafeBufferPointer<UInt8>) -> Void) {
+        var start = 0
+        func part(_ bytes: UnsafeBufferPointer<UInt8>) {
+            let own = range.clamped(to: start..<start + bytes.count)
+            if !own.isEmpty { write(UnsafeBufferPointer(rebasing: bytes[own.lowerBound - start..<own.upperBound - start])) }
+            start += bytes.count
+        }
+        frame.head.withUnsafeBufferPointer(part)
+        frame.body.withUnsafeBufferPointer(part)
+        part(UnsafeBufferPointer(start: frame.tail.utf8Start, count: frame.tail.utf8CodeUnitCount))
+    }
+}
+
 /// The envelopes that the service sends, with their members in the order of protocol section 3.3.
 package enum Outgoing: Sendable {
     case result(RequestID, JSONText)

@@ -10,23 +10,25 @@ import Synchronization
 /// Runs the calls of a connection: starts them in the order of arrival, and turns each outcome into exactly one reply.
 extension Connection {
     /// Handles the content of a frame. On the loop.
-    func receive(_ incoming: Incoming) {
+    ///
+    /// - Parameter isLong: whether the frame was too long to parse it on the loop.
+    func receive(_ incoming: Incoming, isLong: Bool = false) {
         if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
-        case .one(let message): receive(message, place: nil)
+        case .one(let message): receive(message, place: nil, isLong)
         case .batch(let messages):
             let batch = state.withLock { $0.batches.open(messages.count) }
             for (slot, message) in messages.enumerated() {
-                receive(message, place: BatchPlace(batch: batch, slot: slot))
+                receive(message, place: BatchPlace(batch: batch, slot: slot), isLong)
             }
         }
     }
 
-    private func receive(_ message: Message, place: BatchPlace?) {
+    private func receive(_ message: Message, place: BatchPlace?, _ isLong: Bool) {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            start(id, method, params, place)
+            start(id, method, params, place, isLong)
         case .reply(let id, let answer):
             answered(id, permitted(answer))
             noReply(place)
@@ -74,7 +76,9 @@ extension Connection {
         }
     }
 
-    private func start(_ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?) {
+    private func start(
+        _ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?, _ isLong: Bool
+    ) {
         guard let dispatch else { return }
         let start = state.withLock { $0.calls.start(id, place: place) }
         let ticket: CallTicket
@@ -104,7 +108,7 @@ extension Connection {
                 guard dispatch.knows(method) else {
                     return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
                 }
-                work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later) }
+                work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later, isLong: isLong) }
             }
         } catch {
             return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)

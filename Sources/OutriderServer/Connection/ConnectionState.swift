@@ -164,13 +164,14 @@ struct ConnectionState: ~Copyable {
     /// The next bytes to write; nil if the outbox is empty.
     mutating func gather() -> ByteBuffer? {
         flushing = false
-        guard let first = outbox.next() else { return nil }
+        guard !outbox.isEmpty else { return nil }
         let most = 64 << 10
         var buffer = ByteBuffer()
         swap(&buffer, &written)
-        buffer.clear(minimumCapacity: max(first.count, min(first.count &+ outbox.bytes, most)))
-        buffer.write(first)
-        while buffer.readableBytes < most, let frame = outbox.next() { buffer.write(frame) }
+        buffer.clear(minimumCapacity: min(outbox.bytes, most))
+        while buffer.readableBytes < most, let piece = outbox.next(most: most &- buffer.readableBytes) {
+            piece.forEach { buffer.writeBytes($0) }
+        }
         if buffer.capacity <= most &* 2 { written = buffer }
         return buffer
     }
@@ -235,13 +236,5 @@ private struct DroppedParams: JSONEncodable {
 
     func encode(to writer: inout JSONWriter) {
         writer.object { $0.member("count", count) }
-    }
-}
-
-extension ByteBuffer {
-    mutating func write(_ frame: OutgoingFrame) {
-        writeBytes(frame.head)
-        writeBytes(frame.body)
-        writeStaticString(frame.tail)
     }
 }

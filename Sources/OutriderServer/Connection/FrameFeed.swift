@@ -10,8 +10,8 @@ import Synchronization
 /// Cuts a client's bytes into frames, parses them and hands the messages to the connection, in order. Lives on the
 /// connection's event loop.
 ///
-/// Small frames are parsed in place. Large frames are copied once and parsed on another thread; until then the feed
-/// neither reads nor parses further bytes of this client.
+/// Small frames are parsed in place. Large frames are parsed on another thread; until then the feed neither reads nor
+/// parses further bytes of this client.
 ///
 /// A frame that may hold secrets is moved into locked memory first. Its bytes, and those of broken or incomplete
 /// frames, are zeroed in the read buffer: see `ReadBuffer`.
@@ -91,8 +91,8 @@ final class FrameFeed {
         connection.wire.setReading(on)
     }
 
-    private func receive(_ incoming: Incoming) {
-        connection.receive(incoming)
+    private func receive(_ incoming: Incoming, isLong: Bool = false) {
+        connection.receive(incoming, isLong: isLong)
         (isHeld, isFull) = connection.obstacles
     }
 
@@ -111,7 +111,7 @@ final class FrameFeed {
         case messages(Incoming)
         /// An invalid message, but raw bytes may follow as after a method with `takesBytes`.
         case misspelt(Incoming)
-        case large([UInt8])
+        case large(ByteBuffer)
         case largeSecret(Secret)
         case http
         case broken(String)
@@ -131,7 +131,9 @@ final class FrameFeed {
                 connection.endMessages()
             case .large(let bytes):
                 parseElsewhere { framing, limits in
-                    bytes.withUnsafeBufferPointer { Self.parse($0, framing: framing, limits) }
+                    bytes.withUnsafeReadableBytes {
+                        Self.parse($0.bindMemory(to: UInt8.self), framing: framing, limits)
+                    }
                 }
             case .largeSecret(let frame):
                 parseElsewhere { [secrets] framing, limits in
@@ -165,7 +167,7 @@ final class FrameFeed {
                 if secrets.mayBe(in: frame, call) {
                     return (found(Secret(copying: UnsafeRawBufferPointer(frame))), consumed, true)
                 }
-                if frame.count > limits.parseOnLoop { return (.large(Array(frame)), consumed, false) }
+                if frame.count > limits.parseOnLoop { return (.large(buffer.frame(range, consumed)), consumed, false) }
                 let parsed = Self.parse(frame, as: call, framing: scanner.framing ?? .line, limits.message)
                 return (found(parsed, in: frame), consumed, false)
             case .cut(let range, let consumed):
@@ -228,7 +230,7 @@ final class FrameFeed {
             self.connection.state.withLock { $0.feedBusy = false }
             self.connection.expectFlush()
             if case .success(let incoming) = result {
-                self.receive(incoming)
+                self.receive(incoming, isLong: true)
             }
             self.work()
             self.connection.flush()

@@ -44,6 +44,13 @@ struct ReadBuffer: ~Copyable {
         Self.erase(more, more.readableBytes)
     }
 
+    /// A frame for another thread: the memory itself if no further bytes stand in it, else a copy.
+    borrowing func frame(_ range: Range<Int>, _ consumed: Int) -> ByteBuffer {
+        let start = bytes.readerIndex &+ range.lowerBound
+        if consumed == count, let frame = bytes.getSlice(at: start, length: range.count) { return frame }
+        return withBytes { ByteBuffer(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: $0[range]))) }
+    }
+
     /// Skips consumed bytes.
     mutating func consume(_ count: Int, erasing: Bool) {
         let count = min(count, bytes.readableBytes)

@@ -40,8 +40,9 @@ package protocol Dispatch: Sendable {
     var takers: Set<String> { get }
     /// The members of messages that are read into locked memory.
     var secrets: SecretMembers { get }
+    /// - Parameter isLong: whether the call came in a message too long to parse it on the loop.
     func invoke(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later, isLong: Bool
     ) async throws -> JSONText
     /// Begins a call of a method that may run without a task; nil for all other methods.
     func begin(
@@ -84,11 +85,11 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     var secrets: SecretMembers { table.secrets }
 
     func invoke(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later, isLong: Bool
     ) async throws -> JSONText {
         try check(method, params)
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
-        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
+        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later, isLong: isLong))
     }
 
     func begin(
