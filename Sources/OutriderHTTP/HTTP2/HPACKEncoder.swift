@@ -11,7 +11,9 @@ struct HPACKEncoder: ~Copyable {
 
     private var table = HPACKDynamicTable<Entry>()
     /// Entries that were ever added; the youngest has this number.
-    private(set) var added: UInt32 = 0
+    private var added: UInt32 = 0
+    /// Additions and changes of the table's size: blocks that were coded before the last of them hold no longer.
+    private(set) var changes: UInt32 = 0
     /// By hash, the numbers of the youngest entries with such a field and such a name. A collision only makes an entry
     /// unusable.
     private var fields = [UInt32](repeating: 0, count: 128)
@@ -29,6 +31,7 @@ struct HPACKEncoder: ~Copyable {
         guard size != table.limit || announces else { return }
         smallest = min(smallest ?? table.limit, size)
         table.resize(size)
+        changes &+= 1
         announces = true
     }
 
@@ -82,6 +85,7 @@ struct HPACKEncoder: ~Copyable {
         // the table keeps names as given; comparison ignores case
         guard table.add(Entry(name: shared ?? name, value: value, size: size)) else { return }
         added &+= 1
+        changes &+= 1
         fields[slot] = added
         names[nameSlot] = added
     }

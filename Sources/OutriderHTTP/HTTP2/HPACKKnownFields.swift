@@ -38,11 +38,16 @@ struct HPACKKnownFields {
     }
 
     mutating func learn(_ coded: UnsafeRawBufferPointer, _ hash: UInt32, _ field: HPACKField) {
-        guard coded.count <= Self.mostBytes else { return }
+        guard coded.count <= Self.mostBytes, !Self.isSecret(coded, field) else { return }
         if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.slots) }
         let index = Self.index(hash)
         let isSecond = slots[index].hash == hash
         slots[index] = Slot(hash: hash, known: isSecond ? Known(Array(coded), field) : nil)
+    }
+
+    /// Whether the field must not be kept: a cookie, or a field that is never to be indexed (RFC 7541 section 6.2.3).
+    private static func isSecret(_ coded: UnsafeRawBufferPointer, _ field: HPACKField) -> Bool {
+        coded.first.map { $0 & 0xF0 == 0x10 } ?? false || HTTPFields.same(field.name, "Set-Cookie")
     }
 
     private static func index(_ hash: UInt32) -> Int { Int(truncatingIfNeeded: hash) & (slots - 1) }

@@ -15,8 +15,8 @@ struct HTTP2RequestHead: ~Copyable {
         let fields: [HTTPFields.Field]
         let decodes: Bool
         let priority: RequestPriority
-        /// The age of the encoder's table for which the bytes hold; the bytes are empty after one such request only.
-        var added: UInt32 = 0
+        /// The state of the encoder's table for which the bytes hold; the bytes are empty after one such request only.
+        var changes: UInt32 = 0
         var pseudo: [UInt8] = []
         var rest: [UInt8] = []
 
@@ -59,27 +59,34 @@ struct HTTP2RequestHead: ~Copyable {
         _ request: HTTP2Request, isKnown: Bool, _ encoder: inout HPACKEncoder, _ output: inout WireBytes
     ) {
         let target = request.attempt.url.target
-        if isKnown, !encoder.announces, let known, !known.pseudo.isEmpty, known.added == encoder.added {
+        if isKnown, !encoder.announces, let known, !known.pseudo.isEmpty, known.changes == encoder.changes {
             known.pseudo.withUnsafeBytes { output.append($0) }
             HTTP2RequestFields.writePath(target, &encoder, &output)
             known.rest.withUnsafeBytes { output.append($0) }
             return
         }
         encoder.begin(&output)
-        let (start, added) = (output.count, encoder.added)
+        let (start, changes) = (output.count, encoder.changes)
         HTTP2RequestFields.writePseudo(request.attempt, &encoder, &output)
         let path = output.count
         HTTP2RequestFields.writePath(target, &encoder, &output)
         let rest = output.count
         HTTP2RequestFields.writeFields(request, &encoder, &output)
         guard isKnown else { return learn(request) }
-        guard encoder.added == added, output.count - start <= Self.mostBytes else { return }
-        known?.added = added
+        guard encoder.changes == changes, path - start + output.count - rest <= Self.mostBytes else { return }
+        known?.changes = changes
         known?.pseudo = Array(output.bytes[start..<path])
         known?.rest = Array(output.bytes[rest...])
     }
+
+    /// Fields that are not kept in memory for later requests.
+    private static let secrets = ["Authorization", "Proxy-Authorization", "Cookie"]
+
     private mutating func learn(_ request: HTTP2Request) {
-        if !request.expectsContinue, case .none = request.attempt.body {
+        let isSecret = request.attempt.fields.list.contains { field in
+            Self.secrets.contains { HTTPFields.same($0, field.name) }
+        }
+        if !isSecret, !request.expectsContinue, case .none = request.attempt.body {
             known = Known(request)
         } else {
             known = nil

@@ -43,6 +43,33 @@ struct HTTP2RequestHeadTests {
         }
     }
 
+    @Test func `remembered bytes do not outlive a change of the table`() throws {
+        var encoder = HPACKEncoder()
+        var decoder = HPACKDecoder()
+        var head = HTTP2RequestHead()
+        let long = "/" + String(repeating: "x", count: 3000)
+        for (index, target) in ["/a", "/a", "/a", long, "/a", "/b"].enumerated() {
+            if index == 3 { encoder.resize(0) }
+            let request = HTTP2Request(Self.get(target), hasBody: false)
+            var output = WireBytes()
+            head.write(request, isKnown: head.isKnown(request), &encoder, &output)
+            #expect(try Self.fields(output, &decoder) == Self.alone(request), "request \(index)")
+        }
+    }
+
+    @Test(arguments: ["Authorization", "Cookie", "proxy-authorization"])
+    func `a request with credentials is not kept in memory`(name: String) {
+        var encoder = HPACKEncoder()
+        var head = HTTP2RequestHead()
+        let request = HTTP2Request(Self.get("/a", [.init(name, "secret")]), hasBody: false)
+        var output = WireBytes()
+        head.write(request, isKnown: false, &encoder, &output)
+        #expect(!head.isKnown(request))
+        let harmless = HTTP2Request(Self.get("/a", [.init("X-A", "b")]), hasBody: false)
+        head.write(harmless, isKnown: false, &encoder, &output)
+        #expect(head.isKnown(harmless))
+    }
+
     private static func alone(_ request: HTTP2Request) throws -> [String] {
         var encoder = HPACKEncoder()
         var decoder = HPACKDecoder()
