@@ -43,6 +43,8 @@ final class JarDatabase {
     private let upsert: SQLiteStatement
     /// Nil if values are plain.
     private let seal: CookieSeal?
+    /// Random, made once per file: caches distinguish jars of the same name by it. Nil for an old file that cannot be written.
+    let identity: String?
     /// The number of the newest row that was read or written here.
     private(set) var lastChange: Int64 = 0
 
@@ -67,6 +69,7 @@ final class JarDatabase {
         let wasSealed = try database.integer("PRAGMA user_version") == 2
         if isSealed || wasSealed { seal = try key() } else { seal = nil }
         upsert = try database.prepare(Self.upsertText)
+        identity = Self.identity(in: database)
         guard let seal else { return }
         if wasSealed { try Self.check(seal, database, path) } else { try sealAll(seal) }
     }
@@ -144,6 +147,23 @@ final class JarDatabase {
         try database.run("PRAGMA application_id = \(applicationID)")
         try database.run("PRAGMA user_version = 1")
         try database.run("COMMIT")
+    }
+
+    /// The identity of the file. A file of an earlier version gets an identity now.
+    private static func identity(in database: SQLiteDatabase) -> String? {
+        do throws(SQLiteFailure) {
+            try database.run("CREATE TABLE IF NOT EXISTS identity (value TEXT NOT NULL)")
+            let known = try database.prepare("SELECT value FROM identity")
+            if try known.step(), let text = known.text(0) { return text }
+            known.reset()
+            let fresh = (0..<2).map { _ in String(UInt64.random(in: 0 ... .max), radix: 36) }.joined()
+            let insert = try database.prepare("INSERT INTO identity VALUES (?)")
+            insert.bind(1, fresh)
+            _ = try insert.step()
+            return fresh
+        } catch {
+            return nil
+        }
     }
 
     // MARK: reading

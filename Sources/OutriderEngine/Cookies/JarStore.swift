@@ -21,6 +21,8 @@ struct JarNews: Sendable {
     var isFirst = false
     /// The database is new, in place of a damaged database: all cookies in memory must be written.
     var isRebuilt = false
+    /// The identity of the database; nil if unknown.
+    var identity: String?
 }
 
 /// The store of a jar: changes wait here and are written in batches by the thread of all jars.

@@ -125,7 +125,7 @@ final class JarWorker: @unchecked Sendable {
     private func exchange(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
         if database == nil || epoch != lock.epoch { try open(now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
-        var news = JarNews(mark: lock.changes, isFirst: mark == nil)
+        var news = JarNews(mark: lock.changes, isFirst: mark == nil, identity: database.identity)
         do throws(SQLiteFailure) {
             if mark != news.mark { try database.read(into: &news.rows) }
             mark = news.mark
@@ -160,8 +160,10 @@ final class JarWorker: @unchecked Sendable {
         notice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"
         lock.raiseEpoch()
         epoch = lock.epoch
+        let identity: String?
         do {
             let fresh = try openDatabase()
+            identity = fresh.identity
             let newer = Set(rows.map(\.identity))
             try fresh.write(salvaged.filter { !newer.contains($0.identity) } + rows, now: now)
             database = fresh
@@ -170,7 +172,7 @@ final class JarWorker: @unchecked Sendable {
         }
         lock.raiseChanges()
         mark = lock.changes
-        return JarNews(rows: salvaged, mark: lock.changes, isFirst: true, isRebuilt: true)
+        return JarNews(rows: salvaged, mark: lock.changes, isFirst: true, isRebuilt: true, identity: identity)
     }
 
     private func failure(_ error: any Error) -> JarFailure {

@@ -19,9 +19,11 @@ package final class SharedJar: Sendable {
         var mark: UInt64?
         /// Counts calls of `cookies.clear`, for a jar in memory.
         var generation: UInt64 = 0
+        /// The identity of the store's database; nil before the first read.
+        var identity: String?
     }
 
-    /// Distinguishes jars in memory.
+    /// Distinguishes jars without a database of known identity.
     private let number = UInt64.random(in: 0 ... .max)
 
     /// Nil for the jar of a single session, which ends with the session.
@@ -87,6 +89,7 @@ package final class SharedJar: Sendable {
             for row in rows where row.isGone { apply(row, &state.jar) }
             for row in rows where !row.isGone { apply(row, &state.jar) }
             state.mark = news.mark
+            if let identity = news.identity { state.identity = identity }
             if news.isRebuilt { store?.touch(state.jar.all.map(JarRow.cookie)) }
             return (news.isFirst ? [] : rows.map(\.change), Array(state.observers.values))
         }
@@ -120,13 +123,13 @@ package final class SharedJar: Sendable {
     // MARK: user
 
     /// The jar and its generation, by which caches distinguish users.
-    var principal: String {
-        guard let name, let store else { return "jar:\(number):\(state.withLock { $0.generation })" }
-        return "jar:\(name):\(store.generation)"
-    }
+    var principal: String { "\(owner):\(store?.generation ?? state.withLock { $0.generation })" }
 
-    /// The jar with whose clearing the entries of its users end.
-    package var owner: String { "jar:\(store == nil ? String(number) : name ?? String(number))" }
+    /// The jar with whose clearing the entries of its users end: two jars of the same name in different directories differ.
+    package var owner: String {
+        guard let name, store != nil else { return "jar:\(number)" }
+        return "jar:\(name)@\(state.withLock { $0.identity } ?? String(number))"
+    }
 
     /// Seals the values of a jar on disk.
     func seal() async throws(JarFailure) { try await store?.seal() }

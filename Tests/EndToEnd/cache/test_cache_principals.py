@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Whose the entries of a cache are: of a login, not of its tokens; and when they leave."""
 
+import sqlite3
+
 import contract
 import pytest
 from authorization_server import Authorizing
@@ -69,3 +71,27 @@ def test_entries_of_a_jar_leave_when_it_is_cleared(wire, server):
     assert result(wire.call("cache.list", {"session": session}))["entries"] == []
     result(wire.call("cookies.set", cookie))
     assert status() == "miss" and len(seen) == 2
+
+
+def jar_service(caches, jars):
+    return contract.Wire(arguments=("--caches", str(caches), "--jars", str(jars)))
+
+
+def test_jars_of_one_name_in_two_directories_share_no_response(server, tmp_path):
+    """The HttpOnly cookie is alike, the user is not: only the identity of the jar tells them apart."""
+    url, _ = server.script(lambda number, _: Reply(str(number).encode(), fields=(("Cache-Control", "max-age=600"),)))
+
+    def fetch(user):
+        with jar_service(tmp_path / "caches", tmp_path / user) as wire:
+            for text in ("sid=1; Max-Age=900; HttpOnly", f"user={user}; Max-Age=900"):
+                result(wire.call("cookies.set", {"jar": "work", "url": url, "setCookie": [text]}))
+            session = result(wire.call("session.create", {"cookies": "work", "cache": "docs"}))["session"]
+            found = result(wire.call("data.send", {"url": url, "session": session, "serialize": {"as": "text"}}))
+            result(wire.call("cache.stats", {"cache": "docs"}))
+            return found["cache"]["status"], found["body"]["text"]
+
+    assert [fetch("ann"), fetch("bob"), fetch("ann")] == [("miss", "1"), ("miss", "2"), ("hit", "1")]
+    # a jar of an earlier version gets an identity at its first use, and keeps it
+    with sqlite3.connect(tmp_path / "ann/work/jar.db") as database:
+        database.execute("DROP TABLE identity")
+    assert [fetch("ann"), fetch("ann")] == [("miss", "3"), ("hit", "3")]
