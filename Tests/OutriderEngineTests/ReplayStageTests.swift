@@ -31,7 +31,7 @@ import Testing
     private static func course(_ stage: ReplayStage, _ attempt: Attempt) -> (ReplayStage.Course, isLong: Bool) {
         guard case .bytes(let body) = attempt.body else { return (.network, false) }
         var (course, isLong) = (stage.course(of: attempt, body), false)
-        while case .work(let work) = course {
+        while case .work(let work, _) = course {
             isLong = true
             course = work()
         }
