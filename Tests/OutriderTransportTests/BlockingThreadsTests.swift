@@ -8,25 +8,29 @@ import Testing
 /// Threads that rest between pieces of work.
 @Suite(.timeLimit(.minutes(1)))
 struct BlockingThreadsTests {
+    /// Tells when its work ran, and when it was let go.
     private final class File: Sendable {
-        let closed: AsyncStream<Void>.Continuation
+        let moments: AsyncStream<ContinuousClock.Instant>.Continuation
 
-        init(_ closed: AsyncStream<Void>.Continuation) { self.closed = closed }
+        init(_ moments: AsyncStream<ContinuousClock.Instant>.Continuation) { self.moments = moments }
 
-        deinit { closed.finish() }
+        func work() { moments.yield(.now) }
+
+        deinit {
+            moments.yield(.now)
+            moments.finish()
+        }
     }
 
     @Test func `a thread that rests keeps nothing of its last work`() async {
         let threads = BlockingThreads(1)
-        let clock = ContinuousClock()
         // the first work starts the thread, and the second wakes it
         for _ in 0..<2 {
-            let (closing, closed) = AsyncStream.makeStream(of: Void.self)
-            let began = clock.now
-            threads.run(for: ClientKey(1)) { [file = File(closed)] in _ = file }
-            for await _ in closing {}
+            let (told, moments) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+            threads.run(for: ClientKey(1)) { [file = File(moments)] in file.work() }
+            let found = await told.reduce(into: []) { $0.append($1) }
             // a thread ends after ten seconds, and lets go of everything then
-            #expect(clock.now - began < .seconds(5))
+            #expect(found.count == 2 && found[1] - found[0] < .seconds(5))
         }
     }
 }
