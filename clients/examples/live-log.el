@@ -1,13 +1,9 @@
 ;;; live-log.el --- A live log: messages of a WebSocket at the end of a buffer  -*- lexical-binding: t -*-
 ;; SPDX-License-Identifier: Apache-2.0
 ;; SPDX-FileCopyrightText: The Outrider authors
-;;
 ;; (load-file "live-log.el")
-;; (setq log (live-log "wss://example.org/log"))
-;; (live-log-send log "verbose")        (live-log-close log)
-
+;; (setq log (live-log "wss://example.org/log"))   (live-log-send log "verbose")   (live-log-close log)
 (require 'jsonrpc)
-
 (defconst live-log-window 262144 "Bytes of messages that may be on their way.")
 
 (defun live-log--event (connection method params state)
@@ -26,22 +22,18 @@
 (defun live-log (url)
   "Insert the text messages of the WebSocket at URL at the end of this buffer; returns what the other functions take."
   (let* ((state (cons (current-buffer) (cons nil 0)))
-         (service (lambda () (make-process :name "outrider" :command '("outrider" "serve" "--stdio" "--framing" "header")
-                                           :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t)))
-         (connection (make-instance 'jsonrpc-process-connection :name "outrider" :process service
-                                    :notification-dispatcher (lambda (it method params)
-                                                               (live-log--event it method params state))))
+         (service (make-process :name "outrider" :command '("outrider" "serve" "--stdio" "--framing" "header")
+                                :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t))
+         (take (lambda (it method params) (live-log--event it method params state)))
+         (connection (make-instance 'jsonrpc-process-connection :process service :notification-dispatcher take))
          (options `(:url ,url :mode "push" :credit ,live-log-window :reconnect t))
          (opened (jsonrpc-request connection 'websocket.open options :timeout 60)))
     (unless (setf (cadr state) (plist-get opened :stream))
       (error "Live log: %s" (plist-get (plist-get (plist-get opened :response) :error) :message)))
     (cons connection (cadr state))))
 
-(defun live-log-send (log text)
-  "Send TEXT on LOG."
-  (jsonrpc-request (car log) 'websocket.send (list :stream (cdr log) :text text)))
+(defun live-log-send (log text) (jsonrpc-request (car log) 'websocket.send (list :stream (cdr log) :text text)))
 
 (defun live-log-close (log)
-  "Close LOG, and end its service."
   (jsonrpc-request (car log) 'websocket.close (list :stream (cdr log)))
   (jsonrpc-shutdown (car log)))

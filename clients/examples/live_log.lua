@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- SPDX-FileCopyrightText: The Outrider authors
---
 -- Neovim: a live log. The text messages of a WebSocket become lines at the end of the current buffer.
 --   :luafile live_log.lua
 --   :lua log = LiveLog("wss://example.org/log")
