@@ -100,6 +100,29 @@ struct WebSocketFuzzTests {
         }
     }
 
+    @Test func `a handshake is accepted with its own key and an offered subprotocol alone`() {
+        var random = SeededRandom(seed: 21)
+        let handshake = WebSocketHandshake(random: Array(0..<16), protocols: ["chat"])
+        let accept = WebSocketHandshake.accept(handshake.key)
+        let usual = [
+            ("Upgrade", "websocket"), ("Connection", "keep-alive, Upgrade"), ("Sec-WebSocket-Accept", accept),
+            ("Sec-WebSocket-Protocol", "chat"),
+        ]
+        for text in Mutations(of: usual.map(\.1), count: Self.rounds, seed: random.next(), spice: ",;= \"wW") {
+            let other = Int.random(in: 0..<8, using: &random)
+            var fields: HTTPFields = []
+            for (index, field) in usual.enumerated() {
+                // in the place of a field, or beside it
+                if other != index { fields.add(field.0, field.1) }
+                if other % 4 == index { fields.add(field.0, text) }
+            }
+            guard let agreement = try? handshake.agreement(with: fields) else { continue }
+            Self.expect(fields.all("Sec-WebSocket-Accept") == [accept] && agreement.subprotocol ?? "chat" == "chat") {
+                "\(fields)"
+            }
+        }
+    }
+
     @Test func `records of a client are whole, or end with a fault`() {
         var random = SeededRandom(seed: 20)
         for round in 0..<Self.rounds {
