@@ -122,7 +122,8 @@ def cases(origin, client, number):
             "name": "r%d" % number, "baseUrl": origin, "endpoints": endpoints})]),
         ("data.send with 7 MiB of text", [call("data.send", {
             "url": origin + "/80k", "method": "POST", "body": {"text": text}})]),
-        ("data.send with 40,000 objects", [call("data.send", {"url": origin + "/80k", "method": "POST", "json": LIST})]),
+        ("data.send with 40,000 objects", [call("data.send", {
+            "url": origin + "/80k", "method": "POST", "json": LIST})]),
         ("data.send, 40 in a batch", [batch(call("data.send", {"url": origin + "/80k"}, n) for n in range(40))]),
         ("data.send of 8 MiB, 60 at once", [call("data.send", {"url": origin + "/long"}, n) for n in range(60)]),
         ("response.read of 8 MiB, 10 at once", [call("response.read", read, n) for n in range(10)]),

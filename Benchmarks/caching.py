@@ -31,7 +31,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "clients/python/src"))
-PAGE, SECTION = ROOT / "docs/guide/caching.md", "## What it costs"
+PAGE, SECTION = ROOT / "docs/guide/caching.md", "## Costs"
 BODY = b"x" * 1024
 
 

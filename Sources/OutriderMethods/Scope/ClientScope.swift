@@ -65,7 +65,9 @@ package final class ClientScope: ConnectionScope {
     ) async throws(RPCError) -> Value {
         let result: Result<Value, RPCError>
         do throws(HTTPFailure) {
-            result = try await OutriderEngine.compute(for: quota.client) { Result { () throws(RPCError) in try work() } }
+            result = try await OutriderEngine.compute(for: quota.client) {
+                Result { () throws(RPCError) in try work() }
+            }
         } catch {
             throw RPCError(error)
         }

@@ -48,7 +48,8 @@ package struct OutgoingPiece: Sendable {
         var start = 0
         func part(_ bytes: UnsafeBufferPointer<UInt8>) {
             let own = range.clamped(to: start..<start + bytes.count)
-            if !own.isEmpty { write(UnsafeBufferPointer(rebasing: bytes[own.lowerBound - start..<own.upperBound - start])) }
+            let part = own.lowerBound - start..<own.upperBound - start
+            if !own.isEmpty { write(UnsafeBufferPointer(rebasing: bytes[part])) }
             start += bytes.count
         }
         frame.head.withUnsafeBufferPointer(part)
