@@ -23,7 +23,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     let pool: ConnectionPool
     let wiring: Wiring
     let observer: any AttemptObserver
-    private var opening: ConnectionOpening?
+    var opening: ConnectionOpening?
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var isReadPaused = false
     var stage = Stage.created
@@ -54,6 +54,8 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
     }
 
+    var isOpening: Bool { stage == .opening }
+
     var peer: String { attempt.url.socketPath ?? attempt.url.authorityWithPort }
 
     // MARK: calls from the exchange
@@ -65,39 +67,10 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         if let refusal { return end(refusal) }
         stage = .opening
         pool.deadlines.watch(self)
-        if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.open() } }
         open()
     }
 
-    private func open() {
-        guard stage == .opening else { return }
-        let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
-        self.opening = opening
-        opening.start { self.opened($0) }
-    }
-
-    private func opened(_ step: ConnectionOpening.Step) {
-        switch step {
-        case .waits:
-            observer.queued()
-            clock.awaitConnection()
-            pool.deadlines.movedUp(self)
-        case .asks(let isAsking): asks(isAsking)
-        case .began(let phase):
-            clock.enter(phase)
-            observer.connecting(phase)
-            pool.deadlines.movedUp(self)
-        case .bare(let channel, let place, let security):
-            opening = nil
-            begin(UpgradedConnection(channel, place: place), security)
-        case .opened(let connection):
-            connection.close()
-            end(HTTPFailure(.sessionTaskFailed, "the connection to \(peer) is for requests, not for a stream"))
-        case .failed(let failure): end(failure)
-        }
-    }
-
-    private func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
+    func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
         self.connection = connection
         do {
             try connection.install()
@@ -118,7 +91,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         // the owner may have cancelled the stream
         guard stage == .open else { return }
         let response = AttemptResponse(
-            status: 200, reason: "", version: "1.1", fields: [], body: DuplexBody(self))
+            status: 200, reason: "", version: "1.1", fields: [], body: ResponseBody(self, expectedBytes: nil))
         resume(.success(response))
         connection.start(self)
         let writer = DuplexWriter(duplex.feed, to: connection)
@@ -281,7 +254,7 @@ extension DuplexRunner: UpgradedConnectionUser {
     }
 }
 
-extension DuplexRunner: AskingRunner {
+extension DuplexRunner: UpgradedRunner {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
@@ -308,47 +281,5 @@ extension DuplexRunner: AttemptControl {
         writer?.release()
         if isReadPaused, body.hasRoom { readMore() }
         deliver()
-    }
-}
-
-/// Received bytes of a stream, for async code. The stream ends with the last reference.
-final class DuplexBody: AttemptResponseBody {
-    private let runner: DuplexRunner
-
-    init(_ runner: DuplexRunner) { self.runner = runner }
-
-    deinit { abandon() }
-
-    private typealias Continuation = UnsafeContinuation<Result<ByteBuffer?, HTTPFailure>, Never>
-
-    func next() async throws(HTTPFailure) -> ByteBuffer? {
-        let runner = runner
-        let loop = runner.pool.loop
-        let isOnLoop = loop.inEventLoop
-        if isOnLoop, !Task.isCancelled, let ready = runner.tryNext() { return try ready.get() }
-        return try await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: Continuation) in
-                let pull = { @Sendable in
-                    if let ready = runner.poll({ continuation.resume(returning: $0) }) {
-                        continuation.resume(returning: ready)
-                    }
-                }
-                if isOnLoop { pull() } else { loop.execute(pull) }
-            }
-        } onCancel: {
-            loop.execute { runner.cancel() }
-        }.get()
-    }
-
-    var expectedBytes: Int64? { nil }
-    var trailers: HTTPFields { [] }
-
-    /// Available on the loop only.
-    var timeline: Timeline { runner.pool.loop.inEventLoop ? runner.clock.snapshot : Timeline() }
-
-    func abandon() {
-        let runner = runner
-        let loop = runner.pool.loop
-        if loop.inEventLoop { runner.cancel() } else { loop.execute { runner.cancel() } }
     }
 }

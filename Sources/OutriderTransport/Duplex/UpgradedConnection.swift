@@ -56,6 +56,9 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     func install() throws {
         channel.eventLoop.assertInEventLoop()
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+        // a channel keeps its last buffer, and many connections are silent
+        let room = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65536)
+        try channel.syncOptions?.setOption(.recvAllocator, value: room)
         try channel.pipeline.syncOperations.addHandler(self)
     }
 

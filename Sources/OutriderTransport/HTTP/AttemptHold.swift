@@ -56,4 +56,4 @@ extension AskingRunner {
     }
 }
 
-extension AttemptRunner: AskingRunner {}
+extension AttemptRunner: BodyRunner {}

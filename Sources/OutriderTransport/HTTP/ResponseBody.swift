@@ -4,12 +4,35 @@
 import NIOCore
 import OutriderHTTP
 
+/// An attempt whose response has a body. On the pool's loop, unless stated otherwise.
+protocol BodyRunner: AskingRunner, Sendable {
+    /// The next piece; nil if the caller must wait.
+    func tryNext() -> Result<ByteBuffer?, HTTPFailure>?
+    func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>?
+    func cancel()
+    /// The rest of the body is unwanted.
+    func abandon()
+    /// From any thread.
+    var wireBytes: (got: Int64, of: Int64?)? { get }
+    /// From any thread.
+    var trailers: HTTPFields { get }
+    /// From any thread.
+    var timeline: Timeline { get }
+}
+
+/// For bodies that end with their connection.
+extension BodyRunner {
+    func abandon() { cancel() }
+    var wireBytes: (got: Int64, of: Int64?)? { nil }
+    var trailers: HTTPFields { [] }
+}
+
 /// The body of a response as its reader sees it. The rest of the body is abandoned with the last reference.
-final class ResponseBody: AttemptResponseBody {
-    private let runner: AttemptRunner
+final class ResponseBody<Runner: BodyRunner>: AttemptResponseBody {
+    private let runner: Runner
     let expectedBytes: Int64?
 
-    init(_ runner: AttemptRunner, expectedBytes: Int64?) {
+    init(_ runner: Runner, expectedBytes: Int64?) {
         self.runner = runner
         self.expectedBytes = expectedBytes
     }

@@ -27,9 +27,9 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     var handshake: HandshakeQueue.Key?
     var isQueued = false
     let pool: ConnectionPool
-    private let wiring: Wiring
+    let wiring: Wiring
     let observer: any AttemptObserver
-    private var opening: ConnectionOpening?
+    var opening: ConnectionOpening?
     private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     private var connection: UpgradedConnection?
     private var head = UpgradeHead()
@@ -58,6 +58,8 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     var host: String { attempt.url.host }
+    var peer: String { host }
+    var isOpening: Bool { stage == .opening }
 
     // MARK: calls from the exchange
 
@@ -69,47 +71,18 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         pool.deadlines.watch(self)
         let handshake = HandshakeQueue.Key(attempt, key.connectTo?.applied(to: attempt.url) ?? attempt.url)
         self.handshake = handshake
-        if pool.handshakes.enter(self, handshake) { return open() }
+        if pool.handshakes.enter(self, handshake) { return openNow() }
         stage = .queued
         isQueued = true
         observer.queued()
     }
 
-    func open() {
+    func openNow() {
         stage = .opening
-        if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.connect() } }
-        connect()
+        open()
     }
 
-    private func connect() {
-        guard stage == .opening else { return }
-        let opening = ConnectionOpening(attempt, key: key, pool: pool, wiring: wiring)
-        self.opening = opening
-        opening.start { self.opened($0) }
-    }
-
-    private func opened(_ step: ConnectionOpening.Step) {
-        switch step {
-        case .waits:
-            observer.queued()
-            clock.awaitConnection()
-            pool.deadlines.movedUp(self)
-        case .asks(let isAsking): asks(isAsking)
-        case .began(let phase):
-            clock.enter(phase)
-            observer.connecting(phase)
-            pool.deadlines.movedUp(self)
-        case .bare(let channel, let place, let security):
-            opening = nil
-            ask(UpgradedConnection(channel, place: place), security)
-        case .opened(let connection):
-            connection.close()
-            end(HTTPFailure(.sessionTaskFailed, "the connection to \(host) is for requests alone"))
-        case .failed(let failure): end(failure)
-        }
-    }
-
-    private func ask(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
+    func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
         self.connection = connection
         do {
             try connection.install()
@@ -251,7 +224,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version.description, fields: head.fields,
-                    body: UpgradeBody(self, expectedBytes: body.expectedBytes))))
+                    body: ResponseBody(self, expectedBytes: body.expectedBytes))))
     }
 
     private func switchOver(_ found: ResponseHead) {

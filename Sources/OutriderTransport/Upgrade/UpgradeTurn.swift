@@ -10,7 +10,7 @@ extension UpgradeRunner: HandshakeWaiter {
     func beginHandshake() {
         isQueued = false
         // deferred: the opening may fail at once, and start the next
-        pool.loop.assumeIsolated().execute { if self.stage == .queued { self.open() } }
+        pool.loop.assumeIsolated().execute { if self.stage == .queued { self.openNow() } }
     }
 
     /// The handshake is over, or cancelled: the next may begin.
@@ -33,7 +33,7 @@ extension UpgradeRunner: Timed {
     }
 }
 
-extension UpgradeRunner: AskingRunner {}
+extension UpgradeRunner: UpgradedRunner {}
 
 extension Error {
     /// TLS without close_notify: the frames themselves show whether bytes are missing.
