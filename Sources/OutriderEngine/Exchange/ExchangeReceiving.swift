@@ -127,19 +127,37 @@ extension ExchangeDriver {
     }
 
     private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) {
-        guard let answer else { return }
-        sink.expect(body.expectedBytes)
-        try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes)
-        while let chunk = try await body.next() {
-            signing.bodyProof?.take(chunk)
-            try await keep(chunk)
-            try await outlet.take(BodyChunk(chunk))
-            let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
-            if let report { await tell(report)?() }
-            if !goesOn { await exchange.untilResumed() }
-        }
+        guard try await begun(outlet, body) else { return }
+        try await pour(body, into: outlet)
         if let fault = signing.bodyProof?.fault { throw fault }
         try await outlet.finish()
+    }
+
+    /// Not inlined, like the next two functions: a silent WebSocket keeps the frame of `pour` for hours, and inlined
+    /// values would make that frame 4 KiB long.
+    @inline(never)
+    private func begun(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) -> Bool {
+        guard let answer else { return false }
+        sink.expect(body.expectedBytes)
+        try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes)
+        return true
+    }
+
+    @inline(never)
+    private func pour(_ body: any AttemptResponseBody, into outlet: any BodyOutlet) async throws(HTTPFailure) {
+        while let chunk = try await body.next() { try await pass(chunk, of: body, to: outlet) }
+    }
+
+    @inline(never)
+    private func pass(
+        _ chunk: ByteBuffer, of body: any AttemptResponseBody, to outlet: any BodyOutlet
+    ) async throws(HTTPFailure) {
+        signing.bodyProof?.take(chunk)
+        try await keep(chunk)
+        try await outlet.take(BodyChunk(chunk))
+        let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
+        if let report { await tell(report)?() }
+        if !goesOn { await exchange.untilResumed() }
     }
 
     /// Puts a chunk into the sink, for async code.

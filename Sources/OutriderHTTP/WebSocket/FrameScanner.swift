@@ -11,6 +11,9 @@ package enum FrameOpcode: UInt8, Sendable {
     case pong = 10
 
     package var isControl: Bool { rawValue >= 8 }
+
+    /// The kind of a record with a message of this kind.
+    var recordKind: MessageRecord.Kind { self == .text ? .text : .binary }
 }
 
 /// The head of a frame from a server.

@@ -28,6 +28,14 @@ package enum MessageRecord {
         output.append(contentsOf: payload)
     }
 
+    /// Writes the head of a record into its first five bytes.
+    static func seal(_ kind: Kind, _ record: inout [UInt8]) {
+        guard record.count >= headBytes else { return }
+        let length = UInt32(clamping: record.count &- headBytes)
+        record[0] = kind.rawValue
+        for index in 1...4 { record[index] = UInt8(truncatingIfNeeded: length >> UInt32(8 &* (4 &- index))) }
+    }
+
     private static func appendHead(_ kind: Kind, _ count: Int, to output: inout [UInt8]) {
         let length = UInt32(clamping: count)
         output.append(kind.rawValue)

@@ -30,8 +30,8 @@ package struct WebSocketMachine: ~Copyable {
         var opcode = FrameOpcode.binary
         var isCompressed = false
         var text = UTF8Validator()
-        /// Inflated payload so far.
-        var payload: [UInt8] = []
+        /// The head of the record, to be filled in at its end, and the inflated payload so far; empty at first.
+        var record: [UInt8] = []
         /// Received payload bytes, compressed or not.
         var received = 0
         /// Empty fragments in a row.
@@ -46,8 +46,12 @@ package struct WebSocketMachine: ~Copyable {
 
     /// The most empty fragments in a row.
     private static let mostEmptyFragments = 1024
-    /// The payload buffer of a message stays for the next one up to this size.
+    /// The buffer of a message stays for the next one up to this size.
     private static let keptBytes = 16 << 10
+    /// A record of more bytes is handed over without a copy.
+    private static let largeBytes = 256 << 10
+    /// Room for a message at its beginning at most, however many bytes it announces.
+    private static let roomBytes = 1 << 20
 
     private let maxMessage: Int
     private let inflater: (any MessageInflating)?
@@ -130,6 +134,7 @@ package struct WebSocketMachine: ~Copyable {
         into arrivals: inout WebSocketArrivals
     ) {
         guard phase != .ended else { return }
+        reserve(bytes.count, &arrivals)
         do throws(WebSocketFault) {
             var index = 0
             while phase != .ended {
@@ -143,6 +148,13 @@ package struct WebSocketMachine: ~Copyable {
         } catch {
             fail(error, mask: nextMask(), into: &arrivals)
         }
+    }
+
+    /// Makes room at once for all records that may be complete with so many bytes.
+    private func reserve(_ count: Int, _ arrivals: inout WebSocketArrivals) {
+        let begun = message?.record.count ?? 0
+        guard count >= Self.keptBytes, begun &+ count <= Self.largeBytes else { return }
+        arrivals.records.reserveCapacity(begun &+ count &+ 64)
     }
 
     // MARK: frames
@@ -160,7 +172,7 @@ package struct WebSocketMachine: ~Copyable {
         } else {
             guard message == nil else { throw .broken("a message begins within another one") }
             var begun = Message(opcode: head.opcode, isCompressed: head.reserved == 4)
-            swap(&begun.payload, &spare)
+            swap(&begun.record, &spare)
             message = begun
         }
         try judgeLength(head)
@@ -195,54 +207,67 @@ package struct WebSocketMachine: ~Copyable {
             control.append(contentsOf: piece)
             if isOver { try takeControl(current.head.opcode, isCongested, nextMask, &arrivals) }
         } else {
-            try takeData(piece, isLast: isOver && current.head.isFinal, &arrivals)
+            try takeData(piece, left: current.left, isLast: isOver && current.head.isFinal, &arrivals)
         }
         return isOver
     }
 
     // MARK: messages
 
+    /// - Parameter left: bytes of the frame that follow the piece.
     private mutating func takeData(
-        _ piece: UnsafeRawBufferPointer, isLast: Bool, _ arrivals: inout WebSocketArrivals
+        _ piece: UnsafeRawBufferPointer, left: Int, isLast: Bool, _ arrivals: inout WebSocketArrivals
     ) throws(WebSocketFault) {
         guard var current = message.take() else { return }
         current.received &+= piece.count
         // a message in a single piece is copied once
-        if isLast, !current.isCompressed, current.payload.isEmpty {
-            if let fault = fault(in: piece, &current) { throw fault }
-            if let fault = finish(current, piece, &arrivals) { throw fault }
-            spare = current.payload
+        if isLast, !current.isCompressed, current.record.isEmpty {
+            if let fault = fault(in: piece, &current) ?? fault(atEndOf: current) { throw fault }
+            MessageRecord.append(current.opcode.recordKind, piece, to: &arrivals.records)
+            arrivals.messages &+= 1
+            spare = current.record
             return
         }
-        let before = current.payload.count
+        if current.record.isEmpty {
+            current.record.reserveCapacity(MessageRecord.headBytes &+ piece.count &+ min(left, Self.roomBytes))
+            current.record.append(contentsOf: repeatElement(0, count: MessageRecord.headBytes))
+        }
+        let before = current.record.count
         if current.isCompressed {
             try inflate(piece, isLast: isLast, &current)
         } else {
-            current.payload.append(contentsOf: piece)
+            current.record.append(contentsOf: piece)
         }
-        // the payload is moved out while its own validator reads the bytes
-        var payload: [UInt8] = []
-        swap(&payload, &current.payload)
-        let found = payload.withUnsafeBytes { bytes in
-            fault(in: UnsafeRawBufferPointer(rebasing: bytes[before...]), &current)
-                ?? (isLast ? finish(current, bytes, &arrivals) : nil)
-        }
+        // the record is moved out while its own validator reads the bytes
+        var record: [UInt8] = []
+        swap(&record, &current.record)
+        let found = record.withUnsafeBytes { fault(in: UnsafeRawBufferPointer(rebasing: $0[before...]), &current) }
         if let found { throw found }
-        if !isLast {
-            current.payload = payload
+        guard isLast else {
+            current.record = record
             message = current
-        } else if payload.capacity <= Self.keptBytes {
-            payload.removeAll(keepingCapacity: true)
-            spare = payload
+            return
         }
+        if let fault = fault(atEndOf: current) { throw fault }
+        MessageRecord.seal(current.opcode.recordKind, &record)
+        hand(&record, &arrivals)
+    }
+
+    private mutating func hand(_ record: inout [UInt8], _ arrivals: inout WebSocketArrivals) {
+        arrivals.messages &+= 1
+        if record.count > Self.largeBytes, arrivals.records.isEmpty { return swap(&arrivals.records, &record) }
+        arrivals.records.append(contentsOf: record)
+        guard record.capacity <= Self.keptBytes else { return }
+        record.removeAll(keepingCapacity: true)
+        swap(&spare, &record)
     }
 
     private func inflate(
         _ piece: UnsafeRawBufferPointer, isLast: Bool, _ current: inout Message
     ) throws(WebSocketFault) {
         guard let inflater else { return }
-        let room = maxMessage &- current.payload.count
-        switch inflater.inflate(piece, isLast: isLast, room: room, to: &current.payload) {
+        let room = maxMessage &- (current.record.count &- MessageRecord.headBytes)
+        switch inflater.inflate(piece, isLast: isLast, room: room, to: &current.record) {
         case .done: return
         case .tooLong: throw .tooBig(maxMessage)
         case .malformed: throw WebSocketFault(CloseCode.invalidPayload, "a compressed message cannot be inflated")
@@ -255,15 +280,9 @@ package struct WebSocketMachine: ~Copyable {
         return WebSocketFault(CloseCode.invalidPayload, "a text message is not UTF-8")
     }
 
-    private func finish(
-        _ current: borrowing Message, _ payload: UnsafeRawBufferPointer, _ arrivals: inout WebSocketArrivals
-    ) -> WebSocketFault? {
-        if current.opcode == .text, !current.text.isComplete {
-            return WebSocketFault(CloseCode.invalidPayload, "a text message ends within a character")
-        }
-        MessageRecord.append(current.opcode == .text ? .text : .binary, payload, to: &arrivals.records)
-        arrivals.messages &+= 1
-        return nil
+    private func fault(atEndOf current: borrowing Message) -> WebSocketFault? {
+        guard current.opcode == .text, !current.text.isComplete else { return nil }
+        return WebSocketFault(CloseCode.invalidPayload, "a text message ends within a character")
     }
 
     // MARK: control frames

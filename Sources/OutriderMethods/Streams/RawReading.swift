@@ -73,6 +73,14 @@ extension ReadStream {
         return pipe != nil
     }
 
+    /// The same for an array. False also if the connection has no room.
+    func pass(_ bytes: [UInt8]) -> Bool {
+        guard let pipe = contents.withLock({ $0.pipe }), pipe.hasRoom else { return false }
+        guard contents.withLock({ !$0.isCarrying && $0.machine.pass(bytes.count) }) else { return false }
+        bytes.withUnsafeBytes { _ = pipe.write($0) }
+        return true
+    }
+
     private func pipeMoved() {
         if contents.withLock({ $0.pipe })?.isGone == true { _ = carry() }
         hub.moved()

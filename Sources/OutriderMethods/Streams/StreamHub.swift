@@ -128,6 +128,15 @@ package final class StreamHub: Sendable {
         try await settle()
     }
 
+    /// Writes bytes to the second connection of the only stream. False if earlier bytes must go first, or without room.
+    func pass(_ bytes: [UInt8]) -> Bool {
+        let only = contents.withLock { contents -> ReadStream? in
+            contents.hasBegun = true
+            return contents.streams.count == 1 ? contents.streams.first : nil
+        }
+        return only?.pass(bytes) == true
+    }
+
     /// From now on `take` delivers as much as it can, and returns.
     func hasten() {
         contents.withLock { $0.isHastened = true }

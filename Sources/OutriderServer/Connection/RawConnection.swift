@@ -10,6 +10,9 @@ final class RawConnection: RawPipe {
     /// Limit of unread input in bytes; above it, reading from the client stops.
     private static let inputMost = 256 << 10
 
+    /// Bytes of one buffer at most: larger blocks are mapped, and each page of them costs a fault.
+    private static let pieceBytes = 128 << 10
+
     /// `ended`: the output is over, and reading goes on.
     private enum Phase { case seized, open, ended, finished, gone }
 
@@ -39,35 +42,43 @@ final class RawConnection: RawPipe {
 
     // MARK: output
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool { write(ByteBuffer(bytes: bytes)) }
-
-    func write(_ bytes: some RawBytes) -> Bool {
-        write(bytes.storage as? ByteBuffer ?? bytes.withUnsafeBytes { ByteBuffer(bytes: $0) })
+    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count > Self.pieceBytes else { return write([ByteBuffer(bytes: bytes)], bytes.count) }
+        let pieces = stride(from: 0, to: bytes.count, by: Self.pieceBytes).map { start in
+            let end = min(start + Self.pieceBytes, bytes.count)
+            return ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        }
+        return write(pieces, bytes.count)
     }
 
-    private func write(_ buffer: ByteBuffer) -> Bool {
+    func write(_ bytes: some RawBytes) -> Bool {
+        let buffer = bytes.storage as? ByteBuffer ?? bytes.withUnsafeBytes { ByteBuffer(bytes: $0) }
+        return write([buffer], buffer.readableBytes)
+    }
+
+    private func write(_ buffers: [ByteBuffer], _ count: Int) -> Bool {
         let isInLoop = loop.inEventLoop
         let isOpen = contents.withLock { contents in
             guard contents.phase == .open else { return false }
-            if !isInLoop { contents.onTheWay += buffer.readableBytes }
+            if !isInLoop { contents.onTheWay += count }
             return true
         }
         guard isOpen else { return false }
-        tally.bytesSent.count(buffer.readableBytes)
+        tally.bytesSent.count(count)
         if isInLoop {
-            send(buffer)
+            send(buffers)
         } else {
             loop.execute {
-                self.send(buffer)
-                self.contents.withLock { $0.onTheWay -= buffer.readableBytes }
+                self.send(buffers)
+                self.contents.withLock { $0.onTheWay -= count }
                 self.moved()
             }
         }
         return true
     }
 
-    private func send(_ buffer: ByteBuffer) {
-        wire.write(buffer)
+    private func send(_ buffers: [ByteBuffer]) {
+        for buffer in buffers { wire.write(buffer) }
         wire.flush()
     }
 
