@@ -33,10 +33,11 @@ package final class Engine: Sendable {
         self.group = group
         jars = CookieJars(root: settings.jars, suffixes: settings.publicSuffixes)
         let executors = LoopExecutors(group)
+        let paths = NetworkPathMonitor(executors)
         surroundings = Surroundings(
             transport: transport,
             workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
-            paths: NetworkPathMonitor(executors),
+            paths: paths, networkChanges: NetworkChanges(paths),
             credentials: CredentialBroker(later: { executors.later(seconds: $0, $1) }),
             mostAttempts: settings.mostAttempts)
     }
@@ -154,6 +155,13 @@ package final class Engine: Sendable {
         PathWatch(
             surroundings.paths, surroundings.executors, sample: { adjust(NetworkPath.sample(to: url)) }, tell: tell)
     }
+
+    /// Calls back after each change of interfaces or local addresses, until `ignoreNetwork`. Must return quickly.
+    package func listenToNetwork(_ changed: @escaping @Sendable () -> Void) -> Int {
+        surroundings.networkChanges.listen(changed)
+    }
+
+    package func ignoreNetwork(_ id: Int) { surroundings.networkChanges.ignore(id) }
 
     /// Keeps bytes that are too long for an inline result.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {

@@ -82,9 +82,9 @@ def echo(connection):
 class Server:
     """Gives each connection to a function, in a thread of its own."""
 
-    def __init__(self, act):
+    def __init__(self, act, address="127.0.0.1"):
         self.act = act
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.listener = socket.create_server((address, 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         self.url = f"ws://127.0.0.1:{self.port}/"
         self.connections = []
@@ -113,12 +113,12 @@ class Server:
 
 
 class Service:
-    """A service of its own, on a socket."""
+    """A service of its own, on a socket; `under` is a command before it."""
 
-    def __init__(self):
+    def __init__(self, under=()):
         self.folder = tempfile.TemporaryDirectory(prefix="or-", dir="/tmp")
         self.path = f"{self.folder.name}/s"
-        command = [os.environ.get("OUTRIDER", "outrider"), "serve", "--socket", self.path, "--idle-exit", "60"]
+        command = [*under, os.environ.get("OUTRIDER", "outrider"), "serve", "--socket", self.path, "--idle-exit", "60"]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
         while True:
@@ -140,6 +140,15 @@ class Service:
         """Bytes resident."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
+
+    @property
+    def wakes(self):
+        """How often its threads have gone to sleep."""
+        found = 0
+        for thread in os.listdir(f"/proc/{self.process.pid}/task"):
+            with open(f"/proc/{self.process.pid}/task/{thread}/status") as status:
+                found += next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt"))
+        return found
 
     @property
     def sockets(self):

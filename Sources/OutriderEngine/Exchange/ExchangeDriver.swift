@@ -4,6 +4,7 @@
 import NIOCore
 import OutriderHTTP
 import OutriderTransport
+import Synchronization
 
 /// Carries an exchange to its end on the event loop: reports events to the machine, and performs its next step.
 ///
@@ -224,10 +225,15 @@ final class ExchangeDriver: @unchecked Sendable {
     /// Ends the delay of a lasting exchange early if the network came back or changed.
     private func awaitNetwork() {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return }
-        let before = NetworkPath.sample(to: url)
+        // the network may go and come back as it was
+        let last = Mutex(NetworkPath.state())
         pathWatch = exchange.surroundings.paths.watch { [weak self] in
-            let now = NetworkPath.sample(to: url)
-            guard let self, now != before, now.status == .reachable else { return }
+            let now = NetworkPath.state()
+            let isOther = last.withLock { last in
+                defer { last = now }
+                return now != last
+            }
+            guard let self, isOther, NetworkPath.sample(to: url).status == .reachable else { return }
             self.onLoop { self.networkCame() }
         }
     }

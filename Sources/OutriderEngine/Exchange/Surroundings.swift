@@ -10,6 +10,7 @@ struct Surroundings: Sendable {
     let counters: EngineCounters
     let executors: LoopExecutors
     let paths: NetworkPathMonitor
+    let networkChanges: NetworkChanges
     let budgets = RetryBudgets()
     let credentials: CredentialBroker
     let monitor = Monitor()

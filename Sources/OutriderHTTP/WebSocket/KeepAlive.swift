@@ -25,6 +25,10 @@ package struct KeepAlive: Sendable {
     private var lastHeard: Double
     /// When the unanswered ping was sent.
     private var pinged: Double?
+    /// When the network last changed.
+    private var changed: Double?
+    /// Least seconds between two pings for changes of the network.
+    private static let pause = 1.0
 
     package init(_ settings: Settings, now: Double) {
         self.settings = settings
@@ -51,6 +55,12 @@ package struct KeepAlive: Sendable {
         return .ping
     }
 
-    /// The time limit for the pong to the last ping, in seconds.
-    package var patience: Double { settings.timeout }
+    /// The network changed: the connection may be dead. True if a ping should be sent now.
+    package mutating func networkChanged(now: Double) -> Bool {
+        if pinged != nil { return false }
+        if let changed, now - changed < Self.pause { return false }
+        changed = now
+        pinged = now
+        return true
+    }
 }

@@ -24,6 +24,9 @@ struct WebSocketBacklog: ~Copyable {
     /// Messages dropped since the last report to the client.
     var dropped = 0
 
+    /// Nothing waits to be delivered or reported.
+    var isIdle: Bool { held == 0 && pump == nil && dropped == 0 }
+
     /// Bytes that wait, or are being delivered.
     var held: Int { count + underWay }
 
@@ -112,8 +115,9 @@ extension WebSocketSource {
     /// The limit of waiting messages, in bytes; a full backlog stops reading.
     private var mostHeld: Int { max(wishes.backlog - Self.uncutBytes, wishes.backlog / 2) }
 
-    /// Appends records, and starts the delivery.
+    /// Delivers records at once if no earlier records wait; else appends the records, and starts the delivery.
     func store(_ records: [UInt8]) {
+        if state.withLock({ $0.backlog.isIdle }), hub.pass(records) { return }
         let (exchange, isFull) = state.withLock { state -> (Exchange?, Bool) in
             var isFull = false
             state.backlog.append(records)
@@ -196,13 +200,40 @@ extension WebSocketSource {
         case .wait(let seconds): schedule(after: seconds)
         case .ping:
             flush()
-            schedule(after: state.withLock { $0.keepAlive?.patience } ?? 1)
+            schedule(after: wishes.keepAlive?.timeout ?? 1)
         case .dead:
             let text = "no answer to a ping came within \(wishes.keepAlive?.timeout ?? 0) seconds"
             fail(
                 WebSocketFault(1011, text),
                 HTTPFailure(.webSocketPingTimeout, "the WebSocket failed: \(text)", phase: .response, sent: .sent))
         }
+    }
+
+    /// A ping after each change of the network shows whether the connection survived.
+    func listenToNetwork() {
+        guard wishes.keepAlive != nil, state.withLock({ $0.networkListener == nil }) else { return }
+        let id = engine.listenToNetwork { [weak self] in self?.networkChanged() }
+        state.withLock { $0.networkListener = id }
+    }
+
+    func ignoreNetwork() {
+        if let id = state.withLock({ $0.networkListener.take() }) { engine.ignoreNetwork(id) }
+    }
+
+    private func networkChanged() {
+        let now = now
+        let isSuspended = state.withLock { $0.exchange?.isSuspended == true }
+        let isDue = state.withLock { state in
+            // nothing is read while the request is suspended, or while the client takes nothing
+            guard state.stage == .open, state.close == nil, !isSuspended, state.backlog.held < mostHeld,
+                state.keepAlive?.networkChanged(now: now) == true
+            else { return false }
+            writePing(Array("keep-alive".utf8), &state)
+            return true
+        }
+        guard isDue else { return }
+        flush()
+        schedule(after: wishes.keepAlive?.timeout ?? 1)
     }
 
     private func schedule(after seconds: Double) {

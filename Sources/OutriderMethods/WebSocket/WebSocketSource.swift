@@ -65,6 +65,8 @@ final class WebSocketSource: StreamSocket {
         var backlog = WebSocketBacklog()
         var keepAlive: KeepAlive?
         var alarm: Postponed?
+        /// Reports changes of the network; nil before the first connection is open, and without pings.
+        var networkListener: Int?
         /// How the connection closed; the last connection, once the stage is over.
         var close: SocketClose?
         var failure: HTTPFailure?
@@ -208,6 +210,7 @@ extension WebSocketSource: BodyOutlet {
         }
         flush()
         watch()
+        listenToNetwork()
         try await outlet.begin(head, expecting: nil)
         if let record { store(record) }
     }
@@ -303,6 +306,7 @@ extension WebSocketSource: BodyOutlet {
     }
 
     func over(_ outcome: ExchangeOutcome) async {
+        ignoreNetwork()
         let (bells, pump, close) = state.withLock { state in
             state.stage = .over
             state.alarm?.cancel()

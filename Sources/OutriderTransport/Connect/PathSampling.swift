@@ -34,8 +34,6 @@ extension NetworkPath {
     private static func general(_ entries: [InterfaceAddress]) -> PathSample {
         guard isAvailable else { return PathSample(entries.isEmpty ? .unknown : .unreachable) }
         let ways = entries.filter(\.isWayOut)
-        // documentation addresses (RFC 5737, RFC 3849), which the default route leads to; connecting sends nothing
-        let far = ["192.0.2.1", "2001:db8::1"].compactMap { try? SocketAddress(ipAddress: $0, port: 9) }
         let local = far.lazy.compactMap { localAddress(towards: $0)?.networkBytes }.first
         let first = ways.first { $0.bytes == local } ?? ways.first
         return PathSample(
@@ -43,7 +41,17 @@ extension NetworkPath {
             ipv6: ways.contains { $0.bytes.count == 16 }, local: first.flatMap { $0.text })
     }
 
-    private struct InterfaceAddress {
+    /// Interfaces, local addresses and the way out.
+    package static func state() -> NetworkState {
+        NetworkState(addresses: Set(interfaceAddresses()), wayOut: far.map { localAddress(towards: $0)?.networkBytes })
+    }
+
+    /// Documentation addresses (RFC 5737, RFC 3849), which the default route leads to; connecting sends nothing.
+    private static var far: [SocketAddress] {
+        ["192.0.2.1", "2001:db8::1"].compactMap { try? SocketAddress(ipAddress: $0, port: 9) }
+    }
+
+    fileprivate struct InterfaceAddress: Hashable {
         var name: String
         var flags: UInt32
         var bytes: [UInt8]
@@ -116,6 +124,20 @@ extension NetworkPath {
                 ? SocketAddress(bytes.loadUnaligned(as: sockaddr_in.self))
                 : SocketAddress(bytes.loadUnaligned(as: sockaddr_in6.self))
         }
+    }
+}
+
+/// The network of this machine at a moment, to be compared with a later one.
+package struct NetworkState: Sendable, Equatable {
+    fileprivate var addresses: Set<NetworkPath.InterfaceAddress> = []
+    /// The local addresses of connections that leave this machine, for IPv4 and IPv6.
+    fileprivate var wayOut: [[UInt8]?] = []
+
+    package init() {}
+
+    fileprivate init(addresses: Set<NetworkPath.InterfaceAddress>, wayOut: [[UInt8]?]) {
+        self.addresses = addresses
+        self.wayOut = wayOut
     }
 }
 

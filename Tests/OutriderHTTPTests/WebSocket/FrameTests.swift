@@ -66,6 +66,20 @@ struct FrameTests {
         #expect(keepAlive.tick(now: 23) == .ping)
         #expect(keepAlive.tick(now: 28) == .dead)
     }
+
+    @Test func `a change of the network is followed by a ping, once a second at most`() {
+        var keepAlive = KeepAlive(KeepAlive.Settings(), now: 0)
+        var sent: [Double] = []
+        // at 5 the first ping is unanswered, at 7.2 a second has not passed
+        for (change, heard) in [(1.0, false), (5, true), (7, true), (7.2, true), (8, false)] {
+            let isSent = keepAlive.networkChanged(now: change)
+            if isSent { sent.append(change) }
+            if heard { keepAlive.heard(now: change) }
+        }
+        #expect(sent == [1, 7, 8])
+        let step = keepAlive.tick(now: 38)
+        #expect(step == .dead)
+    }
 }
 
 struct DeflateOfferTests {
