@@ -226,14 +226,14 @@ final class ExchangeDriver: @unchecked Sendable {
     private func awaitNetwork() {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return }
         // the network may go and come back as it was
-        let last = Mutex(NetworkPath.state())
+        let last = Mutex(NetworkPath.sample(to: url))
         pathWatch = exchange.surroundings.paths.watch { [weak self] in
-            let now = NetworkPath.state()
+            let now = NetworkPath.sample(to: url)
             let isOther = last.withLock { last in
                 defer { last = now }
                 return now != last
             }
-            guard let self, isOther, NetworkPath.sample(to: url).status == .reachable else { return }
+            guard let self, isOther, now.status == .reachable else { return }
             self.onLoop { self.networkCame() }
         }
     }

@@ -25,8 +25,10 @@ package struct KeepAlive: Sendable {
     private var lastHeard: Double
     /// When the unanswered ping was sent.
     private var pinged: Double?
-    /// When the network last changed.
-    private var changed: Double?
+    /// The network has changed, and no ping was sent since.
+    private var hasChanged = false
+    /// When the last ping for a change was sent.
+    private var probed: Double?
     /// Least seconds between two pings for changes of the network.
     private static let pause = 1.0
 
@@ -41,26 +43,26 @@ package struct KeepAlive: Sendable {
         pinged = nil
     }
 
-    /// Restarts the clock after an interruption, such as a suspension.
-    package mutating func restart(now: Double) { heard(now: now) }
+    /// The network changed: the connection may be dead. The next `tick` tells when to ping.
+    package mutating func networkChanged() { hasChanged = true }
 
-    package mutating func tick(now: Double) -> Step {
+    /// - Parameter isReading: false while nothing is read, as during a suspension: then no pong can be heard.
+    package mutating func tick(now: Double, isReading: Bool = true) -> Step {
+        guard isReading else {
+            heard(now: now)
+            return .wait(hasChanged ? Self.pause : settings.interval)
+        }
         if let pinged {
             let left = pinged + settings.timeout - now
-            return left > 0 ? .wait(left) : .dead
+            guard left > 0 else { return .dead }
+            return .wait(hasChanged ? min(left, Self.pause) : left)
         }
-        let left = lastHeard + settings.interval - now
+        let probe = probed.map { $0 + Self.pause - now } ?? 0
+        let left = hasChanged ? max(0, probe) : lastHeard + settings.interval - now
         guard left <= 0 else { return .wait(left) }
+        if hasChanged { probed = now }
+        hasChanged = false
         pinged = now
         return .ping
-    }
-
-    /// The network changed: the connection may be dead. True if a ping should be sent now.
-    package mutating func networkChanged(now: Double) -> Bool {
-        if pinged != nil { return false }
-        if let changed, now - changed < Self.pause { return false }
-        changed = now
-        pinged = now
-        return true
     }
 }

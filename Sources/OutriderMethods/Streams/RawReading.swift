@@ -76,9 +76,11 @@ extension ReadStream {
     /// The same for an array. False also if the connection has no room.
     func pass(_ bytes: [UInt8]) -> Bool {
         guard let pipe = contents.withLock({ $0.pipe }), pipe.hasRoom else { return false }
-        guard contents.withLock({ !$0.isCarrying && $0.machine.pass(bytes.count) }) else { return false }
-        bytes.withUnsafeBytes { _ = pipe.write($0) }
-        return true
+        let isNext = contents.withLock { $0.pipe === pipe && !$0.isCarrying && $0.machine.pass(bytes.count) }
+        guard isNext else { return false }
+        if bytes.withUnsafeBytes({ pipe.write($0) }) { return true }
+        contents.withLock { $0.machine.takeBack(bytes.count) }
+        return false
     }
 
     private func pipeMoved() {

@@ -248,6 +248,13 @@ package struct StreamMachine: ~Copyable {
         return true
     }
 
+    /// Takes a `pass` back: the second connection took nothing.
+    package mutating func takeBack(_ count: Int) {
+        fed &-= count
+        offset &-= count
+        sequence &-= 1
+    }
+
     /// Whether all items are delivered, and no more will come.
     package var isOver: Bool { phase == .done || (phase == .ended && held == 0) }
 

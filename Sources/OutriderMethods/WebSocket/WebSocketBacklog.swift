@@ -24,9 +24,6 @@ struct WebSocketBacklog: ~Copyable {
     /// Messages dropped since the last report to the client.
     var dropped = 0
 
-    /// Nothing waits to be delivered or reported.
-    var isIdle: Bool { held == 0 && pump == nil && dropped == 0 }
-
     /// Bytes that wait, or are being delivered.
     var held: Int { count + underWay }
 
@@ -68,6 +65,13 @@ struct WebSocketBacklog: ~Copyable {
     }
 
     mutating func delivered() { underWay = 0 }
+
+    /// Records that do not go through the backlog are being delivered. False if other records go first.
+    mutating func beginPassing(_ count: Int) -> Bool {
+        guard held == 0, pump == nil, dropped == 0 else { return false }
+        underWay = count
+        return true
+    }
 
     /// Drops the oldest messages until no more than that many bytes wait. Keeps the newest, even if longer.
     mutating func drop(to most: Int) {
@@ -117,7 +121,11 @@ extension WebSocketSource {
 
     /// Delivers records at once if no earlier records wait; else appends the records, and starts the delivery.
     func store(_ records: [UInt8]) {
-        if state.withLock({ $0.backlog.isIdle }), hub.pass(records) { return }
+        if state.withLock({ $0.backlog.beginPassing(records.count) }) {
+            let isPassed = hub.pass(records)
+            state.withLock { $0.backlog.delivered() }
+            if isPassed { return }
+        }
         let (exchange, isFull) = state.withLock { state -> (Exchange?, Bool) in
             var isFull = false
             state.backlog.append(records)
@@ -190,8 +198,8 @@ extension WebSocketSource {
         let step = state.withLock { state -> KeepAlive.Step? in
             guard state.stage == .open, state.close == nil else { return nil }
             // nothing is read while the request is suspended, or while the client takes nothing
-            if isSuspended || state.backlog.held >= mostHeld { state.keepAlive?.restart(now: now) }
-            let step = state.keepAlive?.tick(now: now)
+            let isReading = !isSuspended && state.backlog.held < mostHeld
+            let step = state.keepAlive?.tick(now: now, isReading: isReading)
             if step == .ping { writePing(Array("keep-alive".utf8), &state) }
             return step
         }
@@ -221,19 +229,8 @@ extension WebSocketSource {
     }
 
     private func networkChanged() {
-        let now = now
-        let isSuspended = state.withLock { $0.exchange?.isSuspended == true }
-        let isDue = state.withLock { state in
-            // nothing is read while the request is suspended, or while the client takes nothing
-            guard state.stage == .open, state.close == nil, !isSuspended, state.backlog.held < mostHeld,
-                state.keepAlive?.networkChanged(now: now) == true
-            else { return false }
-            writePing(Array("keep-alive".utf8), &state)
-            return true
-        }
-        guard isDue else { return }
-        flush()
-        schedule(after: wishes.keepAlive?.timeout ?? 1)
+        state.withLock { $0.keepAlive?.networkChanged() }
+        watch()
     }
 
     private func schedule(after seconds: Double) {

@@ -67,18 +67,22 @@ struct FrameTests {
         #expect(keepAlive.tick(now: 28) == .dead)
     }
 
-    @Test func `a change of the network is followed by a ping, once a second at most`() {
+    @Test func `a change of the network is followed by a ping, once a second at most, and never forgotten`() {
         var keepAlive = KeepAlive(KeepAlive.Settings(), now: 0)
-        var sent: [Double] = []
-        // at 5 the first ping is unanswered, at 7.2 a second has not passed
-        for (change, heard) in [(1.0, false), (5, true), (7, true), (7.2, true), (8, false)] {
-            let isSent = keepAlive.networkChanged(now: change)
-            if isSent { sent.append(change) }
-            if heard { keepAlive.heard(now: change) }
-        }
-        #expect(sent == [1, 7, 8])
-        let step = keepAlive.tick(now: 38)
-        #expect(step == .dead)
+        var steps: [KeepAlive.Step] = []
+        keepAlive.networkChanged()
+        steps.append(keepAlive.tick(now: 1))
+        // the ping is unanswered, and a second change follows
+        keepAlive.networkChanged()
+        steps.append(keepAlive.tick(now: 1.5))
+        keepAlive.heard(now: 1.6)
+        steps.append(keepAlive.tick(now: 1.75))
+        steps.append(keepAlive.tick(now: 2))
+        #expect(steps == [.ping, .wait(1), .wait(0.25), .ping])
+        // no pong can be heard
+        keepAlive.networkChanged()
+        steps = [keepAlive.tick(now: 40, isReading: false), keepAlive.tick(now: 41), keepAlive.tick(now: 71)]
+        #expect(steps == [.wait(1), .ping, .dead])
     }
 }
 
