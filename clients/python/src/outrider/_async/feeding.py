@@ -76,16 +76,3 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
     if built.check:
         response.raise_for_error()
     return response
-
-
-async def send_pieces(client: AsyncCaller, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
-    """As :func:`send`, with an iterator that may hold the fields of a form instead of pieces."""
-    data: Any = options["data"]
-    if hasattr(data, "__next__"):
-        first = next(data, None)
-        if first is None or isinstance(first, (tuple, list)):
-            return await client._send(method, url, {**options, "data": [] if first is None else [first, *data]})
-        from itertools import chain
-
-        data = chain((first,), data)
-    return await send(client, method, url, {**options, "data": data})

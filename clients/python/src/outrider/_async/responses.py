@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
-from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
-from .._resources.responses import ResponseData
+from .._resources.reading import PATIENCE, pieces
+from .._resources.responses import CHUNK, ResponseData, checked_size, piece_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ class AsyncResponse(ResponseData):
             inline = self._inline()
             if inline is None:
                 self._whole_or_raise()
-                inline = self._from_file()
-                if inline is None:
-                    inline = b"".join([piece async for piece in self.iter_bytes(1 << 20)])
+                inline = b"".join([piece async for piece in self.iter_bytes(1 << 20)])
                 if self.body_kind in ("stored", "stream"):
                     await self.close()
             self._content = inline

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 
@@ -95,11 +94,3 @@ def phases(timeout: Any) -> Any:
 def comes_in_pieces(data: Any) -> bool:
     """Whether a body is an iterator, and no file."""
     return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")
-
-
-def own_timeout(params: Mapping[str, Any]) -> float | None:
-    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
-    timeout = params.get("timeout")
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-        return None
-    return timeout

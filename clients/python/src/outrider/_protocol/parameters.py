@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         """The part of a session that belongs to each of its requests."""
 
         asks: dict[str, dict[str, Any]]
-        interceptors: list[Any]
 
         def template(self, handle: str, defaults: Defaults) -> Built | None: ...
 
@@ -220,11 +219,6 @@ OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 """The names of all options of a request."""
 
 
-_SPOOLABLE = {"url", "query", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion", "connectTo",
-              "cookies", "cache", "tag", "session", "metrics"}  # fmt: skip
-"""What a GET request may say of itself whose body may come in a file: nothing that looks at the body, or moves it."""
-
-
 def _unknown(name: str) -> TypeError:
     from difflib import get_close_matches
 
@@ -236,16 +230,13 @@ def _unknown(name: str) -> TypeError:
 
 
 class Built:
-    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, where its
-    body is wanted, and whether a long body may come in a file without a difference for the program."""
+    """A request, ready to be sent: its parameters as JSON text, how long to wait, whether a failure raises, and where
+    its body is wanted."""
 
-    __slots__ = ("body_to", "check", "guard", "may_spool", "params")
+    __slots__ = ("body_to", "check", "guard", "params")
 
-    def __init__(
-        self, params: str, guard: float, check: bool, body_to: str | None = None, may_spool: bool = False
-    ) -> None:
+    def __init__(self, params: str, guard: float, check: bool, body_to: str | None = None) -> None:
         self.body_to = body_to
-        self.may_spool = may_spool
         self.params = params
         self.guard = guard
         self.check = check
@@ -311,19 +302,14 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for a request."""
     if not options and method == "GET" and defaults.plain is not None:
-        params = f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}'
-        return Built(params, defaults.guard, defaults.check, None, True)
+        return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
     if len(options) == 1 and method == "GET" and type(options.get("session")) is str:
         plan = defaults.sessions.get(options["session"])
         known = None if plan is None else plan.template(options["session"], defaults)
         if known is not None:
             params = f'{{"url":{quote(text_of(url, "url"))}{known.params}'
-            return Built(params, known.guard, known.check, None, known.may_spool)
-    built = build_merged(method, url, merged(options, defaults))
-    if built.may_spool and "session" in options:
-        plan = defaults.sessions.get(options["session"])
-        built.may_spool = plan is not None and not plan.interceptors
-    return built
+            return Built(params, known.guard, known.check)
+    return build_merged(method, url, merged(options, defaults))
 
 
 def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
@@ -334,8 +320,7 @@ def build_merged(method: str, url: str, options: Mapping[str, Any]) -> Built:
         ending = "}"
         if spec.get("bodyTo") is None and spec["serialize"].get("as") not in ("base64", "none"):
             spec["handlers"] = [*spec.get("handlers", ()), BYTES]
-    may_spool = method == "GET" and spec.keys() <= _SPOOLABLE
-    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"), may_spool)
+    return Built(encode(spec, "the request")[:-1] + ending, guard, check, spec.get("bodyTo"))
 
 
 def spec_for(method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], float, bool]:
@@ -395,3 +380,11 @@ def build_item(item: Item, options: Mapping[str, Any], defaults: Defaults) -> Bu
         url = own.pop("url")
         return build(own.pop("method", "GET"), url, own, defaults)
     raise TypeError(f"a request must be a URL, (method, URL) or a mapping, not {type(item).__name__}")
+
+
+def own_timeout(params: Mapping[str, Any]) -> Timeout | None:
+    """The time limit among a method's own parameters, so that this client waits a little longer than that."""
+    timeout = params.get("timeout")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        return None
+    return timeout

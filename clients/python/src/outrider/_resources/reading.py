@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from binascii import a2b_base64
 
 from .._protocol.exceptions import OutriderError, from_failure
@@ -26,22 +25,6 @@ PATIENCE = 630
 
 WAIT = PATIENCE - 30
 """Seconds that a ``stream.read`` waits for the next item before an empty result."""
-
-
-CHUNK = 262_144
-"""How many bytes of a kept body are read at a time, unless told otherwise."""
-
-
-def piece_of(answer: Any) -> tuple[bytes, bool]:
-    """What one ``response.read`` gave, and whether the body ends there."""
-    data = a2b_base64(answer["base64"])
-    return data, answer["end"] is True or not data
-
-
-def checked_size(size: int) -> int:
-    if not isinstance(size, int) or not 1 <= size <= 8_388_608:
-        raise ValueError("chunk_size must be between 1 and 8388608 bytes")
-    return size
 
 
 class Reading:
@@ -131,23 +114,3 @@ def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
     if not reading.over:
         calls.insert(0, ("stream.close", {"stream": reading.name}))
     return calls
-
-
-def whole(path: str, size: int) -> bytes | None:
-    """The bytes of a private file; None if it cannot be read here."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        content = os.read(descriptor, size)
-        while 0 < len(content) < size:
-            piece = os.read(descriptor, size - len(content))
-            if not piece:
-                break
-            content += piece
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return content if len(content) == size else None

@@ -25,11 +25,26 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = "\ufeff"
 
+CHUNK = 262_144
+"""How many bytes of a kept body are read at a time, unless told otherwise."""
+
+
+def piece_of(answer: Any) -> tuple[bytes, bool]:
+    """What one ``response.read`` gave, and whether the body ends there."""
+    data = a2b_base64(answer["base64"])
+    return data, answer["end"] is True or not data
+
+
+def checked_size(size: int) -> int:
+    if not isinstance(size, int) or not 1 <= size <= 8_388_608:
+        raise ValueError("chunk_size must be between 1 and 8388608 bytes")
+    return size
+
+
 class ResponseData:
     """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_pipe", "_raw", "_reading", "_released", "_seconds",
-                 "_spooled")  # fmt: skip
+    __slots__ = ("_call", "_content", "_headers", "_pipe", "_raw", "_reading", "_released", "_seconds")
 
     def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
         self._raw = raw
@@ -39,7 +54,6 @@ class ResponseData:
         self._released = False
         self._reading: Reading | None = None
         self._seconds: float | None = None
-        self._spooled: str | None = None
         self._pipe: Any = None
 
     def __reduce__(self) -> Any:
@@ -315,14 +329,6 @@ class ResponseData:
         if kind == "json":
             return rewritten(body["json"]).encode("ascii")
         return b"" if body.get("response") is None and kind != "stream" else None
-
-    def _from_file(self) -> bytes | None:
-        """The bytes of a stored body, if they are in a file that this process can read."""
-        if self._spooled is None:
-            return None
-        from .reading import whole
-
-        return whole(self._spooled, self.size)
 
     def _flow(self) -> Reading | None:
         """The stream of the body, with ``body_to="stream"``, at its present position."""

@@ -298,11 +298,11 @@ class Plan:
             raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
         self.validators: list[dict[str, Any]] = []
         self.asks: dict[str, dict[str, Any]] = {}
-        self._template: tuple[str, Built | None] | None = None
+        self._version = 0
+        self._template: tuple[str, int, Built | None] | None = None
 
     def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
         """Adds a function. Adapters, retriers and validators add up; of the other kinds the last function counts."""
-        self._template = None
         spec: dict[str, Any] = {"callback": self.codes.add(function)}
         if options.get("timeout") is not None:
             spec["timeout"] = options["timeout"]
@@ -315,6 +315,8 @@ class Plan:
             self.validators.append(spec)
         else:
             self.asks[kind] = spec
+        # last, so that a template of another thread without the function is not used
+        self._version += 1
         return function
 
     def params(self) -> dict[str, Any]:
@@ -338,15 +340,16 @@ class Plan:
 
     def template(self, handle: str, defaults: Defaults) -> Built | None:
         """A GET request without options, from behind its URL; None if its parameters depend on more than the URL."""
-        made = self._template
-        if made is None or made[0] != handle:
+        made, version = self._template, self._version
+        if made is None or made[:2] != (handle, version):
             spec, guard, check = spec_for("GET", "", self.options({"session": handle}, defaults.options))
             built = None
-            if not spec["url"] and spec.keys() <= {"url", "session", "headers", "timeout"}:
+            # header fields of the client may change at any time
+            if not spec["url"] and spec.keys() <= {"url", "session", "timeout"}:
                 params = encode(spec, "the options of the session")[len('{"url":""') : -1] + "," + EXACT + "}"
-                built = Built(params, guard, check, None, not self.interceptors)
-            self._template = made = (handle, built)
-        return made[1]
+                built = Built(params, guard, check)
+            self._template = made = (handle, version, built)
+        return made[2]
 
     def options(self, given: Mapping[str, Any], inherited: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a request on top of the session's, on top of the client's.

@@ -8,9 +8,9 @@ from __future__ import annotations
 from time import monotonic
 
 from .._connection.wire import Unsent
-from .._protocol.arguments import comes_in_pieces, own_timeout
+from .._protocol.arguments import comes_in_pieces
 from .._protocol.exceptions import ExchangeError, OutriderError
-from .._protocol.frames import encode, is_long, result_of, unpack
+from .._protocol.frames import encode, result_of, unpack
 from .._protocol.parameters import (
     FOREVER,
     UNTIMED_GUARD,
@@ -18,6 +18,7 @@ from .._protocol.parameters import (
     build,
     build_item,
     guard_for,
+    own_timeout,
 )
 from .connected import Connected
 from .responses import Response
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from .._protocol.options import Item, Options, SSEOptions, Timeout
     from .._protocol.parameters import Built
     from .._resources.sessions import Codes
-    from .._resources.spooling import Spooling
     from .._resources.watching import Wishes
     from .downloads import Downloads
     from .event_source import EventSource
@@ -98,7 +98,6 @@ class Client(Connected, Verbs):
             raise ValueError("command must name a program")
         self._defaults = Defaults(**options)
         self._codes: Codes | None = None
-        self._spooling: Spooling | None = None
         super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
@@ -134,39 +133,29 @@ class Client(Connected, Verbs):
         if "data" in options and comes_in_pieces(options["data"]):
             return self._send_pieces(method, url, options)
         built = build(method, url, options, self._defaults)
-        if self._spooling is not None and built.may_spool and self._spooling.expects(url):
-            spooled = self._send_spooled(url, built, self._spooling)
-            if spooled is not None:
-                return spooled
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
         response = Response(message if type(message) is bytes else result_of(message), self.invoke)
         response._seconds = monotonic() - began
-        if built.may_spool and is_long(message):
-            self._note_long(url)
         if built.body_to == "stream":
             response._follow(self)
         if built.check and type(message) is not bytes:
             response.raise_for_error()
         return response
 
-    def _send_spooled(self, url: str, built: Built, spooling: Spooling) -> Response | None:
-        from .spooled import send
-
-        response = send(self, url, built, spooling)
-        return response
-
-    def _note_long(self, url: str) -> None:
-        if self._socket_path() is not None:
-            from .._resources.spooling import LONG, Spooling
-
-            self._spooling = self._spooling or Spooling()
-            self._spooling.note(url, LONG)
-
     def _send_pieces(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        from .feeding import send_pieces
+        from .feeding import send
 
-        response = send_pieces(self, method, url, options)
+        data: Any = options["data"]
+        if hasattr(data, "__next__"):
+            first = next(data, None)
+            if first is None or isinstance(first, (tuple, list)):
+                # the fields of a form
+                return self._send(method, url, {**options, "data": [] if first is None else [first, *data]})
+            from itertools import chain
+
+            data = chain((first,), data)
+        response = send(self, method, url, {**options, "data": data})
         return response
 
 

@@ -77,16 +77,3 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
     if built.check:
         response.raise_for_error()
     return response
-
-
-def send_pieces(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> Response:
-    """As :func:`send`, with an iterator that may hold the fields of a form instead of pieces."""
-    data: Any = options["data"]
-    if hasattr(data, "__next__"):
-        first = next(data, None)
-        if first is None or isinstance(first, (tuple, list)):
-            return client._send(method, url, {**options, "data": [] if first is None else [first, *data]})
-        from itertools import chain
-
-        data = chain((first,), data)
-    return send(client, method, url, {**options, "data": data})
