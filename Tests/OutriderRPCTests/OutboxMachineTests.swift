@@ -141,10 +141,21 @@ struct OutboxMachineTests {
         }
         // the begun message is not replaced
         #expect(outbox.offer("c", key: "k"))
-        #expect(outbox.bytes == 100 + Outbox.frame("b").count + Outbox.frame("c").count)
+        #expect(outbox.bytes == Outbox.frame("b").count + Outbox.frame("c").count)
         text += outbox.next(most: 300) ?? ""
         #expect(text == String(decoding: long.bytes, as: UTF8.self))
         #expect(outbox.drain() == ["b", "c"])
+        #expect(outbox.isEmpty)
+    }
+
+    @Test func `the rest of a long message stops neither reading nor events`() {
+        let outbox = Outbox(event: 100, pause: 1000)
+        #expect(outbox.push("long", bytes: 5000) == .pause)
+        _ = outbox.next(most: 300)
+        #expect(outbox.resumes())
+        #expect(outbox.hasRoom)
+        #expect(!outbox.isEmpty)
+        _ = outbox.next(most: .max)
         #expect(outbox.isEmpty)
     }
 

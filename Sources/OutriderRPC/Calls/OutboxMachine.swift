@@ -45,8 +45,10 @@ package struct OutboxMachine: ~Copyable {
     /// The index of each key's waiting event, counted from the first message ever queued.
     private var keys: [String: Int] = [:]
     private var removed = 0
-    /// Unsent bytes.
+    /// Bytes of messages that wait. A message that has begun to leave does not count.
     package private(set) var bytes = 0
+    /// Unsent bytes of the message that has begun to leave.
+    private var rest = 0
     private var paused = false
     private var isGivenUp = false
     private var dropped = 0
@@ -120,14 +122,20 @@ package struct OutboxMachine: ~Copyable {
         isGivenUp = true
         let begun = front < entries.count ? entries[front].flatMap { $0.taken > 0 ? $0 : nil } : nil
         clear()
-        if let begun { append(begun) }
+        if let begun {
+            entries.append(begun)
+            rest = begun.frame.count - begun.taken
+        }
         append(Entry(frame: frame, key: nil))
     }
 
     /// Whether events may be queued without waiting.
     package var hasRoom: Bool { bytes < limits.eventBytes }
 
-    package var isEmpty: Bool { bytes == 0 }
+    package var isEmpty: Bool { bytes == 0 && rest == 0 }
+
+    /// All unsent bytes.
+    package var unsent: Int { bytes + rest }
 
     /// Whether the queue is so long that it must be written first.
     package var isLong: Bool { bytes >= limits.flushBytes }
@@ -146,8 +154,9 @@ package struct OutboxMachine: ~Copyable {
                 entries[front]?.key = nil
             }
             let end = entry.taken + min(most, entry.frame.count - entry.taken)
-            if end == entry.frame.count { leave() } else { entries[front]?.taken = end }
-            bytes -= end - entry.taken
+            if entry.taken == 0 { bytes -= entry.frame.count }
+            rest = entry.frame.count - end
+            if rest == 0 { leave() } else { entries[front]?.taken = end }
             taken &+= end - entry.taken
             return OutgoingPiece(frame: entry.frame, range: entry.taken..<end)
         }
@@ -176,7 +185,7 @@ package struct OutboxMachine: ~Copyable {
 
     private mutating func append(_ entry: Entry) {
         entries.append(entry)
-        bytes += entry.frame.count - entry.taken
+        bytes += entry.frame.count
     }
 
     private mutating func clear() {
@@ -185,6 +194,7 @@ package struct OutboxMachine: ~Copyable {
         keys = [:]
         front = 0
         bytes = 0
+        rest = 0
     }
 
     /// Moves the queue to the front of its array now and then, so that the array does not grow without limit.

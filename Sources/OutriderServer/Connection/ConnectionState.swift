@@ -168,7 +168,7 @@ struct ConnectionState: ~Copyable {
         let most = 64 << 10
         var buffer = ByteBuffer()
         swap(&buffer, &written)
-        buffer.clear(minimumCapacity: min(outbox.bytes, most))
+        buffer.clear(minimumCapacity: min(outbox.unsent, most))
         while buffer.readableBytes < most, let piece = outbox.next(most: most &- buffer.readableBytes) {
             piece.forEach { buffer.writeBytes($0) }
         }
