@@ -79,13 +79,9 @@ struct HTTP2RequestHead: ~Copyable {
         known?.rest = Array(output.bytes[rest...])
     }
 
-    /// Fields that are not kept in memory for later requests.
-    private static let secrets = ["Authorization", "Proxy-Authorization", "Cookie"]
-
+    /// Fields with secrets are not kept in memory for later requests.
     private mutating func learn(_ request: HTTP2Request) {
-        let isSecret = request.attempt.fields.list.contains { field in
-            Self.secrets.contains { HTTPFields.same($0, field.name) }
-        }
+        let isSecret = request.attempt.fields.list.contains { SecretFields.contains($0.name) }
         if !isSecret, !request.expectsContinue, case .none = request.attempt.body {
             known = Known(request)
         } else {

@@ -57,7 +57,7 @@ struct HTTP2RequestHeadTests {
         }
     }
 
-    @Test(arguments: ["Authorization", "Cookie", "proxy-authorization"])
+    @Test(arguments: ["Authorization", "Cookie", "proxy-authorization", "X-Api-Key"])
     func `a request with credentials is not kept in memory`(name: String) {
         var encoder = HPACKEncoder()
         var head = HTTP2RequestHead()

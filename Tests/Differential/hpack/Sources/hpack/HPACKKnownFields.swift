@@ -1,0 +1,1 @@
+../../../../../Sources/OutriderHTTP/HTTP2/HPACKKnownFields.swift
