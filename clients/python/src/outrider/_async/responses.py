@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
-from .._resources.reading import PATIENCE, pieces
-from .._resources.responses import CHUNK, ResponseData, checked_size, piece_of
+from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
+from .._resources.responses import ResponseData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

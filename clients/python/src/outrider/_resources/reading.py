@@ -27,6 +27,22 @@ WAIT = PATIENCE - 30
 """Seconds that a ``stream.read`` waits for the next item before an empty result."""
 
 
+CHUNK = 262_144
+"""How many bytes of a kept body are read at a time, unless told otherwise."""
+
+
+def piece_of(answer: Any) -> tuple[bytes, bool]:
+    """What one ``response.read`` gave, and whether the body ends there."""
+    data = a2b_base64(answer["base64"])
+    return data, answer["end"] is True or not data
+
+
+def checked_size(size: int) -> int:
+    if not isinstance(size, int) or not 1 <= size <= 8_388_608:
+        raise ValueError("chunk_size must be between 1 and 8388608 bytes")
+    return size
+
+
 class Reading:
     """The calls for a stream, and their results.
 
