@@ -91,8 +91,12 @@ class Echoes(threading.Thread):
     def run(self):
         while True:
             began = time.perf_counter()
-            self.client.sendall(ECHO)
-            if not self.client.recv(4096).endswith(b"\n"):
+            try:
+                self.client.sendall(ECHO)
+                if not self.client.recv(4096):
+                    return
+            except OSError:
+                # the service has ended
                 return
             self.worst = max(self.worst, time.perf_counter() - began)
             time.sleep(0.0005)
