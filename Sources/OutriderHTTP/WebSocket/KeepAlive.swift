@@ -50,7 +50,7 @@ package struct KeepAlive: Sendable {
     package mutating func tick(now: Double, isReading: Bool = true) -> Step {
         guard isReading else {
             heard(now: now)
-            return .wait(hasChanged ? Self.pause : settings.interval)
+            return .wait(settings.interval)
         }
         if let pinged {
             let left = pinged + settings.timeout - now

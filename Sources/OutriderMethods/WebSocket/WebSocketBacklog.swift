@@ -19,13 +19,17 @@ struct WebSocketBacklog: ~Copyable {
     private(set) var count = 0
     /// Bytes that were taken, and are not delivered yet.
     private(set) var underWay = 0
-    /// Delivers; nil while nothing waits.
+    /// Bytes that are being delivered past the backlog.
+    private var passing = 0
+    /// Whether a delivery has begun, or is about to.
+    private var isDelivering = false
+    /// Delivers; nil while nothing waits, and for a moment at the beginning.
     var pump: Task<Void, Never>?
     /// Messages dropped since the last report to the client.
     var dropped = 0
 
     /// Bytes that wait, or are being delivered.
-    var held: Int { count + underWay }
+    var held: Int { count + underWay + passing }
 
     mutating func append(_ more: [UInt8]) {
         guard !more.isEmpty else { return }
@@ -66,12 +70,27 @@ struct WebSocketBacklog: ~Copyable {
 
     mutating func delivered() { underWay = 0 }
 
-    /// Records that do not go through the backlog are being delivered. False if other records go first.
-    mutating func beginPassing(_ count: Int) -> Bool {
-        guard held == 0, pump == nil, dropped == 0 else { return false }
-        underWay = count
+    /// Whether a delivery must begin: records wait, and nothing delivers. The caller begins the delivery.
+    mutating func beginDelivery() -> Bool {
+        guard count > 0, passing == 0, !isDelivering else { return false }
+        isDelivering = true
         return true
     }
+
+    mutating func endDelivery() {
+        delivered()
+        isDelivering = false
+        pump = nil
+    }
+
+    /// Records that do not go through the backlog are being delivered. False if other records go first.
+    mutating func beginPassing(_ count: Int) -> Bool {
+        guard held == 0, !isDelivering, dropped == 0 else { return false }
+        passing = count
+        return true
+    }
+
+    mutating func endPassing() { passing = 0 }
 
     /// Drops the oldest messages until no more than that many bytes wait. Keeps the newest, even if longer.
     mutating func drop(to most: Int) {
@@ -123,29 +142,35 @@ extension WebSocketSource {
     func store(_ records: [UInt8]) {
         if state.withLock({ $0.backlog.beginPassing(records.count) }) {
             let isPassed = hub.pass(records)
-            state.withLock { $0.backlog.delivered() }
-            if isPassed { return }
+            state.withLock { $0.backlog.endPassing() }
+            if isPassed { return beginDelivery() }
         }
-        let (exchange, isFull) = state.withLock { state -> (Exchange?, Bool) in
-            var isFull = false
+        let isFull = state.withLock { state in
             state.backlog.append(records)
             switch wishes.overflow {
             case .wait: break
             case .dropOldest: state.backlog.drop(to: wishes.backlog)
-            case .close: isFull = state.backlog.isFull(wishes.backlog)
+            case .close: return state.backlog.isFull(wishes.backlog)
             }
-            return (state.backlog.pump == nil ? state.exchange : nil, isFull)
+            return false
         }
-        if let exchange {
-            let task = exchange.attend { await self.deliver() }
-            state.withLock { state in
-                if state.backlog.held > 0 { state.backlog.pump = task }
-            }
-        }
+        beginDelivery()
         if isFull {
             let text =
                 "the client took its messages too slowly: more than \(wishes.backlog) bytes wait (overflow: close)"
             fail(WebSocketFault(CloseCode.policyViolation, text), HTTPFailure(.limitExceeded, text, sent: .sent))
+        }
+    }
+
+    private func beginDelivery() {
+        let exchange = state.withLock { state -> Exchange? in
+            guard let exchange = state.exchange, state.backlog.beginDelivery() else { return nil }
+            return exchange
+        }
+        guard let exchange else { return }
+        let task = exchange.attend { await self.deliver() }
+        state.withLock { state in
+            if state.backlog.held > 0 { state.backlog.pump = task }
         }
     }
 
@@ -155,7 +180,7 @@ extension WebSocketSource {
             let records = state.withLock { state -> [UInt8] in
                 state.backlog.delivered()
                 guard state.backlog.count > 0 else {
-                    state.backlog.pump = nil
+                    state.backlog.endDelivery()
                     return []
                 }
                 var told: [UInt8] = []
