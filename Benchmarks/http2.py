@@ -224,7 +224,7 @@ class HTTP2(Transfers):
         self.row("memory with 100 paused streams", "MB", {"outrider": self.peak()}, [(None, 100)], smaller=True)
 
     def unread(self):
-        """A hundred long bodies as streams that nobody reads, after a pause in which all arrive that may."""
+        """Memory with a hundred long bodies in unread streams, after a pause for the bytes that may arrive."""
         self.peak()
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(self.socket)

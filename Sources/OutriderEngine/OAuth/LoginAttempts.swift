@@ -106,7 +106,7 @@ final class LoginAttempts: Sendable {
             guard let entry = state.entries[name], number == nil || entry.number == number else { return (0, nil) }
             return (entry.number, entry.waiting)
         }
-        guard let waiting else { throw Self.nobody(name) }
+        guard let waiting else { throw Self.notWaiting(name) }
         let request: Result<TokenRequest, OAuthFailure>
         do throws(OAuthFailure) {
             request = .success(try waiting.attempt.take(answer, keys: waiting.keys))
@@ -118,7 +118,7 @@ final class LoginAttempts: Sendable {
             guard state.entries[name]?.number == found else { return false }
             return state.entries[name]?.release() != nil
         }
-        guard isFirst else { throw Self.nobody(name) }
+        guard isFirst else { throw Self.notWaiting(name) }
         Self.stop(waiting)
         return (found, waiting.credential, request)
     }
@@ -196,7 +196,7 @@ final class LoginAttempts: Sendable {
         waiting.listener?.close()
     }
 
-    private static func nobody(_ name: String) -> OAuthFailure {
+    private static func notWaiting(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .needsLogin, "state_mismatch", "no login of \(name) waits for this answer: it came already, or begin again")
     }

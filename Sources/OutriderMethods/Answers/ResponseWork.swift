@@ -52,7 +52,7 @@ struct ResponseWork: Sendable {
     }
 
     private func objection(_ callback: CallbackSpec, _ body: ExchangeOutcome.Body?) async -> HTTPFailure? {
-        guard let asker else { return Self.nobody(.customValidationFailed, "callback.validate") }
+        guard let asker else { return Self.noClient(.customValidationFailed, "callback.validate") }
         do throws(HTTPFailure) {
             try await asker.validate(callback, facts, body: body)
             return nil
@@ -108,7 +108,7 @@ struct ResponseWork: Sendable {
     ) async -> SerializedBody {
         if let callback = spec.extras?.callback {
             guard let asker else {
-                return fallback(bytes, Self.nobody(.customSerializationFailed, "callback.serialize"))
+                return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.serialize"))
             }
             do throws(HTTPFailure) {
                 return SerializedBody(.json(try await asker.serialize(callback, facts, body: whole, failure: failure)))
@@ -120,7 +120,7 @@ struct ResponseWork: Sendable {
             return Serialization.serialize(bytes, as: spec, facts)
         }
         guard let asker else {
-            return fallback(bytes, Self.nobody(.customSerializationFailed, "callback.preprocess"))
+            return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.preprocess"))
         }
         do throws(HTTPFailure) {
             let changed = try await asker.preprocess(callback, facts, body: bytes)
@@ -139,7 +139,7 @@ struct ResponseWork: Sendable {
         return body
     }
 
-    private static func nobody(_ kind: HTTPFailure.Kind, _ method: String) -> HTTPFailure {
+    private static func noClient(_ kind: HTTPFailure.Kind, _ method: String) -> HTTPFailure {
         HTTPFailure(kind, "no client is connected for \(method)", sent: .sent)
     }
 

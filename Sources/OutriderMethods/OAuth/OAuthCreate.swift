@@ -155,7 +155,7 @@ private struct EndpointsParameter {
         keys = try fields.optional("keysUrl", as: SafeURLParameter.self)?.url
     }
 
-    /// The given endpoints. An endpoint that the issuer's metadata supply gets a placeholder, which is never requested.
+    /// The given endpoints. An endpoint from the issuer's metadata gets a placeholder, which is never requested.
     func given(for grant: CredentialSpec.Grant, _ issuer: String?) throws(JSONComplaint) -> OAuthEndpoints {
         var token = token
         if token == nil, grant == .callback || issuer != nil {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package struct OutboxLimits: Sendable {
-    /// Limit for events: above it, events wait or are dropped. Default 1 MiB.
+    /// Above this limit events wait or are dropped. Default 1 MiB.
     package var eventBytes = 1 << 20
     /// Limit at which the server stops reading from the client, until half of the queue is gone. Default 8 MiB.
     package var pauseBytes = 8 << 20
@@ -117,7 +117,7 @@ package struct OutboxMachine: ~Copyable {
         return true
     }
 
-    /// Gives the client up, with a last message. The rest of a message that has begun to leave comes before it.
+    /// Gives the client up, with a last message. The rest of a begun message goes first.
     package mutating func lastWord(_ frame: OutgoingFrame) {
         isGivenUp = true
         let begun = front < entries.count ? entries[front].flatMap { $0.taken > 0 ? $0 : nil } : nil
@@ -137,10 +137,10 @@ package struct OutboxMachine: ~Copyable {
     /// All unsent bytes.
     package var unsent: Int { bytes + rest }
 
-    /// Whether the queue is so long that it must be written first.
+    /// Whether the queue is too long for further calls before a write.
     package var isLong: Bool { bytes >= limits.flushBytes }
 
-    /// The next bytes to write, of one message. A long message leaves in pieces, so that it is not copied as a whole.
+    /// The next bytes to write, of a single message. A long message leaves in pieces, so that no copy of the whole is made.
     ///
     /// - Parameter most: limit in bytes, at least 1.
     package mutating func next(most: Int) -> OutgoingPiece? {
