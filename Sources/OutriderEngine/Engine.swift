@@ -14,6 +14,8 @@ package final class Engine: Sendable {
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
+    /// The memory for large payloads of all clients.
+    package let memory: MemoryBudget
     /// The replay stage before the network for requests without a stage of their own; nil for none.
     package let stage: ReplayStage?
     /// Cookies that programs share by name.
@@ -28,6 +30,7 @@ package final class Engine: Sendable {
         fields: HTTPFields = [], stage: ReplayStage? = nil
     ) {
         self.settings = settings
+        memory = MemoryBudget(settings.memory)
         self.stage = stage
         self.fields = fields
         self.group = group
@@ -53,7 +56,8 @@ package final class Engine: Sendable {
 
     /// The limits of a client's kept bodies, to be shared by all its bodies.
     package func makeQuota() -> BodyQuota {
-        BodyQuota(settings.quota, client: ClientKey(lastClient.wrappingAdd(1, ordering: .relaxed).newValue))
+        let client = ClientKey(lastClient.wrappingAdd(1, ordering: .relaxed).newValue)
+        return BodyQuota(settings.quota, client: client, budget: memory)
     }
 
     /// Makes an exchange, ready to start. If building fails, the exchange ends with that failure once started.
@@ -65,7 +69,9 @@ package final class Engine: Sendable {
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
-            request = .success(try await attempt(for: spec, of: quota.client))
+            var attempt = try await attempt(for: spec, of: quota.client)
+            if attempt.holdsMuch { try await attempt.hold(quota, surroundings.workspace) }
+            request = .success(attempt)
         } catch {
             request = .failure(error)
         }
@@ -79,14 +85,19 @@ package final class Engine: Sendable {
     }
 
     /// The same without waiting, for requests without observers and later reads; nil if facts about the body must be
-    /// looked up first.
+    /// looked up first, or the body must go to a file.
     package func exchangeAtOnce(
         _ spec: RequestSpec, quota: BodyQuota, turns: (any TurnKeeper)? = nil, identity: ExchangeIdentity,
         keeper: CredentialKeeper? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
         stage: ReplayStage? = nil
     ) -> Exchange? {
         guard spec.compression == nil, spec.body.isAtHand else { return nil }
-        let request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
+        var request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
+        if case .success(var attempt) = request, attempt.holdsMuch {
+            guard let charge = quota.hold(attempt.heldBytes) else { return nil }
+            attempt.bodyHolder = charge
+            request = .success(attempt)
+        }
         let exchange = Exchange(
             spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: turns,
             outlet: nil, identity: identity, keeper: keeper, cookies: cookies, cache: cache,
@@ -169,6 +180,11 @@ package final class Engine: Sendable {
         try await sink.keep(ByteBuffer(bytes: bytes))
         guard case .kept(let body) = try await sink.end(keeping: true, contentType: contentType) else { return nil }
         return body
+    }
+
+    /// Writes bytes to a private file, on another thread; nil if that fails.
+    package func spill(_ bytes: [UInt8], quota: BodyQuota, _ done: @escaping @Sendable (SpilledBytes?) -> Void) {
+        quota.spill(bytes, in: surroundings.workspace, done)
     }
 
     /// Removes the files of killed services. Blocks.

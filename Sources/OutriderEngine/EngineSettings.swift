@@ -28,6 +28,8 @@ package struct EngineSettings: Sendable {
     /// The parent directory for bodies that are too large for memory. Nil for $TMPDIR or /tmp.
     package var temporaryDirectory: String?
     package var quota = BodyQuota.Limits()
+    /// Memory for large payloads of all clients together, in bytes. Default 192 MiB, less on small machines.
+    package var memory = MemoryBudget.usual
     /// Whether people may log in on another device (RFC 8628).
     package var deviceLogin = true
     /// Seconds for which kept bodies and finished requests stay available. Default 10 minutes.

@@ -111,6 +111,11 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "Default of a request's maxInline, in bytes.")
     var maxInline = defaults.maxInline
 
+    @Option(
+        name: .long,
+        help: "Memory for large payloads of all clients, in bytes; else $OUTRIDER_MEMORY, else 192 MiB or less.")
+    var memory: Int?
+
     @Option(name: .long, help: "The most connections to an origin.")
     var connectionsPerHost = defaults.connectionsPerHost
 
@@ -173,6 +178,7 @@ struct ServeOptions: ParsableArguments {
         settings.maxClients = maxClients
         settings.maxMessageBytes = maxMessageBytes
         settings.maxInline = maxInline
+        settings.memory = memory
         settings.connectionsPerHost = connectionsPerHost
         settings.maxAttempts = maxAttempts
         settings.idleConnection = idleConnection

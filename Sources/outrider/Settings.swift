@@ -39,6 +39,8 @@ struct Settings: Sendable {
     var replay: String?
     var maxMessageBytes = 16_777_216
     var maxInline = 1_048_576
+    /// Nil for the usual memory of the machine.
+    var memory: Int?
     var connectionsPerHost = 64
     var maxAttempts = 100
     var idleConnection = 60.0
@@ -86,6 +88,8 @@ struct Settings: Sendable {
         try Self.check("--max-clients", Double(maxClients ?? 1), 1...100_000)
         try Self.check("--max-message-bytes", Double(maxMessageBytes), 4096...1_073_741_824)
         try Self.check("--max-inline", Double(maxInline), 0...8_388_608)
+        if memory == nil { memory = try Self.number("OUTRIDER_MEMORY") }
+        try Self.check("--memory, or OUTRIDER_MEMORY,", Double(memory ?? MemoryBudget.least), Self.memories)
         try Self.check("--connections-per-host", Double(connectionsPerHost), 1...1000)
         try Self.check("--max-attempts", Double(maxAttempts), 1...1000)
         try Self.check("--idle-connection", idleConnection, 0...3600)
@@ -121,6 +125,15 @@ struct Settings: Sendable {
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
         if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
         if try Self.isOn("OUTRIDER_NO_DEVICE_LOGIN") { deviceLogin = false }
+    }
+
+    /// From 16 MiB to 1 TiB.
+    private static let memories = Double(MemoryBudget.least)...1_099_511_627_776
+
+    private static func number(_ variable: String) throws -> Int? {
+        guard let word = environmentVariable(variable), !word.isEmpty else { return nil }
+        if let number = Int(word) { return number }
+        throw ValidationError("\(variable) is \(word), and must be a number of bytes")
     }
 
     private static func isOn(_ variable: String) throws -> Bool {
@@ -192,6 +205,7 @@ extension Settings {
         engine.caches = caches.map(Self.absolute)
         engine.connectionsPerHost = connectionsPerHost
         engine.maxInline = maxInline
+        engine.memory = memory ?? MemoryBudget.usual
         engine.mostAttempts = maxAttempts
         engine.deviceLogin = deviceLogin
         engine.jars = jars.map(Self.absolute)

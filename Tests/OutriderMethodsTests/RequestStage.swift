@@ -103,7 +103,8 @@ struct RequestStage {
     /// The result as it is written.
     func text(_ method: String, _ params: JSONObject) async throws -> String {
         let entry = try #require(Methods.table[method])
-        let text = try await entry(.object(params), Call(id: .integer(1), scope: scope, peer: peer, later: Later()))
+        let text = try await entry(
+            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: Later()))
         return String(decoding: text.bytes, as: UTF8.self)
     }
 

@@ -126,7 +126,7 @@ extension Call<ClientScope> {
     ) async throws -> JSONValue {
         let entry = try #require(Methods.table[method])
         let later = Later()
-        let text = try await entry(params, Call(id: .integer(1), scope: scope, peer: peer, later: later))
+        let text = try await entry(Once(params), Call(id: .integer(1), scope: scope, peer: peer, later: later))
         later.run()
         return try JSONParser.parse(text.bytes)
     }

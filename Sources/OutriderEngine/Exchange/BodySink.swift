@@ -14,6 +14,12 @@ struct BodySink: ~Copyable {
     private var memory: [UInt8] = []
     /// Bytes of memory that are charged to the quota.
     private var charged = 0
+    /// The budget's memory for a body that goes into the result; nil for a short body.
+    private var inlineCharge: MemoryCharge?
+    /// What the budget counts for a byte of such a body: the body, its text, and the message with the text.
+    static let inlineWeight = 3
+    /// A body for the result was too large for the budget.
+    private var isSpilt = false
     private var isKept: Bool
     private var file: SpillFile?
 
@@ -41,11 +47,17 @@ struct BodySink: ~Copyable {
         switch destination {
         case .discard: return nil
         case .inline where !isKept && size <= maxInline:
-            append(chunk)
-            return nil
-        case .inline, .stored, .file: break
+            if hasRoom(size) {
+                append(chunk)
+                return nil
+            }
+            isSpilt = true
+        case .inline, .stored, .file:
+            // a body over `maxInline` is stored for good
+            if size > maxInline { isSpilt = false }
         }
         isKept = true
+        inlineCharge = nil
         let staysInMemory =
             destination != .file && file == nil && size <= store.quota.limits.memoryPerBody && charge(upTo: size)
         append(chunk)
@@ -61,18 +73,24 @@ struct BodySink: ~Copyable {
     mutating func finish(keeping: Bool, contentType: String?) -> Ending {
         if destination == .discard || (size == 0 && !isKept) { return .body(.none) }
         if !isKept {
-            guard keeping else { return .body(.memory(memory, nil)) }
+            guard keeping else { return .body(.memory(memory, inlineCharge)) }
+            inlineCharge = nil
             if let charge = store.quota.charge(memory: size) { return .body(.memory(memory, charge)) }
-            isKept = true
+            (isKept, isSpilt) = (true, true)
         }
         guard file != nil || destination == .file || !charge(upTo: size) else {
             charged = 0
-            return .body(.kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType)))
+            return .body(.kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType, isSpilt: isSpilt)))
         }
         guard let file, memory.isEmpty else { return .spill(spill()) }
-        let body = KeptBody(file: file.path, size: size, quota: store.quota, contentType: contentType)
+        let body = KeptBody(
+            file: file.path, size: size, quota: store.quota, contentType: contentType, isSpilt: isSpilt)
         file.handOver()
         self.file = nil
+        // other bodies go to files by themselves
+        if isSpilt || (destination == .stored && size <= store.quota.limits.memoryPerBody) {
+            store.quota.budget.countSpill(size)
+        }
         return .body(.kept(body))
     }
 
@@ -80,9 +98,21 @@ struct BodySink: ~Copyable {
         chunk.withUnsafeReadableBytes { memory.append(contentsOf: $0) }
     }
 
+    /// Whether the budget has room for an inline body of that size.
+    private mutating func hasRoom(_ size: Int) -> Bool {
+        guard size > MemoryBudget.counted else { return true }
+        let held = inlineCharge?.bytes ?? 0
+        let wanted = size * Self.inlineWeight
+        if wanted <= held { return true }
+        let more = max(wanted - held, min(1 << 20, maxInline * Self.inlineWeight - held))
+        guard let charge = store.quota.hold(more) else { return false }
+        if let inlineCharge { inlineCharge.take(over: charge) } else { inlineCharge = charge }
+        return true
+    }
+
     private mutating func charge(upTo size: Int) -> Bool {
         guard size > charged else { return true }
-        guard store.quota.takeMemory(size - charged) else { return false }
+        guard store.quota.takeMemory(size - charged, of: size) else { return false }
         charged = size
         return true
     }

@@ -117,7 +117,7 @@ extension DownloadRun {
     /// The body of an unpublished file: an error page, for example.
     private func unnamed(_ file: PartialFile, _ contentType: String?) async -> ExchangeOutcome.Body {
         let bytes = await offLoop(owedTo: exchange.quota.client) { (try? file.bytes()) ?? [] }
-        guard !bytes.isEmpty, exchange.quota.takeMemory(bytes.count) else { return .none }
+        guard !bytes.isEmpty, exchange.quota.takeMemory(bytes.count, of: bytes.count) else { return .none }
         return .kept(KeptBody(memory: bytes, quota: exchange.quota, contentType: contentType))
     }
 

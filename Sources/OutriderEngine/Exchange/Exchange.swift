@@ -257,8 +257,14 @@ package final class Exchange: Sendable {
         if isOver { work() }
     }
 
-    /// The request on the wire, for display. After the end a long body is replaced by standard input.
+    /// The request on the wire.
     package var request: Result<Attempt, HTTPFailure> { state.withLock { $0.request } }
+
+    /// The request on the wire, for display. After the end, and in a private file, a long body is replaced by standard
+    /// input.
+    package var shownRequest: Result<Attempt, HTTPFailure> {
+        request.map { $0.bodyHolder == nil || $0.bodyHolder is MemoryCharge ? $0 : $0.withoutLongBody }
+    }
 
     package var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 

@@ -285,15 +285,17 @@ extension Attempt {
     /// Bodies up to this stay for `request.curl`; a longer body is shown as standard input.
     fileprivate static let keptBodyBytes: Int64 = 16 << 10
 
-    fileprivate var withoutLongBody: Attempt {
+    var withoutLongBody: Attempt {
         let held: Int
         switch body {
+        case _ where bodyHolder != nil: held = .max
         case .none, .file: return self
         case .bytes(let bytes): held = bytes.count
         case .composed(let body): held = body.heldBytes
         }
         guard Int64(held) > Self.keptBodyBytes else { return self }
         var attempt = self
+        attempt.bodyHolder = nil
         attempt.body = .file(path: "-", size: body.size ?? 0)
         return attempt
     }

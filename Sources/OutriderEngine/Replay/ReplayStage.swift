@@ -21,6 +21,8 @@ package final class ReplayStage: Sendable {
     }
 
     private let stubs = Mutex(StubTable())
+    /// The memory of long stubs, by their names.
+    private let charges = Mutex<[String: MemoryCharge]>([:])
     private let shelf: Mutex<Tape?>
     /// Gets the requests that this stage has nothing for; nil for the network.
     private let base: ReplayStage?
@@ -40,6 +42,18 @@ package final class ReplayStage: Sendable {
         _ work: (inout StubTable) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try stubs.withLock { stubs throws(Failure) in try work(&stubs) }
+    }
+
+    /// Counts a long stub until its removal.
+    package func count(_ charge: MemoryCharge?, for stub: String) {
+        if let charge { charges.withLock { $0[stub] = charge } }
+    }
+
+    /// The stub was removed; nil for all.
+    package func uncount(_ stub: String?) {
+        charges.withLock { charges in
+            if let stub { charges[stub] = nil } else { charges = [:] }
+        }
     }
 
     /// The cassette; nil if there is none.

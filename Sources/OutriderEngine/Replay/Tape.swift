@@ -67,6 +67,8 @@ package final class Tape: Sendable {
     /// Nil if nothing is recorded.
     private let queue: RecordingQueue?
     let state: Mutex<State>
+    /// The memory of a long cassette.
+    private let charge = Mutex<MemoryCharge?>(nil)
 
     /// - Parameter index: nil if nothing is played.
     private init(
@@ -84,6 +86,17 @@ package final class Tape: Sendable {
     package static func open(_ settings: Settings, for client: ClientKey) async throws(HTTPFailure) -> Tape {
         try await offLoop(for: client) { () throws(HTTPFailure) in try openNow(settings) }
     }
+
+    /// The bytes of the file; 0 if there is none.
+    package static func size(of path: String, for client: ClientKey) async -> Int {
+        await offLoop(owedTo: client) {
+            let size = (try? PosixFile.regularSize(of: path)) ?? nil
+            return size.map { Int(clamping: $0) } ?? 0
+        }
+    }
+
+    /// Counts the entries for as long as the cassette is open.
+    package func count(_ memory: MemoryCharge?) { charge.withLock { $0 = memory } }
 
     /// The same, blocking.
     package static func openNow(_ settings: Settings) throws(HTTPFailure) -> Tape {
@@ -190,6 +203,7 @@ package final class Tape: Sendable {
     /// Writes what waits, syncs it to disk, and lets go of the file. Requests that are under way are no longer recorded.
     package func stop() async {
         state.withLock { $0.isStopped = true }
+        count(nil)
         await queue?.end()
     }
 

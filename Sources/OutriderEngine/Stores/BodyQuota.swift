@@ -20,20 +20,37 @@ package final class BodyQuota: Sendable {
     package let limits: Limits
     /// The owner of the quota; work on files counts against this client's share.
     package let client: ClientKey
+    /// The memory of all clients together.
+    package let budget: MemoryBudget
     private let memory = Atomic(0)
     private let files = Atomic(0)
 
-    package init(_ limits: Limits = Limits(), client: ClientKey = .service) {
+    package init(_ limits: Limits = Limits(), client: ClientKey = .service, budget: MemoryBudget = MemoryBudget(.max)) {
         self.limits = limits
+        self.budget = budget
         self.client = client
     }
 
-    /// Charges memory; false if the quota is exceeded.
-    func takeMemory(_ bytes: Int) -> Bool { Self.take(bytes, from: memory, limit: limits.memory) }
+    /// Charges memory; false if the quota or the budget is exceeded.
+    ///
+    /// - Parameter body: the size of the body: the budget never refuses a short one.
+    func takeMemory(_ bytes: Int, of body: Int) -> Bool {
+        guard Self.take(bytes, from: memory, limit: limits.memory) else { return false }
+        if body <= MemoryBudget.counted {
+            budget.takeAnyway(bytes, for: client)
+            return true
+        }
+        if budget.take(bytes, for: client, canSpill: true) { return true }
+        memory.wrappingSubtract(bytes, ordering: .relaxed)
+        return false
+    }
 
     func takeFile(_ bytes: Int) -> Bool { Self.take(bytes, from: files, limit: limits.files) }
 
-    func giveMemory(_ bytes: Int) { memory.wrappingSubtract(bytes, ordering: .relaxed) }
+    func giveMemory(_ bytes: Int) {
+        memory.wrappingSubtract(bytes, ordering: .relaxed)
+        budget.give(bytes, of: client)
+    }
 
     func giveFile(_ bytes: Int) { files.wrappingSubtract(bytes, ordering: .relaxed) }
 
@@ -44,7 +61,7 @@ package final class BodyQuota: Sendable {
 
     /// Charges memory for as long as the charge is held; nil if the quota is exceeded.
     func charge(memory bytes: Int) -> MemoryCharge? {
-        takeMemory(bytes) ? MemoryCharge(self, bytes) : nil
+        takeMemory(bytes, of: bytes) ? MemoryCharge(self, bytes, isStored: true) : nil
     }
 
     private static func take(_ bytes: Int, from counter: borrowing Atomic<Int>, limit: Int) -> Bool {
@@ -53,18 +70,4 @@ package final class BodyQuota: Sendable {
         counter.wrappingSubtract(bytes, ordering: .relaxed)
         return false
     }
-}
-
-/// Charged memory of a quota, returned with the last reference.
-package final class MemoryCharge: Sendable {
-    private let quota: BodyQuota
-    private let bytes: Int
-
-    /// For bytes that the quota has already counted.
-    init(_ quota: BodyQuota, _ bytes: Int) {
-        self.quota = quota
-        self.bytes = bytes
-    }
-
-    deinit { quota.giveMemory(bytes) }
 }

@@ -20,16 +20,20 @@ package final class KeptBody: Sendable {
     private let quota: BodyQuota
     package let size: Int
     package let contentType: String?
+    /// Whether the body was to be in a result, and is kept because memory was short.
+    package let isSpilt: Bool
 
     /// For bytes that the quota has already counted.
-    init(memory bytes: [UInt8], quota: BodyQuota, contentType: String?) {
+    init(memory bytes: [UInt8], quota: BodyQuota, contentType: String?, isSpilt: Bool = false) {
+        self.isSpilt = isSpilt
         storage = Mutex(.memory(bytes))
         self.quota = quota
         size = bytes.count
         self.contentType = contentType
     }
 
-    init(file path: String, size: Int, quota: BodyQuota, contentType: String?) {
+    init(file path: String, size: Int, quota: BodyQuota, contentType: String?, isSpilt: Bool = false) {
+        self.isSpilt = isSpilt
         storage = Mutex(.file(path))
         self.quota = quota
         self.size = size
@@ -37,6 +41,7 @@ package final class KeptBody: Sendable {
     }
 
     init(arrivedAt path: String, size: Int, quota: BodyQuota, contentType: String?) {
+        isSpilt = false
         storage = Mutex(.arrived(path))
         self.quota = quota
         self.size = size
@@ -96,6 +101,18 @@ package final class KeptBody: Sendable {
                 try PosixFile(reading: path).read(at: start, count: count, path: path)
             }
         }
+    }
+
+    /// How long a body waits for room in memory, in seconds.
+    private static let patience = 10.0
+
+    /// The bytes of a spilt body, with the memory for a result; nil if no room was found, or the body cannot be read.
+    package func readBack() async -> (bytes: [UInt8], charge: MemoryCharge)? {
+        guard isSpilt, let charge = await quota.room(size * BodySink.inlineWeight, seconds: Self.patience) else {
+            return nil
+        }
+        guard let bytes = try? await read(at: 0, count: size), bytes.count == size else { return nil }
+        return (bytes, charge)
     }
 
     private static let released = HTTPFailure(.bodyUnreadable, "the kept body has been released")

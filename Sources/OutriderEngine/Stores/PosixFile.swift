@@ -34,6 +34,9 @@ struct PosixFile: ~Copyable {
 
     deinit { close(descriptor) }
 
+    /// The number of the descriptor, as long as the value lives.
+    var number: CInt { descriptor }
+
     /// Appends all bytes.
     func write(_ bytes: [UInt8], path: String) throws(HTTPFailure) {
         var written = 0

@@ -16,6 +16,7 @@ package struct Attempt: Sendable {
         var url: HTTPURL
         var fields: HTTPFields
         var body: AttemptBody
+        var bodyHolder: (any BodyHolder)?
         var timeouts = Timeouts()
         var security = SecurityPlan.standard
         var httpVersion = HTTPVersionChoice.auto
@@ -66,6 +67,11 @@ package struct Attempt: Sendable {
     package var body: AttemptBody {
         get { parts.values.body }
         set { values.body = newValue }
+    }
+    /// What must live as long as a long body: its memory in the budget, or its file. Nil for a short body.
+    package var bodyHolder: (any BodyHolder)? {
+        get { parts.values.bodyHolder }
+        set { values.bodyHolder = newValue }
     }
     package var timeouts: Timeouts {
         get { parts.values.timeouts }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Decides which client's work gets a scarce place: a thread for blocking work, or an open connection.
+/// Decides which client's work gets scarce places: a thread for blocking work, an open connection, or bytes of memory.
 ///
 ///     enter ──▶ run ──▶ leave ──▶ the next to run
 ///       ├─────▶ wait ─▶ cancel
@@ -29,21 +29,34 @@ package struct FairQueue: Sendable {
         var line: [ID] = []
         /// The index of the first waiting id.
         var first = 0
-        var wanted: Set<ID> = []
+        /// The places that waiting work takes.
+        var wanted: [ID: Int] = [:]
 
         var isOver: Bool { held == 0 && wanted.isEmpty }
 
-        mutating func next() -> ID? {
+        /// The places that the next work takes; nil if none waits.
+        mutating func weight() -> Int? {
             while first < line.count {
-                let id = line[first]
-                first += 1
-                if first > 64, first * 2 > line.count {
-                    line.removeFirst(first)
-                    first = 0
-                }
-                if wanted.remove(id) != nil { return id }
+                if let weight = wanted[line[first]] { return weight }
+                skip()
             }
             return nil
+        }
+
+        mutating func next() -> (id: ID, weight: Int)? {
+            guard let weight = weight() else { return nil }
+            let id = line[first]
+            skip()
+            wanted[id] = nil
+            return (id, weight)
+        }
+
+        private mutating func skip() {
+            first += 1
+            if first > 64, first * 2 > line.count {
+                line.removeFirst(first)
+                first = 0
+            }
         }
     }
 
@@ -65,38 +78,71 @@ package struct FairQueue: Sendable {
     /// How many places the client holds.
     package func held(by client: ClientKey) -> Int { shares[client]?.held ?? 0 }
 
+    /// The clients that hold places or wait, and how many they hold.
+    package var holders: [(client: ClientKey, held: Int)] { shares.map { ($0.key, $0.value.held) } }
+
+    /// Whether work waits.
+    package var isAwaited: Bool { !turns.isEmpty }
+
     /// Adds work. The id is unique; later calls return the id to run or cancel this work.
     ///
-    /// - Parameter isOwed: never refused, because the work releases a resource.
-    package mutating func enter(_ id: ID, for client: ClientKey, isOwed: Bool = false) -> Entry {
+    /// - Parameters:
+    ///   - weight: the places that the work takes.
+    ///   - isOwed: never refused, because the work releases a resource.
+    package mutating func enter(
+        _ id: ID, for client: ClientKey, weight: Int = 1, isOwed: Bool = false
+    ) -> Entry {
         var share = shares[client] ?? Share()
         // waiting work keeps its order
-        if share.wanted.isEmpty, mayTake(share) {
-            share.held += 1
-            held += 1
+        if share.wanted.isEmpty, mayTake(share, weight) {
+            share.held += weight
+            held += weight
             shares[client] = share
             return .run
         }
         guard isOwed || share.wanted.count < mostWaiting else { return .refuse }
         if share.wanted.isEmpty { turns.append(client) }
         share.line.append(id)
-        share.wanted.insert(id)
+        share.wanted[id] = weight
         shares[client] = share
         return .wait
     }
 
+    /// Takes places at once, without regard to waiting work; false if the client may not have them.
+    ///
+    /// - Parameter limit: the places that may be taken in this way; all by default.
+    package mutating func take(_ weight: Int, for client: ClientKey, within limit: Int = .max) -> Bool {
+        let share = shares[client] ?? Share()
+        guard mayTake(share, weight, of: min(limit, places)) else { return false }
+        takeAnyway(weight, for: client)
+        return true
+    }
+
+    /// Takes places even beyond the limit.
+    package mutating func takeAnyway(_ weight: Int, for client: ClientKey) {
+        shares[client, default: Share()].held += weight
+        held += weight
+    }
+
     /// Ends work that ran. Returns the work to run now, with its clients.
-    package mutating func leave(_ client: ClientKey) -> [(id: ID, client: ClientKey)] {
-        guard var share = shares[client], share.held > 0 else { return [] }
-        share.held -= 1
-        held -= 1
+    package mutating func leave(_ client: ClientKey, weight: Int = 1) -> [(id: ID, client: ClientKey)] {
+        guard var share = shares[client], share.held >= weight else { return [] }
+        share.held -= weight
+        held -= weight
         shares[client] = share.isOver ? nil : share
         return fill()
     }
 
+    /// The work whose turn is next, even beyond the limit: takes its places. Nil if none waits.
+    package mutating func runNext() -> (id: ID, client: ClientKey)? {
+        guard let client = turns.first else { return nil }
+        turns.removeFirst()
+        return begin(client).map { ($0, client) }
+    }
+
     /// Cancels waiting work. False if the work was not waiting.
     package mutating func cancel(_ id: ID, of client: ClientKey) -> Bool {
-        guard var share = shares[client], share.wanted.remove(id) != nil else { return false }
+        guard var share = shares[client], share.wanted.removeValue(forKey: id) != nil else { return false }
         if share.wanted.isEmpty {
             turns.removeAll { $0 == client }
             share.line = []
@@ -106,19 +152,34 @@ package struct FairQueue: Sendable {
         return true
     }
 
-    private func mayTake(_ share: Share) -> Bool { held < places && share.held < places - held }
+    private func mayTake(_ share: Share, _ weight: Int) -> Bool { mayTake(share, weight, of: places) }
+
+    private func mayTake(_ share: Share, _ weight: Int, of places: Int) -> Bool {
+        let free = places - held
+        return weight <= free && weight <= free - share.held
+    }
 
     private mutating func fill() -> [(id: ID, client: ClientKey)] {
         var found: [(id: ID, client: ClientKey)] = []
-        while held < places, let index = turns.firstIndex(where: { shares[$0].map(mayTake) ?? false }) {
+        while held < places, let index = turns.firstIndex(where: { mayRun($0) }) {
             let client = turns.remove(at: index)
-            guard var share = shares[client], let id = share.next() else { continue }
-            share.held += 1
-            held += 1
-            if !share.wanted.isEmpty { turns.append(client) }
-            shares[client] = share
-            found.append((id, client))
+            if let id = begin(client) { found.append((id, client)) }
         }
         return found
+    }
+
+    private func mayRun(_ client: ClientKey) -> Bool {
+        guard var share = shares[client], let weight = share.weight() else { return false }
+        return mayTake(share, weight)
+    }
+
+    /// Takes the places for the next work of the client, which has its turn.
+    private mutating func begin(_ client: ClientKey) -> ID? {
+        guard var share = shares[client], let (id, weight) = share.next() else { return nil }
+        share.held += weight
+        held += weight
+        if !share.wanted.isEmpty { turns.append(client) }
+        shares[client] = share
+        return id
     }
 }

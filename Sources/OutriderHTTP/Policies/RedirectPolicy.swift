@@ -93,6 +93,7 @@ package struct RedirectPolicy: Sendable, Equatable {
         }
         attempt.method = "GET"
         attempt.body = .none
+        attempt.bodyHolder = nil
         attempt.fields.list.removeAll { field in Self.bodyFields.contains { HTTPFields.same($0, field.name) } }
     }
 

@@ -10,7 +10,7 @@ import OutriderRPC
 struct DataSend: BegunMethod {
     static let name = "data.send"
 
-    static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
+    static func call(_ params: consuming RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
         if params.spec.shared?.plan.startsImmediately == false {
             throw RPCError(
                 .invalidParams, "startImmediately false works only with data.start: this call waits for the response",
@@ -22,7 +22,7 @@ struct DataSend: BegunMethod {
             return reply
         }
         let scope = call.scope
-        let record = try await RequestRecord.make(params, call, isOfCall: true)
+        let record = try await RequestRecord.make(consume params, call, isOfCall: true)
         let exchange = record.exchange
         exchange.start()
         await withTaskCancellationHandler {

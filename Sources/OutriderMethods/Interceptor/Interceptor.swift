@@ -114,8 +114,13 @@ final class InterceptorRecord: Holdable {
     /// The member that defines the interceptor.
     let what: InterceptorSpec.Kind
     let label: String?
+    /// The memory of a long definition.
+    private let charge: (any PayloadCharge)?
 
-    init(_ interceptor: Interceptor, what: InterceptorSpec.Kind, label: String?) {
+    init(
+        _ interceptor: Interceptor, what: InterceptorSpec.Kind, label: String?, charge: (any PayloadCharge)? = nil
+    ) {
+        self.charge = charge
         self.interceptor = interceptor
         self.what = what
         self.label = label

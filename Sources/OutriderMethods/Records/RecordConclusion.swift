@@ -12,7 +12,7 @@ extension RequestRecord {
     func facts(_ outcome: ExchangeOutcome) -> ResponseFacts {
         var facts = ResponseFacts(method: outcome.method, url: outcome.url, status: outcome.head?.status)
         if let head = outcome.head { facts.fields = head.fields }
-        if case .success(let attempt) = exchange.request {
+        if case .success(let attempt) = exchange.shownRequest {
             let accept = attempt.fields.all("Accept")
             if !accept.isEmpty { facts.accept = accept }
         }

@@ -9,7 +9,7 @@ extension RequestRecord {
     func facts(bodyBytes: Int) async -> ExchangeFacts {
         let snapshot = exchange.snapshot
         var facts = ExchangeFacts(method: exchange.method, url: exchange.url)
-        if case .success(let attempt) = exchange.request { facts.attempt = exchange.withCookies(attempt) }
+        if case .success(let attempt) = exchange.shownRequest { facts.attempt = exchange.withCookies(attempt) }
         facts.attempts = snapshot.attempts
         facts.redirects = snapshot.redirects
         facts.failure = snapshot.failure

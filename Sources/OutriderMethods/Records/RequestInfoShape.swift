@@ -53,7 +53,7 @@ struct RequestInfoShape: JSONEncodable {
         if !snapshot.redirects.isEmpty {
             writer.member("redirects", snapshot.redirects.map { RedirectShape(redaction.hop($0)) })
         }
-        if snapshot.attempts > 0, case .success(let last) = record.exchange.request {
+        if snapshot.attempts > 0, case .success(let last) = record.exchange.shownRequest {
             writer.name("requests")
             writer.array { writer in
                 for sent in snapshot.earlier { encode(sent, to: &writer) }

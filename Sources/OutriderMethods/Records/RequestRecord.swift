@@ -88,9 +88,11 @@ final class RequestRecord: Holdable {
     ///   - outlet: takes the body.
     ///   - guide: takes part in the request, before the client's callbacks.
     static func make(
-        _ params: RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
+        _ given: consuming RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
         outlet: (any BodyOutlet)? = nil, guide: (any RequestGuide)? = nil
     ) async throws(RPCError) -> RequestRecord {
+        // a long body may be in a file soon: no caller holds on to the parameters
+        let params = consume given
         let scope = call.scope
         if params.isDetached, call.peer.info.transport == .stdio {
             throw RPCError(
@@ -124,6 +126,8 @@ final class RequestRecord: Holdable {
             keeper: assembly.session?.keeper,
             cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url),
             cache: assembly.cache, stage: scope.stage(of: assembly.session))
+        // the body is counted with the exchange
+        call.releaseMessage()
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
@@ -168,6 +172,7 @@ final class RequestRecord: Holdable {
             cookies: SessionCookies.step(params.cookies, session?.shared.settings.cookies, url: spec.url), cache: cache,
             stage: scope.stage(of: session))
         guard let exchange else { return nil }
+        call.releaseMessage()
         let record = RequestRecord(
             params, handle, exchange, owner: scope.handles, giver: params.giver ?? scope.owner, isOfCall: true,
             events: nil, session: session, review: nil, asker: nil)
@@ -256,6 +261,8 @@ extension Exchange {
     /// Whether the request body takes little memory: none, a file, or at most 16 KiB.
     fileprivate var hasShortBody: Bool {
         guard case .success(let attempt) = request else { return true }
+        // the budget counts the body, or a file has it
+        if attempt.bodyHolder != nil { return false }
         if case .bytes(let bytes) = attempt.body { return bytes.count <= 16 << 10 }
         return true
     }

@@ -47,7 +47,9 @@ extension RequestRecord {
             let made = ResponseBodyShape.make(bytes, outcome, serialize)
             body = made.0
             failure = failure ?? made.1
-        case .kept(let kept): (body, failure) = keptBody(kept, outcome, engine)
+        case .kept(let kept):
+            if kept.isSpilt, !kept.isReleased { return nil }
+            (body, failure) = keptBody(kept, outcome, engine)
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
@@ -74,6 +76,7 @@ extension RequestRecord {
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
     ) async -> ResponseReply {
         if let reply = replyAtOnce(outcome, engine: engine, terms: terms, redaction) { return reply }
+        let outcome = await readBack(outcome)
         if wishes != nil || !serialize.isPlain {
             return await concluded(outcome, engine: engine, terms: terms, redaction)
         }
@@ -95,6 +98,17 @@ extension RequestRecord {
         }
         tellParsed(body, failure, of: outcome)
         return await fitted(shape(outcome, body, failure, redaction), engine: engine, terms: terms)
+    }
+
+    /// With a body that was to be in the result in memory again, as soon as there is room; without room, it stays
+    /// stored.
+    private func readBack(_ outcome: ExchangeOutcome) async -> ExchangeOutcome {
+        guard case .kept(let kept) = outcome.body, let (bytes, charge) = await kept.readBack() else { return outcome }
+        var outcome = outcome
+        outcome.body = .memory(bytes, charge)
+        // further calls may ask for the body of a request of its own
+        if isOfCall { kept.release() }
+        return outcome
     }
 
     /// The same for requests with handlers or callbacks.
@@ -160,6 +174,7 @@ extension RequestRecord {
     ) -> (ResponseBodyShape, HTTPFailure?) {
         var body = ResponseBodyShape(
             content: .none, size: kept.size, contentType: kept.contentType, isTruncated: outcome.isTruncated)
+        if kept.isSpilt { body.note = "the memory of the service is full; read the body with response.read" }
         if kept.isReleased {
             body.note = "the body has been released"
             return (body, outcome.failure)

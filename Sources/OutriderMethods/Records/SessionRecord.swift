@@ -70,6 +70,8 @@ final class SessionRecord: Holdable {
     /// Used by requests whose cache has no name.
     let cache = OwnCache()
     private let contents: Mutex<SharedSettings>
+    /// The memory of long settings, as created and as updated last.
+    private let charges = Mutex<[any PayloadCharge]>([])
     private let service: Service
     /// The client that made the session.
     private let owner: MonitorOwner
@@ -94,6 +96,12 @@ final class SessionRecord: Holdable {
     var settings: SessionSettings { shared.settings }
 
     var shared: SharedSettings { contents.withLock { $0 } }
+
+    /// Counts long settings for as long as the session exists.
+    func count(_ message: (any PayloadCharge)?) {
+        guard let message else { return }
+        charges.withLock { $0 = $0.prefix(1) + [message] }
+    }
 
     /// Sets the settings for requests from now on; limits apply at once.
     ///

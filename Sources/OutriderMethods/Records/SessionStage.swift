@@ -40,9 +40,11 @@ extension ReplayParameter {
     func open(_ call: Call<ClientScope>, pointer: String) async throws(RPCError) -> Tape {
         var settings = settings
         settings.program = call.scope.control.version
+        let charge = try call.kept(await Tape.size(of: settings.path, for: call.scope.quota.client))
         do throws(HTTPFailure) {
             let tape = try await Tape.open(settings, for: call.scope.quota.client)
             tape.hide(call.scope.service.engine.credentials)
+            tape.count(charge)
             return tape
         } catch {
             var failure = error

@@ -37,7 +37,7 @@ struct RequestCurl: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = try call.scope.handles.find(params.request, "request")
         let redaction = try record.redaction(params.redaction, for: call.scope)
-        switch record.exchange.request {
+        switch record.exchange.shownRequest {
         case .success(let attempt):
             let follows = record.exchange.followsRedirects
             let shown = record.exchange.withCookies(attempt)

@@ -46,6 +46,7 @@ extension RouterRecord {
                 .notPermitted, "shared works on a socket only: a service on stdio has one client",
                 data: ["pointer": .string("/shared")])
         }
+        if let charge = try call.keptMessage() { count(charge) }
         try (isShared ? call.scope.share.routers : call.scope.routers).keep(self)
     }
 }

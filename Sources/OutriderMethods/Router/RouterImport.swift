@@ -48,10 +48,12 @@ struct RouterImport: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         // a large document takes a second or more: not on the loop
         let file = try await contents(of: params.source, for: call.scope.quota.client)
+        let charge = try call.kept(file.count)
         let made = await background { () -> Swift.Result<RouterRecord, RPCError> in
             Swift.Result { () throws(RPCError) in try make(params, file) }
         }
         let record = try made.get()
+        record.count(charge)
         try record.keep(call)
         return await RouterWork.text(Reply(record: record))
     }

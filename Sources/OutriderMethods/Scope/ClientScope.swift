@@ -17,6 +17,7 @@ package final class ClientScope: ConnectionScope {
     let share: UserShare
     /// The limits of stored bodies for this client.
     let quota: BodyQuota
+    package let memory: (any PayloadMemory)?
     let recent = RecentHandles()
     /// The client's own named sessions.
     let sessions = NameTable()
@@ -45,6 +46,7 @@ package final class ClientScope: ConnectionScope {
         self.service = service
         self.control = control
         quota = service.engine.makeQuota()
+        memory = ClientMemory(quota, service.engine)
         share = service.shares.share(of: user, routers: service.routers)
         handles = HandleTable(detached: share.handles, streams: service.streams, user: user)
         routers = RouterTable(shared: share.routers)

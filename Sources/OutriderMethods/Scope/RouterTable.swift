@@ -18,6 +18,8 @@ package final class RouterRecord: Holdable {
     /// Parts of the imported document that the router does not have.
     let notes: [OpenAPIImport.Note]
     let moreNotes: Int
+    /// The memory of a long definition.
+    private let charge = Mutex<(any PayloadCharge)?>(nil)
 
     init(_ outcome: OpenAPIImport.Outcome, isShared: Bool, source: String? = nil) {
         router = outcome.router
@@ -38,6 +40,9 @@ package final class RouterRecord: Holdable {
     package var isAwaited: Bool { false }
 
     package func close() {}
+
+    /// Counts the definition for as long as the router exists.
+    func count(_ message: (any PayloadCharge)?) { charge.withLock { $0 = message } }
 
     /// The endpoint, or the failure 2100 with similar names.
     func endpoint(_ name: String) throws(RPCError) -> RouterEndpoint {

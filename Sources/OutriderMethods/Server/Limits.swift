@@ -10,7 +10,7 @@ struct Limits: JSONEncodable {
     private static let order: [StaticString] = [
         "messageBytes", "headerBytes", "depth", "batchItems", "callsInFlight", "requests", "streams", "callbacks",
         "connections", "chunkBytes", "inlineBytes", "inlineCeilingBytes", "outboxBytes", "outboxCloseBytes",
-        "storedBytes", "attempts", "idCharacters", "methodCharacters",
+        "storedBytes", "memoryBytes", "attempts", "idCharacters", "methodCharacters",
     ]
 
     private var values: [(name: StaticString, value: Int)]
@@ -26,6 +26,7 @@ struct Limits: JSONEncodable {
                 ("inlineBytes", settings.maxInline),
                 ("inlineCeilingBytes", 8_388_608),
                 ("storedBytes", settings.quota.memory),
+                ("memoryBytes", settings.memory),
                 ("attempts", settings.mostAttempts),
             ]
     }

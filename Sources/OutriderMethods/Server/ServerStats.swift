@@ -19,6 +19,7 @@ struct ServerStats: Method {
         var pool: PoolCounts
         /// Bytes.
         var resident: Int
+        var memory: MemoryBudget.Counts
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -39,7 +40,23 @@ struct ServerStats: Method {
                     writer.member("failed", callbacks.failed.values.reduce(0, &+))
                 }
                 writer.member("log") { $0.member("dropped", watchers.linesDropped) }
-                writer.member("memory") { $0.member("resident", resident) }
+                writer.member("memory") { writer in
+                    writer.member("resident", resident)
+                    encodeBudget(to: &writer)
+                }
+            }
+        }
+
+        private func encodeBudget(to writer: inout JSONWriter) {
+            writer.member("limit", memory.limit)
+            writer.member("held", memory.held)
+            writer.member("highest", memory.highest)
+            writer.member("shares", memory.shares)
+            writer.member("waited", memory.waited)
+            writer.member("refused", memory.refused)
+            writer.member("spilt") { writer in
+                writer.member("payloads", memory.spilt)
+                writer.member("bytes", memory.spiltBytes)
             }
         }
 
@@ -79,6 +96,6 @@ struct ServerStats: Method {
             server: call.scope.control.counters, engine: service.engine.counts,
             statistics: service.engine.statistics, callbacks: service.callbacks.now, watchers: service.monitors,
             pool: await service.pool(),
-            resident: ResidentMemory.bytes())
+            resident: ResidentMemory.bytes(), memory: service.engine.memory.counts)
     }
 }

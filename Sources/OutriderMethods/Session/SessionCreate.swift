@@ -43,12 +43,14 @@ struct SessionCreate: Method {
         let scope = call.scope
         var settings = SessionSettings()
         try params.session.apply(to: &settings, isShared: params.isShared, call)
+        let charge = try call.keptMessage()
         let handle = Handle<SessionRecord>()
         try await params.session.openJar(for: &settings, title: params.label ?? handle.name, call)
         try await params.session.openStrictTransport(for: &settings, call)
         let tape = try await params.replay?.open(call, pointer: "/replay/path")
         let record = SessionRecord(
             settings, handle, name: params.label, isShared: params.isShared, scope)
+        record.count(charge)
         if let tape { _ = record.stage.made(over: scope.service.engine.stage).put(tape) }
         let directory = params.isShared ? scope.share.sessions : scope.sessions
         if let name = params.label, !directory.add(record, as: name) {

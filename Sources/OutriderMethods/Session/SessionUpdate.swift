@@ -25,11 +25,13 @@ struct SessionUpdate: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> SessionInfoShape {
         let record = try SessionRecord.own(params.session, call.scope)
+        let charge = try call.keptMessage()
         let old = record.settings.plan
         var settings = record.settings
         try params.changes.apply(to: &settings, isShared: record.isShared, call)
         try await params.changes.openJar(for: &settings, title: record.title, call)
         try await params.changes.openStrictTransport(for: &settings, call)
+        record.count(charge)
         record.update(settings, replacesCredentials: params.changes.hasCredentials)
         if let old, old !== settings.plan {
             let service = call.scope.service

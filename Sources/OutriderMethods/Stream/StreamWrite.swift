@@ -39,10 +39,14 @@ struct StreamWrite: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: consuming Params, _ call: Call<ClientScope>) async throws -> Result {
         let stream = try call.scope.handles.writing(params.stream)
-        switch try await stream.write(params.bytes, wait: .seconds(params.wait)) {
-        case .room(let room): return Result(accepted: params.bytes.count, room: room)
+        let (count, wait) = (params.bytes.count, Duration.seconds(params.wait))
+        // the bytes may go to a file: this call does not hold on to them
+        let refusal = stream.take((consume params).bytes, memory: call.scope.memory, message: call.charge)
+        switch refusal {
+        case nil: return Result(accepted: count, room: try await stream.room(wait))
+        case .room(let room): return Result(accepted: count, room: room)
         case .wrongState(let text): throw RPCError.wrongState(text, "closed")
         case .failed(let failure): throw RPCError.wrongState(failure, "closed")
         case .tooMuch:

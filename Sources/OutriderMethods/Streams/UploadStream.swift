@@ -18,6 +18,18 @@ final class UploadStream: Holdable, BodyFeed {
 
     private enum Phase { case open, finished, done }
 
+    private enum Piece {
+        case short([UInt8])
+        /// From the offset on. It may wait in a file.
+        case long(LongBody, offset: Int)
+    }
+
+    /// What the network gets next.
+    private enum Next {
+        case step(BodyFeedStep)
+        case fetch(any SpilledPayload, offset: Int, count: Int)
+    }
+
     private struct State: ~Copyable {
         var phase = Phase.open
         /// The client finished the stream; stays true after any end.
@@ -25,7 +37,7 @@ final class UploadStream: Holdable, BodyFeed {
         var isTaken = false
         /// A second connection feeds the stream.
         var isAttached = false
-        var pieces: [[UInt8]] = []
+        var pieces: [Piece] = []
         /// Bytes in the pieces.
         var waiting = 0
         /// Bytes in total.
@@ -62,7 +74,20 @@ final class UploadStream: Holdable, BodyFeed {
 
     /// Takes all bytes, and returns when there is room for more, or after `wait`.
     func write(_ bytes: [UInt8], wait: Duration) async throws -> Outcome {
-        let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable (BodyFeedStep) -> Void)?) in
+        if let refusal = take(bytes) { return refusal }
+        return .room(try await room(wait))
+    }
+
+    /// Takes all bytes; not nil if they are refused.
+    ///
+    /// - Parameters:
+    ///   - memory: counts bytes that wait, or moves them to files; nil without a limit.
+    ///   - message: the memory of the message with the bytes, which is released then.
+    func take(
+        _ bytes: [UInt8], memory: (any PayloadMemory)? = nil, message: (any PayloadCharge)? = nil
+    ) -> Outcome? {
+        let long = bytes.count > LongBody.counted && memory != nil ? LongBody(bytes) : nil
+        let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable () -> Void)?) in
             switch state.phase {
             case .finished: return (refusal(isFinished: true), nil)
             case .done: return (refusal(isFinished: tcp != nil && state.wasFinished), nil)
@@ -71,17 +96,16 @@ final class UploadStream: Holdable, BodyFeed {
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
             state.written &+= bytes.count
             if bytes.isEmpty { return (nil, nil) }
-            if let hand = state.hand {
-                state.hand = nil
-                return (nil, hand)
-            }
-            state.pieces.append(bytes)
+            state.pieces.append(long.map { .long($0, offset: 0) } ?? .short(bytes))
             state.waiting += bytes.count
-            return (nil, nil)
+            guard let hand = state.hand, case .step(let step)? = Self.takePiece(&state) else { return (nil, nil) }
+            state.hand = nil
+            return (nil, { hand(step) })
         }
         if let outcome { return outcome }
-        ready?(.bytes(bytes))
-        return .room(try await room(wait))
+        ready?()
+        if let long, let memory { long.settle(memory, after: message) { [weak self] in self?.end() } }
+        return nil
     }
 
     private func refusal(isFinished: Bool) -> Outcome {
@@ -95,7 +119,8 @@ final class UploadStream: Holdable, BodyFeed {
         return .failed(HTTPFailure(.tcpClosed, "the stream to \(tcp) is closed", sent: .notSent))
     }
 
-    private func room(_ wait: Duration) async throws -> Int {
+    /// Returns when there is room, or after `wait`: how many bytes may follow without waiting.
+    func room(_ wait: Duration) async throws -> Int {
         let bell = Bell()
         let deadline = ContinuousClock.now.advanced(by: wait)
         var alarm: Task<Void, Never>?
@@ -193,26 +218,56 @@ final class UploadStream: Holdable, BodyFeed {
     }
 
     func next(_ hand: @escaping @Sendable (BodyFeedStep) -> Void) {
-        let (step, bells) = state.withLock { state -> (BodyFeedStep?, [Bell]) in
-            if !state.pieces.isEmpty, state.phase != .done {
-                let piece = state.pieces.removeFirst()
-                state.waiting -= piece.count
-                guard state.waiting < Self.capacity else { return (.bytes(piece), []) }
+        let (next, bells) = state.withLock { state -> (Next?, [Bell]) in
+            if state.phase != .done, let next = Self.takePiece(&state) {
+                guard state.waiting < Self.capacity else { return (next, []) }
                 defer { state.writers = [] }
-                return (.bytes(piece), state.writers)
+                return (next, state.writers)
             }
             switch state.phase {
             case .open:
                 state.hand = hand
                 return (nil, [])
-            case .finished: return (.end, [])
+            case .finished: return (.step(.end), [])
             case .done:
                 let text = "the client closed the stream before it was finished"
-                return (.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request)), [])
+                return (.step(.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request))), [])
             }
         }
         for bell in bells { bell.ring() }
-        if let step { hand(step) }
+        switch next {
+        case nil: break
+        case .step(let step): hand(step)
+        case .fetch(let file, let offset, let count):
+            file.read(at: offset, count: count) { bytes in
+                if let bytes, bytes.count == count { return hand(.bytes(bytes)) }
+                let text = "bytes of the stream that waited in a file cannot be read"
+                hand(.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request)))
+            }
+        }
+    }
+
+    /// The next bytes that wait; nil if there are none.
+    private static func takePiece(_ state: inout State) -> Next? {
+        switch state.pieces.first {
+        case nil: return nil
+        case .short(let bytes):
+            state.pieces.removeFirst()
+            state.waiting -= bytes.count
+            return .step(.bytes(bytes))
+        case .long(let body, let offset):
+            let end = min(offset + LongBody.pieceBytes, body.count)
+            state.waiting -= end - offset
+            if end == body.count {
+                state.pieces.removeFirst()
+            } else {
+                state.pieces[0] = .long(body, offset: end)
+            }
+            switch body.place {
+            case .memory(let bytes): return .step(.bytes(Array(bytes[offset..<end])))
+            case .file(let file): return .fetch(file, offset: offset, count: end - offset)
+            }
+        }
     }
 
     func drop() { end() }

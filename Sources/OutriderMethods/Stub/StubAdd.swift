@@ -90,6 +90,7 @@ struct StubAdd: Method {
                     data: ["what": .string("stub bytes"), "limit": .integer(Int64(StubTable.mostBytes))])
             }
         }
+        let charge = try call.kept(rule.bytes)
         let (after, unmatched) = (rule.after, params.unmatched)
         let finished = rule
         let name = try stage.withStubs { stubs throws(RPCError) -> String? in
@@ -101,7 +102,10 @@ struct StubAdd: Method {
             if let unmatched { stubs.unmatched = unmatched }
             return stubs.add(finished)
         }
-        if let name { return Result(stub: name) }
+        if let name {
+            stage.count(charge, for: name)
+            return Result(stub: name)
+        }
         throw RPCError(
             .tooMany, "a session may have \(StubTable.most) stubs: remove some",
             data: ["what": .string("stubs"), "limit": .integer(Int64(StubTable.most))])

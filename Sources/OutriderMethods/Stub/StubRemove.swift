@@ -25,6 +25,7 @@ struct StubRemove: Method {
             }
             return stubs.remove(params.stub)
         }
+        stage?.uncount(params.stub)
         return Result(removed: removed ?? 0)
     }
 }

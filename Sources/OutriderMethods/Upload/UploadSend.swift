@@ -9,7 +9,7 @@ import OutriderRPC
 struct UploadSend: Method {
     static let name = "upload.send"
 
-    static func call(_ params: UploadParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
-        try await DataSend.call(params.request, call)
+    static func call(_ params: consuming UploadParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
+        try await DataSend.call((consume params).request, call)
     }
 }

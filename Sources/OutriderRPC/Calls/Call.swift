@@ -10,16 +10,13 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package let id: RequestID?
     package let scope: Scope
     package let peer: any Peer
-    /// Whether the call came in a message too long to parse it on the event loop.
-    let isLong: Bool
     private let later: Later
 
-    package init(id: RequestID?, scope: Scope, peer: any Peer, later: Later, isLong: Bool = false) {
+    package init(id: RequestID?, scope: Scope, peer: any Peer, later: Later) {
         self.id = id
         self.scope = scope
         self.peer = peer
         self.later = later
-        self.isLong = isLong
     }
 
     /// Runs the work as soon as this call's reply is queued, so that no event of a handle can overtake the reply that
@@ -27,13 +24,31 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package func afterReply(_ work: @escaping @Sendable () -> Void) {
         later.work.withLock { $0.append(work) }
     }
+
+    /// The memory of the call's message, which ends with the call; nil for a short message.
+    package var charge: (any PayloadCharge)? { later.charge }
+
+    /// Whether the call came in a message too long to parse it on the event loop.
+    var isLong: Bool { later.isLong }
+
+    /// The parameters are used up, or counted elsewhere: gives the memory of the message back.
+    package func releaseMessage() { later.charge?.release() }
 }
 
 /// The work that a call leaves for the time after its reply; the server runs it.
 package final class Later: Sendable {
     fileprivate let work = Mutex<[@Sendable () -> Void]>([])
+    fileprivate let charge: (any PayloadCharge)?
 
-    package init() {}
+    fileprivate let isLong: Bool
+
+    /// - Parameters:
+    ///   - charge: the memory of the call's message; nil for a short message.
+    ///   - isLong: whether the message was too long to parse it on the event loop.
+    package init(charge: (any PayloadCharge)? = nil, isLong: Bool = false) {
+        self.charge = charge
+        self.isLong = isLong
+    }
 
     package func run() {
         let work = work.withLock { work in

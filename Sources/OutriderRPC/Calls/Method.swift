@@ -17,7 +17,7 @@ package protocol Method<Scope>: SendableMetatype {
 
     /// Throws RPCError for failures that the client must see; any other error is a bug and becomes internalError
     /// (-32603). Runs on the connection's event loop until the first suspension, so the method must not block.
-    static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result
+    static func call(_ params: consuming Params, _ call: Call<Scope>) async throws -> Result
 }
 
 extension Method {
@@ -67,12 +67,16 @@ package protocol ConnectionScope: AnyObject, Sendable {
         _ work: @escaping @Sendable () throws(RPCError) -> Value
     ) async throws(RPCError) -> Value
 
+    /// The memory for the client's large payloads; nil without a limit.
+    var memory: (any PayloadMemory)? { get }
+
     /// The client is gone, or the server stops: everything owned is cancelled and deleted. Called exactly once.
     func close()
 }
 
 extension ConnectionScope {
     package var owes: Bool { false }
+    package var memory: (any PayloadMemory)? { nil }
 
     package func compute<Value: Sendable>(
         _ work: @escaping @Sendable () throws(RPCError) -> Value

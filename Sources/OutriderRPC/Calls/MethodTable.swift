@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderJSON
+import Synchronization
 
 /// Maps method names to implementations. Built once at start. Decoding, calling and encoding are one type-erased
 /// closure per method, so that callers do not know the types and methods do not know the bytes.
 package struct MethodTable<Scope: ConnectionScope>: Sendable {
-    package typealias Entry = @Sendable (JSONValue, Call<Scope>) async throws -> JSONText
+    /// Takes the parameters over, so that a long message does not stay in memory for the whole call.
+    package typealias Entry = @Sendable (Once<JSONValue>, Call<Scope>) async throws -> JSONText
 
     /// The first step of a call that may run without a task.
     package enum Beginning {
@@ -38,7 +40,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         if M.takesBytes { takers.insert(M.name) }
         if entries[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
         entries[M.name] = { params, call in
-            let result = try await M.call(try Self.decoded(M.self, params), call)
+            let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
             return JSONText(written: JSONWriter.bytes(of: result))
         }
     }
@@ -50,7 +52,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         entries[M.name] = { params, call in
             guard call.isLong else { return try await short(params, call) }
             return try await call.scope.compute { () throws(RPCError) in
-                JSONText(written: JSONWriter.bytes(of: try M.compute(try Self.decoded(M.self, params))))
+                JSONText(written: JSONWriter.bytes(of: try M.compute(try Self.decoded(M.self, try params.take()))))
             }
         }
     }
@@ -59,7 +61,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result: LongResult {
         addCall(method)
         entries[M.name] = { params, call in
-            let result = try await M.call(try Self.decoded(M.self, params), call)
+            let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
             guard result.isLong else { return JSONText(written: JSONWriter.bytes(of: result)) }
             return try await call.scope.compute { JSONText(written: JSONWriter.bytes(of: result)) }
         }
@@ -83,7 +85,10 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
             }
         }
         if let begun { return .begun(begun) }
-        return .task { JSONText(written: JSONWriter.bytes(of: try await M.call(decoded, call))) }
+        let once = Once(decoded)
+        return .task {
+            JSONText(written: JSONWriter.bytes(of: try await M.call(try once.take(), call)))
+        }
     }
 
     private static func decoded<M: Method>(_ method: M.Type, _ params: JSONValue) throws(RPCError) -> M.Params {
@@ -100,4 +105,21 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// Sorted.
     package private(set) var names: [String] = []
+}
+
+/// A value for a closure that takes it over, and runs once.
+package final class Once<Value: Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    package init(_ value: Value) { self.value = Mutex(value) }
+
+    /// Throws after the first call.
+    package func take() throws(RPCError) -> Value {
+        let taken = value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+        guard let taken else { throw RPCError(.internalError, "the parameters of a call were taken twice") }
+        return taken
+    }
 }

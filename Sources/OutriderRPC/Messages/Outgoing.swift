@@ -7,9 +7,11 @@ package import OutriderJSON
 /// until it is written to the wire.
 package struct OutgoingFrame: Sendable {
     package let head: [UInt8]
-    package let body: [UInt8]
+    package private(set) var body: [UInt8]
+    /// The body in place of `body`, if it is long.
+    package private(set) var long: LongBody?
     package let tail: StaticString
-    package var count: Int { head.count + body.count + tail.utf8CodeUnitCount }
+    package var count: Int { head.count + body.count + (long?.count ?? 0) + tail.utf8CodeUnitCount }
 
     /// Length of the JSON text, without framing.
     package let messageBytes: Int
@@ -27,7 +29,16 @@ package struct OutgoingFrame: Sendable {
         }
     }
 
-    /// All bytes in a single array.
+    /// Makes a long body one that can go to a file; nil for a short body.
+    package mutating func lengthen() -> LongBody? {
+        guard body.count > LongBody.counted else { return nil }
+        let long = LongBody(body)
+        body = []
+        self.long = long
+        return long
+    }
+
+    /// All bytes of a frame without a long body, in a single array.
     package var bytes: [UInt8] {
         var bytes = head
         bytes.reserveCapacity(count)
@@ -43,8 +54,25 @@ package struct OutgoingPiece: Sendable {
     /// Where the bytes stand in the frame.
     package let range: Range<Int>
 
-    /// Passes the bytes to `write`, part by part.
-    package func forEach(_ write: (UnsafeBufferPointer<UInt8>) -> Void) {
+    /// Whether the message ends with these bytes.
+    package var isLast: Bool { range.upperBound == frame.count }
+
+    /// Which bytes of the body belong to the piece.
+    package var bodyRange: Range<Int> {
+        let start = frame.head.count
+        let own = range.clamped(to: start..<frame.count - frame.tail.utf8CodeUnitCount)
+        return own.lowerBound - start..<own.upperBound - start
+    }
+
+    /// Passes the bytes of a frame without a long body to `write`, part by part.
+    package func forEach(_ write: (UnsafeBufferPointer<UInt8>) -> Void) { forEach(body: frame.body, from: 0, write) }
+
+    /// The same with a long body.
+    ///
+    /// - Parameters:
+    ///   - body: bytes of the body, those of `bodyRange` among them.
+    ///   - offset: where in the body they begin.
+    package func forEach(body: [UInt8], from offset: Int, _ write: (UnsafeBufferPointer<UInt8>) -> Void) {
         var start = 0
         func part(_ bytes: UnsafeBufferPointer<UInt8>) {
             let own = range.clamped(to: start..<start + bytes.count)
@@ -53,7 +81,9 @@ package struct OutgoingPiece: Sendable {
             start += bytes.count
         }
         frame.head.withUnsafeBufferPointer(part)
-        frame.body.withUnsafeBufferPointer(part)
+        start += offset
+        body.withUnsafeBufferPointer(part)
+        start = frame.count - frame.tail.utf8CodeUnitCount
         part(UnsafeBufferPointer(start: frame.tail.utf8Start, count: frame.tail.utf8CodeUnitCount))
     }
 }

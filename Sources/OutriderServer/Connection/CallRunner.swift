@@ -11,24 +11,28 @@ import Synchronization
 extension Connection {
     /// Handles the content of a frame. On the loop.
     ///
-    /// - Parameter isLong: whether the frame was too long to parse it on the loop.
-    func receive(_ incoming: Incoming, isLong: Bool = false) {
+    /// - Parameters:
+    ///   - charge: the memory of the frame; nil for a short frame.
+    ///   - isLong: whether the frame was too long to parse it on the loop.
+    func receive(_ incoming: Incoming, charge: (any PayloadCharge)? = nil, isLong: Bool = false) {
         if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
-        case .one(let message): receive(message, place: nil, isLong)
+        case .one(let message): receive(message, place: nil, charge, isLong)
         case .batch(let messages):
             let batch = state.withLock { $0.batches.open(messages.count) }
             for (slot, message) in messages.enumerated() {
-                receive(message, place: BatchPlace(batch: batch, slot: slot), isLong)
+                receive(message, place: BatchPlace(batch: batch, slot: slot), charge, isLong)
             }
         }
     }
 
-    private func receive(_ message: Message, place: BatchPlace?, _ isLong: Bool) {
+    private func receive(
+        _ message: Message, place: BatchPlace?, _ charge: (any PayloadCharge)?, _ isLong: Bool
+    ) {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            start(id, method, params, place, isLong)
+            start(id, method, params, place, Later(charge: charge, isLong: isLong))
         case .reply(let id, let answer):
             answered(id, permitted(answer))
             noReply(place)
@@ -77,7 +81,7 @@ extension Connection {
     }
 
     private func start(
-        _ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?, _ isLong: Bool
+        _ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?, _ later: Later
     ) {
         guard let dispatch else { return }
         let start = state.withLock { $0.calls.start(id, place: place) }
@@ -95,7 +99,6 @@ extension Connection {
         }
         service.tally.callsTotal.count()
         service.tally.callsRunning.count()
-        let later = Later()
         let work: @Sendable () async throws -> JSONText
         do {
             let begun = try dispatch.begin(method, params, id: id, peer: self, later: later) { outcome in
@@ -108,7 +111,8 @@ extension Connection {
                 guard dispatch.knows(method) else {
                     return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
                 }
-                work = { try await dispatch.invoke(method, params, id: id, peer: self, later: later, isLong: isLong) }
+                let once = Once(params)
+                work = { try await dispatch.invoke(method, once, id: id, peer: self, later: later) }
             }
         } catch {
             return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)

@@ -120,13 +120,40 @@ final class Connection: Peer, Sendable {
     /// Writes the outbox as far as the wire has room. On the loop: once per tick, and whenever the wire has room again.
     func flush() {
         var wrote = false
-        while wire.isWritable, let buffer = state.withLock({ $0.gather() }) {
+        while wire.isWritable, let gathered = state.withLock({ $0.gather() }) {
+            guard case .bytes(let buffer) = gathered else {
+                fetch(gathered)
+                break
+            }
             service.tally.bytesSent.count(buffer.readableBytes)
             wire.write(buffer)
             wrote = true
         }
         if wrote { wire.flush() }
-        perform(state.withLock { $0.flushed() })
+        let (effects, uncounted) = state.withLock { ($0.flushed(), $0.takeUncounted()) }
+        if !uncounted.isEmpty { count(uncounted) }
+        perform(effects)
+    }
+
+    /// Reads a part of a long message from its file, and goes on.
+    func fetch(_ gathered: ConnectionState.Gathered) {
+        guard case .fetch(let file, let range) = gathered else { return }
+        file.read(at: range.lowerBound, count: range.count) { bytes in
+            self.loop.execute {
+                // half a message cannot be taken back
+                guard let bytes, bytes.count == range.count else { return self.wire.abort() }
+                self.state.withLock { $0.fetched(bytes) }
+                self.flush()
+            }
+        }
+    }
+
+    /// Counts messages that the client has not taken at once, or moves them to files.
+    private func count(_ bodies: [LongBody]) {
+        guard let memory = dispatch?.memory else { return }
+        for body in bodies {
+            body.settle(memory) { self.onLoop { self.wire.abort() } }
+        }
     }
 
     // MARK: ends
@@ -229,7 +256,7 @@ final class Connection: Peer, Sendable {
         let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
             let (over, wanted) = self.state.withLock { state in
                 let owes = state.calls.unanswered > 0 || self.owes.load(ordering: .relaxed)
-                return (state.phase != .ending, owes && state.outbox.isEmpty)
+                return (state.phase != .ending, owes && state.isWritten)
             }
             if over { task.cancel() }
             if wanted, !over, self.wire.isWritable {
@@ -256,6 +283,7 @@ final class Connection: Peer, Sendable {
             defer {
                 state.running = [:]
                 state.waiters = [:]
+                state.dropOutput(setting.limits.outbox)
             }
             return Leftovers(
                 running: Array(state.running.values), questions: questions, waiters: Array(state.waiters.values),
@@ -265,7 +293,7 @@ final class Connection: Peer, Sendable {
         padding.withLock { $0.take() }?.cancel()
         for call in leftovers.running { call.cancel() }
         leftovers.raw?.gone()
-        feedBox.withLock { $0 = nil }
+        feedBox.withLock { $0.take() }?.value.end()
         lose(leftovers.questions)
         for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
         // objects of the client may refer to the connection, as callbacks of a session do

@@ -82,6 +82,10 @@ struct ConnectionState: ~Copyable {
     private var isWatched = false
     /// A flush is scheduled.
     private var flushing = false
+    /// The next bytes, if they come from a file. They have left the outbox.
+    private var filePiece: FilePiece?
+    /// Long bodies that are not counted yet.
+    private var uncounted: [LongBody] = []
     /// The buffer of the last write, whose memory is reused once the wire has released the bytes.
     private var written = ByteBuffer()
 
@@ -97,6 +101,8 @@ struct ConnectionState: ~Copyable {
     mutating func push(_ frame: OutgoingFrame) -> Effects {
         var effects = Effects()
         if phase == .raw { return effects }
+        var frame = frame
+        if frame.count > LongBody.counted, let long = frame.lengthen() { uncounted.append(long) }
         switch outbox.push(frame) {
         case .queued, .refused: break
         case .pause:
@@ -112,7 +118,7 @@ struct ConnectionState: ~Copyable {
 
     /// Checks whether the client reads any of the outbox.
     mutating func check(unwritten: Int) -> OutboxMachine.Check {
-        let check = phase == .closed ? .over : outbox.check(unwritten: unwritten)
+        let check = phase == .closed ? .over : outbox.check(unwritten: unwritten &+ (filePiece?.count ?? 0))
         isWatched = check == .again
         guard check == .giveUp else { return check }
         let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
@@ -161,19 +167,58 @@ struct ConnectionState: ~Copyable {
         return effects
     }
 
-    /// The next bytes to write; nil if the outbox is empty.
-    mutating func gather() -> ByteBuffer? {
+    enum Gathered {
+        case bytes(ByteBuffer)
+        /// Read this part of a file, and give it to `fetched`.
+        case fetch(any SpilledPayload, Range<Int>)
+    }
+
+    /// The next bytes to write; nil if there are none, or a file is being read.
+    mutating func gather() -> Gathered? {
         flushing = false
+        switch filePiece?.next() {
+        case .fetch(let file, let range): return .fetch(file, range)
+        case .wait: return nil
+        case .write(let bytes):
+            filePiece = nil
+            return .bytes(bytes)
+        case nil: break
+        }
         guard !outbox.isEmpty else { return nil }
         let most = 64 << 10
         var buffer = ByteBuffer()
         swap(&buffer, &written)
         buffer.clear(minimumCapacity: min(outbox.unsent, most))
         while buffer.readableBytes < most, let piece = outbox.next(most: most &- buffer.readableBytes) {
-            piece.forEach { buffer.writeBytes($0) }
+            guard let long = piece.frame.long else {
+                piece.forEach { buffer.writeBytes($0) }
+                continue
+            }
+            filePiece = buffer.write(piece, of: long)
+            if filePiece != nil { break }
         }
         if buffer.capacity <= most &* 2 { written = buffer }
-        return buffer
+        return buffer.readableBytes == 0 ? gather() : .bytes(buffer)
+    }
+
+    /// A part of a file was read.
+    mutating func fetched(_ bytes: [UInt8]) { filePiece?.fetched(bytes) }
+
+    /// Whether all messages have been given to the wire.
+    var isWritten: Bool { outbox.isEmpty && filePiece == nil }
+
+    /// The long bodies that were queued since the last flush; the flush may have written them.
+    mutating func takeUncounted() -> [LongBody] {
+        if uncounted.isEmpty { return [] }
+        defer { uncounted = [] }
+        return uncounted
+    }
+
+    /// The client is gone: nothing will be written.
+    mutating func dropOutput(_ limits: OutboxLimits) {
+        outbox = OutboxMachine(limits: limits)
+        filePiece = nil
+        uncounted = []
     }
 
     /// The actions that are possible after a flush.
@@ -193,7 +238,7 @@ struct ConnectionState: ~Copyable {
                 effects.flush = push(.event(Event("event.dropped", DroppedParams(count: dropped)))).flush
             }
         }
-        guard outbox.isEmpty, raw == nil else { return effects }
+        guard isWritten, raw == nil else { return effects }
         let isIdle = phase == .ending && calls.isIdle && batches.isEmpty
         if isIdle, mayOwe {
             effects.settles = true
@@ -236,5 +281,17 @@ private struct DroppedParams: JSONEncodable {
 
     func encode(to writer: inout JSONWriter) {
         writer.object { $0.member("count", count) }
+    }
+}
+
+extension ByteBuffer {
+    /// Writes a piece of a long body, or returns the piece if its bytes are in a file.
+    fileprivate mutating func write(_ piece: OutgoingPiece, of body: LongBody) -> FilePiece? {
+        switch body.place {
+        case .file(let file): return FilePiece(piece, in: file)
+        case .memory(let bytes): piece.forEach(body: bytes, from: 0) { writeBytes($0) }
+        }
+        if piece.isLast { body.end() }
+        return nil
     }
 }

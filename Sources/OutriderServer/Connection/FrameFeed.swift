@@ -10,8 +10,8 @@ import Synchronization
 /// Cuts a client's bytes into frames, parses them and hands the messages to the connection, in order. Lives on the
 /// connection's event loop.
 ///
-/// Small frames are parsed in place. Large frames are parsed on another thread; until then the feed neither reads nor
-/// parses further bytes of this client.
+/// Small frames are parsed in place. Large frames are copied once and parsed on another thread; until then the feed
+/// neither reads nor parses further bytes of this client.
 ///
 /// A frame that may hold secrets is moved into locked memory first. Its bytes, and those of broken or incomplete
 /// frames, are zeroed in the read buffer: see `ReadBuffer`.
@@ -20,6 +20,10 @@ final class FrameFeed {
     private let limits: ServerLimits
     private var scanner: FrameScanner
     private var buffer = ReadBuffer()
+    /// The memory for a long message.
+    private lazy var memory = MessageMemory(connection.dispatch?.memory, loop: loop)
+    /// Whether memory may have been taken for a part of a message.
+    private var reserves = false
     private lazy var secrets = connection.dispatch?.secrets ?? SecretMembers()
     private var ended = false
     private var endReported = false
@@ -54,6 +58,31 @@ final class FrameFeed {
         let isHarmless = buffer.count > 0 && buffer.withBytes { !secrets.mayBe(inStart: $0, limits: limits.message) }
         buffer.append(data, erasing: !isHarmless)
         work()
+        if reserves || buffer.count > MessageMemory.counted { reserve() }
+    }
+
+    /// Takes memory for a message of which a part is here; stops reading while there is none.
+    private func reserve() {
+        guard !busy, !over, raw == nil else { return }
+        reserves = buffer.count > MessageMemory.counted
+        // the message was skipped
+        guard reserves else { return memory.end() }
+        guard !memory.covers(buffer.count) else { return }
+        pause()
+        memory.wait(buffer.count, { self.resume() }, giveUp: { self.giveUp() })
+    }
+
+    /// The connection is over.
+    func end() { memory.end() }
+
+    /// There was no memory for a message for too long. Its rest would have to be read to find the next message.
+    private func giveUp() {
+        over = true
+        buffer.drop(erasing: true)
+        resume()
+        let text =
+            "the memory of the service for large messages is full (send smaller pieces, read what is due, or raise --memory)"
+        connection.refuse(RPCError(.tooMany, text, data: ["what": .string("memory")]))
     }
 
     func inputEnded() {
@@ -91,8 +120,8 @@ final class FrameFeed {
         connection.wire.setReading(on)
     }
 
-    private func receive(_ incoming: Incoming, isLong: Bool = false) {
-        connection.receive(incoming, isLong: isLong)
+    private func receive(_ incoming: Incoming) {
+        connection.receive(incoming)
         (isHeld, isFull) = connection.obstacles
     }
 
@@ -130,13 +159,13 @@ final class FrameFeed {
                 connection.receive(incoming)
                 connection.endMessages()
             case .large(let bytes):
-                parseElsewhere { framing, limits in
+                parseElsewhere(bytes.readableBytes) { framing, limits in
                     bytes.withUnsafeReadableBytes {
                         Self.parse($0.bindMemory(to: UInt8.self), framing: framing, limits)
                     }
                 }
             case .largeSecret(let frame):
-                parseElsewhere { [secrets] framing, limits in
+                parseElsewhere(frame.count) { [secrets] framing, limits in
                     frame.withBytes { Self.parse($0, with: secrets, framing: framing, limits) }
                 }
             case .http:
@@ -218,24 +247,44 @@ final class FrameFeed {
         return threads
     }()
 
-    private func parseElsewhere(_ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
-        busy = true
-        connection.state.withLock { $0.feedBusy = true }
-        connection.wire.setReading(false)
+    private func parseElsewhere(_ size: Int, _ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
+        pause()
+        // the frame stands elsewhere now
+        buffer.tidy()
+        if memory.covers(size) { return run(parse) }
+        memory.wait(size, { self.run(parse) }, giveUp: { self.giveUp() })
+    }
+
+    private func run(_ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
         let framing = scanner.framing ?? .line
         let limits = limits.message
         let parsed = Self.threads.runIfActive(eventLoop: loop) { parse(framing, limits) }
+        let charge = memory.take()
         parsed.assumeIsolated().whenComplete { result in
-            self.busy = false
-            self.connection.state.withLock { $0.feedBusy = false }
             self.connection.expectFlush()
-            if case .success(let incoming) = result {
-                self.receive(incoming, isLong: true)
+            if case .success(let incoming) = result, !self.over {
+                self.connection.receive(incoming, charge: charge, isLong: true)
+                (self.isHeld, self.isFull) = self.connection.obstacles
             }
-            self.work()
-            self.connection.flush()
-            if !self.busy, self.connection.state.withLock({ $0.mayRead }) { self.connection.wire.setReading(true) }
+            self.resume()
         }
+    }
+
+    /// Stops reading and parsing until `resume`.
+    private func pause() {
+        busy = true
+        connection.state.withLock { $0.feedBusy = true }
+        connection.wire.setReading(false)
+    }
+
+    private func resume() {
+        busy = false
+        connection.state.withLock { $0.feedBusy = false }
+        connection.expectFlush()
+        work()
+        if reserves || buffer.count > MessageMemory.counted { reserve() }
+        connection.flush()
+        if !busy, connection.state.withLock({ $0.mayRead }) { connection.wire.setReading(true) }
     }
 
     private func learnFraming() {

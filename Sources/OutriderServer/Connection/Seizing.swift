@@ -58,16 +58,26 @@ extension Connection {
     /// The seizing call has its result or error. Runs `work` afterwards.
     func settle(_ raw: RawConnection, isRaw: Bool, then work: @escaping @Sendable () -> Void) {
         onLoop {
-            defer { work() }
             guard isRaw else {
                 self.state.withLock { $0.raw = nil }
-                return raw.gone()
+                raw.gone()
+                return work()
             }
             // the reply first
-            while let buffer = self.state.withLock({ $0.gather() }) {
+            while let gathered = self.state.withLock({ $0.gather() }) {
+                guard case .bytes(let buffer) = gathered else {
+                    self.fetch(gathered)
+                    continue
+                }
                 self.service.tally.bytesSent.count(buffer.readableBytes)
                 self.wire.write(buffer)
             }
+            // a long message before the reply comes from its file
+            if self.state.withLock({ !$0.isWritten && $0.phase != .closed }) {
+                _ = self.loop.scheduleTask(in: .milliseconds(2)) { self.settle(raw, isRaw: isRaw, then: work) }
+                return self.wire.flush()
+            }
+            defer { work() }
             self.wire.flush()
             let isOpen = self.state.withLock { state in
                 guard state.phase == .open || state.phase == .ending else { return false }

@@ -40,11 +40,11 @@ package protocol Dispatch: Sendable {
     var takers: Set<String> { get }
     /// The members of messages that are read into locked memory.
     var secrets: SecretMembers { get }
-    /// - Parameter isLong: whether the call came in a message too long to parse it on the loop.
     func invoke(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later, isLong: Bool
+        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText
-    /// Begins a call of a method that may run without a task; nil for all other methods.
+    /// Begins a call of a method that may run without a task; nil for all other methods, whose parameters are permitted
+    /// then.
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
@@ -54,6 +54,8 @@ package protocol Dispatch: Sendable {
     func inputEnded()
     /// Whether events are still due to the client.
     var owes: Bool { get }
+    /// The memory for the client's large payloads; nil without a limit.
+    var memory: (any PayloadMemory)? { get }
     func close()
 }
 
@@ -85,19 +87,18 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     var secrets: SecretMembers { table.secrets }
 
     func invoke(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later, isLong: Bool
+        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: Later
     ) async throws -> JSONText {
-        try check(method, params)
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
-        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later, isLong: isLong))
+        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
     }
 
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun? {
-        guard let begin = table.beginner(method) else { return nil }
         try check(method, params)
+        guard let begin = table.beginner(method) else { return nil }
         switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), hand) {
         case .begun(let call): return .lane(call)
         case .task(let work): return .task(work)
@@ -115,6 +116,8 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     func inputEnded() { scope.inputEnded() }
 
     var owes: Bool { scope.owes }
+
+    var memory: (any PayloadMemory)? { scope.memory }
 
     func close() { scope.close() }
 }

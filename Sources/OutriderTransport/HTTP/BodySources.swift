@@ -22,16 +22,17 @@ extension BodySource {
 
 /// Bytes in memory.
 final class MemorySource: BodySource {
-    private var bytes: ByteBuffer
+    private var bytes: ArraySlice<UInt8>
 
-    init(_ bytes: [UInt8]) { self.bytes = ByteBuffer(bytes: bytes) }
+    init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
     func next(_ hand: @escaping Hand) {
-        let count = min(BodyWriter.pieceBytes, bytes.readableBytes)
-        hand(.success(count == 0 ? nil : bytes.readSlice(length: count).map { BodyPiece($0) }))
+        let piece = bytes.prefix(BodyWriter.pieceBytes)
+        bytes = bytes.dropFirst(piece.count)
+        hand(.success(piece.isEmpty ? nil : BodyPiece(ByteBuffer(bytes: piece))))
     }
 
-    func stop() { bytes = ByteBuffer() }
+    func stop() { bytes = [] }
 }
 
 /// Bytes in memory and in files, which are read on other threads.

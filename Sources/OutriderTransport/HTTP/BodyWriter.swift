@@ -4,6 +4,7 @@
 import NIOCore
 import NIOPosix
 import OutriderHTTP
+import Synchronization
 
 /// Writes the body of a request that did not go out with its head: in pieces, at most `aheadBytes` ahead of the kernel,
 /// so that neither memory nor the event loop ever holds the whole body. The next piece is read while the previous is
@@ -12,10 +13,15 @@ import OutriderHTTP
 /// The stream puts the pieces into the form of its protocol.
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
-    /// Large, because a round trip to another thread costs as much as copying 100 KiB.
-    static let pieceBytes = 512 << 10
+    /// Large, because a round trip to another thread costs as much as copying 100 KiB; small beside many other bodies,
+    /// whose servers may all be slow.
+    static var pieceBytes: Int { isCrowded ? 64 << 10 : 512 << 10 }
     /// Two pieces: the first is written while the second is read.
-    static let aheadBytes = 1 << 20
+    static var aheadBytes: Int { 2 &* pieceBytes }
+
+    private static let most = 32
+    private static let writers = Atomic(0)
+    private static var isCrowded: Bool { writers.load(ordering: .relaxed) > most }
 
     enum Step {
         /// The kernel has taken more bytes. `inAll`: total before compression; `onWire`: total after compression, nil
@@ -30,6 +36,8 @@ final class BodyWriter: @unchecked Sendable {
     /// Nil if unknown.
     private let size: Int64?
     private let isMemory: Bool
+    /// Whether the body counts among the many.
+    private var isCounted = true
     private let isCoded: Bool
     private let shelf = BufferShelf()
     private var source: any BodySource
@@ -72,7 +80,15 @@ final class BodyWriter: @unchecked Sendable {
         isCoded = composed?.coding != nil
         self.stream = stream
         self.loop = loop
+        Self.writers.wrappingAdd(1, ordering: .relaxed)
         if let composed { source = self.source(composed, client) }
+    }
+
+    deinit { uncount() }
+
+    private func uncount() {
+        if isCounted { Self.writers.wrappingSubtract(1, ordering: .relaxed) }
+        isCounted = false
     }
 
     private func source(_ body: ComposedBody, _ client: ClientKey) -> any BodySource {
@@ -127,6 +143,7 @@ final class BodyWriter: @unchecked Sendable {
         waiting = []
         source.stop()
         source = MemorySource([])
+        uncount()
     }
 
     // MARK: reading

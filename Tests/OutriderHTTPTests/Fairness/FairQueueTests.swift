@@ -109,4 +109,32 @@ struct FairQueueTests {
             for client in Set(waiting.values) { #expect(free == 0 || held(client) >= free) }
         }
     }
+
+    @Test func `work of several places gets them if the client holds less than would be free`() {
+        var queue = FairQueue(places: 100, mostWaiting: 100)
+        #expect(queue.enter(1, for: one, weight: 50) == .run)
+        #expect(queue.enter(2, for: one, weight: 1) == .wait)
+        #expect(queue.enter(3, for: two, weight: 51) == .wait)
+        #expect(queue.take(26, for: three, within: 75) == false)
+        #expect(queue.take(25, for: three, within: 75) == true)
+        #expect(queue.held == 75)
+        #expect(queue.leave(one, weight: 50).map(\.id) == [2, 3])
+        #expect((queue.held(by: one), queue.held(by: two), queue.held(by: three)) == (1, 51, 25))
+        #expect(queue.leave(three, weight: 25).isEmpty && queue.leave(two, weight: 51).isEmpty)
+        #expect(queue.leave(one).isEmpty && queue.held == 0 && queue.holders.isEmpty)
+    }
+
+    @Test func `the next work may exceed the places, in its turn`() {
+        var queue = FairQueue(places: 10, mostWaiting: 100)
+        queue.takeAnyway(12, for: one)
+        #expect(queue.enter(1, for: two, weight: 8) == .wait)
+        #expect(queue.enter(2, for: three, weight: 3) == .wait)
+        #expect(queue.isAwaited)
+        #expect(queue.runNext().map { $0.id } == 1)
+        #expect(queue.held == 20)
+        #expect(queue.leave(one, weight: 12).isEmpty)
+        #expect(queue.leave(two, weight: 8).map(\.id) == [2])
+        #expect(!queue.isAwaited)
+        #expect(queue.runNext() == nil)
+    }
 }

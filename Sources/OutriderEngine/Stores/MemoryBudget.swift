@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+import Synchronization
+
+/// The memory for large payloads of all clients together, in bytes: messages on their way, bodies of requests and
+/// responses, bytes that wait for a network or a client. `FairQueue` shares the budget among clients.
+///
+/// Payloads that can go to files use the first half only, so that messages always find room soon. A message that finds
+/// none waits. One waiting message at a time may exceed the budget: so reading goes on even if all the rest is held by
+/// messages that never end.
+package final class MemoryBudget: Sendable {
+    /// The default: 192 MiB, and on small machines an eighth of the memory.
+    package static let usual: Int = {
+        let pages = sysconf(CInt(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(CInt(_SC_PAGESIZE)))
+        return pages.overflow ? 192 << 20 : min(192 << 20, max(least, pages.partialValue / 8))
+    }()
+    /// The smallest budget: 16 MiB.
+    package static let least = 16 << 20
+    /// Smaller payloads are not counted: 64 KiB.
+    package static let counted = 64 << 10
+
+    package struct Counts: Sendable {
+        package var limit = 0
+        package var held = 0
+        /// The most that was held at once.
+        package var highest = 0
+        /// The largest shares of clients, the largest first.
+        package var shares: [Int] = []
+        /// Messages that had to wait, and calls that were refused.
+        package var waited = 0
+        package var refused = 0
+        /// Payloads that went to files, and their bytes.
+        package var spilt = 0
+        package var spiltBytes = 0
+    }
+
+    package typealias Tell = @Sendable (_ isBeyond: Bool) -> Void
+
+    private struct State {
+        var queue: FairQueue
+        var lastID: FairQueue.ID = 0
+        var waiting: [FairQueue.ID: Tell] = [:]
+        /// A message has exceeded the budget.
+        var isExceeded = false
+        var counts = Counts()
+
+        mutating func note() { counts.highest = max(counts.highest, queue.held) }
+    }
+
+    private static let shownShares = 16
+
+    package let limit: Int
+    private let state: Mutex<State>
+
+    package init(_ limit: Int) {
+        self.limit = limit
+        state = Mutex(State(queue: FairQueue(places: limit, mostWaiting: 16)))
+    }
+
+    package var counts: Counts {
+        state.withLock { state in
+            var counts = state.counts
+            (counts.limit, counts.held) = (limit, state.queue.held)
+            let shares = state.queue.holders.map(\.held).filter { $0 > 0 }.sorted(by: >)
+            counts.shares = Array(shares.prefix(Self.shownShares))
+            return counts
+        }
+    }
+
+    /// Takes bytes; false if the client may not have them now.
+    ///
+    /// - Parameter canSpill: whether the payload could go to a file.
+    func take(_ bytes: Int, for client: ClientKey, canSpill: Bool) -> Bool {
+        state.withLock { state in
+            guard state.queue.take(bytes, for: client, within: canSpill ? limit / 2 : limit) else { return false }
+            state.note()
+            return true
+        }
+    }
+
+    /// Takes bytes even beyond the budget, for a payload that exists already.
+    func takeAnyway(_ bytes: Int, for client: ClientKey) {
+        state.withLock { state in
+            state.queue.takeAnyway(bytes, for: client)
+            state.note()
+        }
+    }
+
+    /// Calls `tell` once the bytes are taken: perhaps at once, perhaps from another thread.
+    func wait(_ bytes: Int, for client: ClientKey, _ tell: @escaping Tell) -> UInt64 {
+        let (id, due) = state.withLock { state -> (FairQueue.ID, [(Tell, Bool)]) in
+            state.lastID &+= 1
+            let id = state.lastID
+            if state.queue.enter(id, for: client, weight: bytes, isOwed: true) == .run {
+                state.note()
+                return (id, [(tell, false)])
+            }
+            state.counts.waited &+= 1
+            state.waiting[id] = tell
+            return (id, Self.exceed(&state))
+        }
+        for (tell, isBeyond) in due { tell(isBeyond) }
+        return id
+    }
+
+    /// Ends the wait; `tell` is not called afterwards. False if the bytes were taken before.
+    func cancel(_ id: UInt64, of client: ClientKey) -> Bool {
+        state.withLock { state in
+            state.waiting[id] = nil
+            return state.queue.cancel(id, of: client)
+        }
+    }
+
+    /// Gives bytes back.
+    ///
+    /// - Parameter isBeyond: whether they had exceeded the budget by `wait`.
+    func give(_ bytes: Int, of client: ClientKey, isBeyond: Bool = false) {
+        let due = state.withLock { state -> [(Tell, Bool)] in
+            let begun = state.queue.leave(client, weight: bytes)
+            if isBeyond { state.isExceeded = false }
+            let found = begun.compactMap { state.waiting.removeValue(forKey: $0.id) }.map { ($0, false) }
+            return found + Self.exceed(&state)
+        }
+        for (tell, isBeyond) in due { tell(isBeyond) }
+    }
+
+    package func countRefusal() { state.withLock { $0.counts.refused &+= 1 } }
+
+    func countSpill(_ bytes: Int) {
+        state.withLock { state in
+            state.counts.spilt &+= 1
+            state.counts.spiltBytes &+= bytes
+        }
+    }
+
+    /// Lets the next waiting message exceed the budget, unless another message does.
+    private static func exceed(_ state: inout State) -> [(Tell, Bool)] {
+        guard !state.isExceeded, let next = state.queue.runNext() else { return [] }
+        state.note()
+        guard let tell = state.waiting.removeValue(forKey: next.id) else { return [] }
+        state.isExceeded = true
+        return [(tell, true)]
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Bytes of the budget, until `release` or the last reference goes.
+package final class MemoryCharge: BodyHolder, Sendable {
+    private struct State {
+        var bytes: Int
+        var isOver = false
+    }
+
+    private let quota: BodyQuota
+    /// Whether the bytes also count against the client's stored bodies.
+    private let isStored: Bool
+    /// Whether the payload exceeds the budget, as one message may: the charge must not outlive its call.
+    package let isBeyond: Bool
+    private let state: Mutex<State>
+
+    /// For bytes that are counted already.
+    init(_ quota: BodyQuota, _ bytes: Int, isStored: Bool, isBeyond: Bool = false) {
+        self.quota = quota
+        self.isStored = isStored
+        self.isBeyond = isBeyond
+        state = Mutex(State(bytes: bytes))
+    }
+
+    deinit { release() }
+
+    package var bytes: Int { state.withLock { $0.bytes } }
+
+    /// Adds bytes; false if there is no room for them.
+    package func grow(by more: Int) -> Bool {
+        state.withLock { state in
+            if state.isOver { return true }
+            if isBeyond {
+                quota.budget.takeAnyway(more, for: quota.client)
+            } else if !quota.budget.take(more, for: quota.client, canSpill: false) {
+                return false
+            }
+            state.bytes += more
+            return true
+        }
+    }
+
+    /// Adds the bytes of another charge, which ends.
+    package func take(over other: MemoryCharge) {
+        let more = other.state.withLock { state in
+            defer { state = State(bytes: 0, isOver: true) }
+            return state.isOver ? 0 : state.bytes
+        }
+        state.withLock { $0.bytes += more }
+    }
+
+    /// Gives the bytes back. Repeated calls have no effect.
+    package func release() {
+        let bytes = state.withLock { state in
+            defer { state = State(bytes: 0, isOver: true) }
+            return state.isOver ? nil : state.bytes
+        }
+        guard let bytes else { return }
+        if isStored {
+            quota.giveMemory(bytes)
+        } else {
+            quota.budget.give(bytes, of: quota.client, isBeyond: isBeyond)
+        }
+    }
+}
+
+extension BodyQuota {
+    /// Memory for a message of the client; nil if there is no room.
+    package func message(_ bytes: Int) -> MemoryCharge? {
+        guard budget.take(bytes, for: client, canSpill: false) else { return nil }
+        return MemoryCharge(self, bytes, isStored: false)
+    }
+
+    /// Memory for a payload that could go to a file; nil if it must.
+    package func hold(_ bytes: Int) -> MemoryCharge? {
+        guard budget.take(bytes, for: client, canSpill: true) else { return nil }
+        return MemoryCharge(self, bytes, isStored: false)
+    }
+
+    /// Calls `tell` once there is room for a message; perhaps at once. Cancel the wait by its number.
+    package func wait(forMessage bytes: Int, _ tell: @escaping @Sendable (MemoryCharge) -> Void) -> UInt64 {
+        budget.wait(bytes, for: client) { isBeyond in
+            tell(MemoryCharge(self, bytes, isStored: false, isBeyond: isBeyond))
+        }
+    }
+
+    package func cancelWait(_ id: UInt64) { _ = budget.cancel(id, of: client) }
+
+    /// Writes bytes to a private file, on another thread.
+    package func spill(
+        _ bytes: [UInt8], in workspace: Workspace, _ done: @escaping @Sendable (SpilledBytes?) -> Void
+    ) {
+        BlockingThreads.files.run(for: client, isOwed: true) {
+            let store = BodyStore(quota: self, workspace: workspace)
+            done(try? SpilledBytes(bytes, in: store))
+        }
+    }
+}
+
+extension BodyQuota {
+    /// Waits for memory for a message, so many seconds at most; nil if there was no room.
+    func room(_ bytes: Int, seconds: Double) async -> MemoryCharge? {
+        if let charge = message(bytes) { return charge }
+        let turn = Turn()
+        return await withUnsafeContinuation { continuation in
+            turn.begin(continuation)
+            let id = wait(forMessage: bytes) { turn.end($0) }
+            // ends with the wait, or wakes once in vain
+            Task {
+                try? await Task.sleep(for: .seconds(seconds))
+                cancelWait(id)
+                turn.end(nil)
+            }
+        }
+    }
+
+    /// A continuation that is resumed once; a charge that comes too late is released.
+    private final class Turn: Sendable {
+        private let continuation = Mutex<UnsafeContinuation<MemoryCharge?, Never>?>(nil)
+
+        func begin(_ waiting: UnsafeContinuation<MemoryCharge?, Never>) { continuation.withLock { $0 = waiting } }
+
+        func end(_ charge: MemoryCharge?) { continuation.withLock { $0.take() }?.resume(returning: charge) }
+    }
+}

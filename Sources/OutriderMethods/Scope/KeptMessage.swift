@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderJSON
+import OutriderRPC
+
+extension Call<ClientScope> {
+    /// The memory of a long message whose content stays: for the object that keeps the content. Nil for a short
+    /// message. Throws `tooMany` if the budget has no room for what stays.
+    func keptMessage() throws(RPCError) -> (any PayloadCharge)? {
+        guard let charge else { return nil }
+        guard charge.isBeyond else { return charge }
+        throw scope.noMemory()
+    }
+
+    /// The memory for content of so many bytes that stays.
+    func kept(_ bytes: Int) throws(RPCError) -> MemoryCharge? {
+        if bytes <= MemoryBudget.counted { return nil }
+        if let charge = scope.quota.message(bytes) { return charge }
+        throw scope.noMemory()
+    }
+}
+
+extension ClientScope {
+    /// The refusal of content that would stay in memory, which is full.
+    func noMemory() -> RPCError {
+        service.engine.memory.countRefusal()
+        return RPCError(
+            .tooMany, "the memory of the service is full (delete what is no longer needed, or raise --memory)",
+            data: ["what": .string("memory"), "limit": .integer(Int64(service.engine.memory.limit))])
+    }
+}

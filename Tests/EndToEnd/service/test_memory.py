@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The budget for large payloads: what goes to files comes back whole, what is given up is counted no more."""
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+
+import contract
+import pytest
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+MIB = 1 << 20
+LEAST = 16 * MIB
+
+
+class Origin:
+    """Answers with the hash of a body, `/size/N` with N letters; with `hold`, reads no body until `release`."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.release = threading.Event()
+        self.held = 0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
+
+    def serve(self, connection):
+        with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                length, fields = 0, []
+                while (field := stream.readline()) != b"\r\n":
+                    fields.append(field)
+                    if found := re.match(rb"(?i)content-length: (\d+)", field):
+                        length = int(found.group(1))
+                chunked = any(field.lower().startswith(b"transfer-encoding") for field in fields)
+                path = line.split()[1].decode()
+                if path.startswith("/hold"):
+                    self.held += 1
+                    self.release.wait(60)
+                body = self.chunks(stream) if chunked else stream.read(length)
+                found = hashlib.sha256(body).hexdigest().encode()
+                if path.startswith("/size/"):
+                    found = letters(int(path.rpartition("/")[2]))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(found))
+                connection.sendall(found)
+
+    @staticmethod
+    def chunks(stream):
+        body = b""
+        while size := int(stream.readline(), 16):
+            body += stream.read(size)
+            stream.readline()
+        stream.readline()
+        return body
+
+
+def letters(count):
+    return (b"abcdefghijklmnopqrstuvwxyz0123456789\n" * (count // 37 + 1))[:count]
+
+
+@pytest.fixture
+def origin():
+    origin = Origin()
+    yield origin
+    origin.release.set()
+    origin.listener.close()
+
+
+@pytest.fixture
+def service(tmp_path):
+    """The socket of a service with the smallest budget."""
+    path = str(tmp_path / "s")
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", path, "--memory", str(LEAST)],
+        stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    contract.await_socket(path, process)
+    yield path
+    process.terminate()
+    process.wait(10)
+
+
+class Client:
+    """A connection that sends on a thread of its own: the service may stop to read."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.socket.settimeout(60)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, method, params, number=1):
+        message = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+        thread = threading.Thread(target=self.write, args=(message,), daemon=True)
+        thread.start()
+        return thread
+
+    def write(self, message):
+        with contextlib.suppress(OSError):
+            self.socket.sendall(message)
+
+    def reply(self):
+        return json.loads(self.file.readline())
+
+    def call(self, method, **params):
+        self.send(method, params)
+        return self.reply()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def clients(service):
+    made = []
+
+    def make(count):
+        made.extend(Client(service) for _ in range(count))
+        return made[-count:]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+def memory(path):
+    with contract.Wire(path) as wire:
+        return wire.call("server.stats")["result"]["memory"]
+
+
+def until(path, right, seconds=15):
+    end = time.monotonic() + seconds
+    while not right(found := memory(path)):
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
+    return found
+
+
+def test_bodies_that_wait_go_to_files_and_arrive_whole(service, clients, origin):
+    bodies = [letters(2 * MIB + number) for number in range(12)]
+    many = clients(len(bodies))
+    for client, body in zip(many, bodies, strict=True):
+        client.send("data.send", {"method": "POST", "url": origin.url + "/hold", "body": {"text": body.decode()}})
+    found = until(service, lambda now: now["spilt"]["payloads"] >= 6)
+    assert 0 < found["held"] <= LEAST + 8 * MIB and found["limit"] == LEAST
+    origin.release.set()
+    for client, body in zip(many, bodies, strict=True):
+        assert client.reply()["result"]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    until(service, lambda now: now["held"] == 0 and now["shares"] == [])
+
+
+def test_forms_and_calls_with_events_spill_too(service, clients, origin):
+    many = clients(8)
+    for number, client in enumerate(many):
+        body = {"multipart": {"parts": [{"name": "a", "text": "x" * (3 * MIB)}, {"name": "b", "text": str(number)}]}}
+        client.send("upload.send", {"url": origin.url + "/hold", "body": body})
+    until(service, lambda now: now["spilt"]["payloads"] >= 4)
+    origin.release.set()
+    for client in many:
+        assert client.reply()["result"]["ok"]
+    until(service, lambda now: now["held"] == 0)
+
+
+def test_answers_that_nobody_reads_go_to_files_and_come_whole(service, clients, origin):
+    size = 3 * MIB
+    many = clients(10)
+    for client in many:
+        client.send("data.send", {"url": f"{origin.url}/size/{size}", "maxInline": 8 * MIB})
+    until(service, lambda now: now["spilt"]["payloads"] >= 3)
+    time.sleep(0.3)
+    for client in many:
+        body = client.reply()["result"]["body"]
+        assert body["text"].encode() == letters(size)
+    until(service, lambda now: now["held"] == 0)
+
+
+def test_many_answers_on_one_connection_keep_their_order(service, clients, origin):
+    (client,) = clients(1)
+    for number in range(3):
+        client.send("diagnostics.echo", {"value": chr(97 + number) * (2 * MIB)}, number).join()
+    time.sleep(0.3)
+    for number in range(3):
+        reply = client.reply()
+        assert reply["id"] == number and reply["result"]["value"] == chr(97 + number) * (2 * MIB)
+    until(service, lambda now: now["held"] == 0)
+
+
+def test_fed_bytes_go_to_files_and_arrive_whole(service, clients, origin):
+    many, fed = clients(6), []
+    for number, client in enumerate(many):
+        stream = client.call("upload.open")["result"]["stream"]
+        pieces = [bytes([65 + number]) * MIB + b"|%d" % index for index in range(4)]
+        for index, piece in enumerate(pieces):
+            data = {"stream": stream, "base64": base64.b64encode(piece).decode(), "wait": 0}
+            client.send("stream.write", data, index).join()
+            assert client.reply()["result"]["accepted"] == len(piece)
+        fed.append((client, stream, b"".join(pieces)))
+    assert until(service, lambda now: now["spilt"]["payloads"] >= 6)["held"] <= LEAST
+    for client, stream, body in fed:
+        client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}}, 8).join()
+        client.send("stream.finish", {"stream": stream}, 9).join()
+        replies = {reply["id"]: reply["result"] for reply in (client.reply(), client.reply())}
+        assert replies[8]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    until(service, lambda now: now["held"] == 0)
+
+
+def test_what_would_stay_is_refused_with_the_remedy(service, clients, origin):
+    refused = 0
+    for number, client in enumerate(clients(8)):
+        endpoints = {f"e{index}": {"path": "/" + "x" * 1400} for index in range(1500)}
+        reply = client.call("router.define", name=f"r{number}", baseUrl=origin.url, endpoints=endpoints)
+        if "error" in reply:
+            refused += 1
+            assert reply["error"]["code"] == -32011 and reply["error"]["data"]["what"] == "memory"
+            assert "--memory" in reply["error"]["message"]
+    assert refused and memory(service)["refused"] >= refused
+    # small calls go on beside
+    (client,) = clients(1)
+    assert client.call("data.send", url=origin.url + "/")["result"]["ok"]
+
+
+@pytest.mark.parametrize("kind", ["partial", "waiting", "unread", "fed", "stored"])
+def test_nothing_stays_counted_when_clients_die(service, clients, origin, kind):
+    text = "x" * (3 * MIB)
+    many = clients(8)
+    for client in many:
+        if kind == "partial":
+            threading.Thread(target=client.write, args=(b'{"a": "' + text.encode(),), daemon=True).start()
+        elif kind == "waiting":
+            client.send("data.send", {"method": "POST", "url": origin.url + "/hold", "body": {"text": text}})
+        elif kind == "unread":
+            client.send("data.send", {"url": f"{origin.url}/size/{3 * MIB}", "maxInline": 8 * MIB})
+        elif kind == "stored":
+            client.send("data.send", {"url": f"{origin.url}/size/{3 * MIB}", "bodyTo": "stored"})
+        else:
+            stream = client.call("upload.open")["result"]["stream"]
+            client.send("stream.write", {"stream": stream, "text": text, "wait": 600})
+    until(service, lambda now: now["held"] > 4 * MIB)
+    for number, client in enumerate(many):
+        # at different stages
+        time.sleep(0.02 * number)
+        client.socket.shutdown(socket.SHUT_RDWR)
+        client.close()
+    found = until(service, lambda now: now["held"] == 0)
+    assert found["shares"] == []
+
+
+def test_bad_values_are_refused_with_a_sentence():
+    for value, text in [("1000", "must be from 16777216"), ("many", "--memory"), ("-5", "--memory")]:
+        run = subprocess.run(
+            [contract.binary(), "serve", f"--memory={value}"], capture_output=True, text=True, timeout=20, check=False
+        )
+        assert run.returncode != 0 and text in run.stderr
+    environment = {**os.environ, "OUTRIDER_MEMORY": "much"}
+    run = subprocess.run(
+        [contract.binary(), "serve", "--stdio"],
+        capture_output=True, text=True, timeout=20, check=False, env=environment, stdin=subprocess.DEVNULL,
+    )
+    assert run.returncode != 0 and "OUTRIDER_MEMORY is much, and must be a number of bytes" in run.stderr

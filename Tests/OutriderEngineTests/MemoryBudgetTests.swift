@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Synchronization
+import Testing
+
+@testable import OutriderEngine
+
+/// The memory for large payloads of all clients.
+struct MemoryBudgetTests {
+    private let budget = MemoryBudget(1000)
+
+    private func quota(_ number: UInt64) -> BodyQuota { BodyQuota(client: ClientKey(number), budget: budget) }
+
+    /// Notes the charges that a wait was given.
+    private final class Charges: Sendable {
+        let list = Mutex<[MemoryCharge]>([])
+        var now: [Bool] { list.withLock { $0.map(\.isBeyond) } }
+        func add(_ charge: MemoryCharge) { list.withLock { $0.append(charge) } }
+        func drop() { list.withLock { $0 = [] } }
+    }
+
+    @Test func `payloads that can go to files get half of the budget`() {
+        let (one, two) = (quota(1), quota(2))
+        let first = one.hold(250)
+        #expect(first != nil && one.hold(1) == nil)
+        let second = two.hold(125)
+        #expect(second != nil && two.hold(1) == nil)
+        #expect(two.message(200) != nil)
+        #expect(budget.counts.held == 375)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `a message waits, and one at a time exceeds the budget`() {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        let lasting = one.message(500)
+        let more = two.message(250)
+        let (second, third) = (Charges(), Charges())
+        _ = two.wait(forMessage: 300) { second.add($0) }
+        _ = three.wait(forMessage: 400) { third.add($0) }
+        #expect(second.now == [true] && third.now.isEmpty)
+        // the message that exceeds the budget may grow
+        #expect(second.list.withLock { $0[0].grow(by: 1000) })
+        #expect(budget.counts.held == 2050 && budget.counts.waited == 2)
+        second.drop()
+        #expect(third.now == [true])
+        third.drop()
+        lasting?.release()
+        more?.release()
+        #expect(budget.counts.held == 0 && budget.counts.shares.isEmpty)
+    }
+
+    @Test func `a wait that ends takes nothing, and lets others go on`() {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        let charges = Charges()
+        let lasting = one.message(500)
+        _ = two.wait(forMessage: 600) { charges.add($0) }
+        let wait = three.wait(forMessage: 600) { charges.add($0) }
+        three.cancelWait(wait)
+        charges.drop()
+        #expect(charges.now.isEmpty && budget.counts.held == 500)
+        lasting?.release()
+        lasting?.release()
+        #expect(budget.counts.held == 0)
+    }
+
+    @Test func `stored bodies count against the client and the budget`() {
+        let (one, long) = (quota(1), 1 << 20)
+        #expect(one.takeMemory(200, of: long) && !one.takeMemory(200, of: long))
+        #expect(one.held.memory == 200 && budget.counts.held == 200)
+        #expect(one.takeMemory(2000, of: 2000))
+        one.giveMemory(2000)
+        one.giveMemory(200)
+        #expect(one.held.memory == 0 && budget.counts.held == 0)
+    }
+}
