@@ -120,7 +120,8 @@ class Client:
 class Service:
     def __init__(self, folder, binary, memory):
         self.path = os.path.join(folder, "s")
-        command = [binary, "serve", "--no-config", "--socket", self.path] + (["--memory", str(memory)] if memory else [])
+        command = [binary, "serve", "--no-config", "--socket", self.path]
+        command += ["--memory", str(memory)] if memory else []
         environment = {**os.environ, "TMPDIR": folder}
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment)
         while not os.path.exists(self.path):

@@ -16,8 +16,6 @@ struct BodySink: ~Copyable {
     private var charged = 0
     /// The budget's memory for a body that goes into the result; nil for a short body.
     private var inlineCharge: MemoryCharge?
-    /// What the budget counts for a byte of such a body: the body, its text, and the message with the text.
-    static let inlineWeight = 3
     /// A body for the result was too large for the budget.
     private var isSpilt = false
     private var isKept: Bool
@@ -80,7 +78,8 @@ struct BodySink: ~Copyable {
         }
         guard file != nil || destination == .file || !charge(upTo: size) else {
             charged = 0
-            return .body(.kept(KeptBody(memory: memory, quota: store.quota, contentType: contentType, isSpilt: isSpilt)))
+            let body = KeptBody(memory: memory, quota: store.quota, contentType: contentType, isSpilt: isSpilt)
+            return .body(.kept(body))
         }
         guard let file, memory.isEmpty else { return .spill(spill()) }
         let body = KeptBody(
@@ -102,9 +101,9 @@ struct BodySink: ~Copyable {
     private mutating func hasRoom(_ size: Int) -> Bool {
         guard size > MemoryBudget.counted else { return true }
         let held = inlineCharge?.bytes ?? 0
-        let wanted = size * Self.inlineWeight
+        let wanted = size * MemoryBudget.inlineWeight
         if wanted <= held { return true }
-        let more = max(wanted - held, min(1 << 20, maxInline * Self.inlineWeight - held))
+        let more = max(wanted - held, min(1 << 20, maxInline * MemoryBudget.inlineWeight - held))
         guard let charge = store.quota.hold(more) else { return false }
         if let inlineCharge { inlineCharge.take(over: charge) } else { inlineCharge = charge }
         return true

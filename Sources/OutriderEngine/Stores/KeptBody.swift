@@ -108,7 +108,7 @@ package final class KeptBody: Sendable {
 
     /// The bytes of a spilt body, with the memory for a result; nil if no room was found, or the body cannot be read.
     package func readBack() async -> (bytes: [UInt8], charge: MemoryCharge)? {
-        guard isSpilt, let charge = await quota.room(size * BodySink.inlineWeight, seconds: Self.patience) else {
+        guard isSpilt, let charge = await quota.room(size * MemoryBudget.inlineWeight, seconds: Self.patience) else {
             return nil
         }
         guard let bytes = try? await read(at: 0, count: size), bytes.count == size else { return nil }

@@ -3,6 +3,7 @@
 
 import Glibc
 import OutriderHTTP
+import OutriderTransport
 import Synchronization
 
 /// The memory for large payloads of all clients together, in bytes: messages on their way, bodies of requests and
@@ -21,6 +22,10 @@ package final class MemoryBudget: Sendable {
     package static let least = 16 << 20
     /// Smaller payloads are not counted: 64 KiB.
     package static let counted = 64 << 10
+    /// What is counted for a byte of a response body in a result: the body, its text, and the message with the text.
+    static let inlineWeight = 3
+    /// After so much was held, and all was given back, the heap returns free pages to the system: 16 MiB.
+    private static let trimmed = 16 << 20
 
     package struct Counts: Sendable {
         package var limit = 0
@@ -46,8 +51,13 @@ package final class MemoryBudget: Sendable {
         /// A message has exceeded the budget.
         var isExceeded = false
         var counts = Counts()
+        /// The most that was held since nothing was.
+        var recent = 0
 
-        mutating func note() { counts.highest = max(counts.highest, queue.held) }
+        mutating func note() {
+            recent = max(recent, queue.held)
+            counts.highest = max(counts.highest, recent)
+        }
     }
 
     private static let shownShares = 16
@@ -118,12 +128,17 @@ package final class MemoryBudget: Sendable {
     ///
     /// - Parameter isBeyond: whether they had exceeded the budget by `wait`.
     func give(_ bytes: Int, of client: ClientKey, isBeyond: Bool = false) {
-        let due = state.withLock { state -> [(Tell, Bool)] in
+        let (due, trims) = state.withLock { state -> ([(Tell, Bool)], Bool) in
             let begun = state.queue.leave(client, weight: bytes)
             if isBeyond { state.isExceeded = false }
             let found = begun.compactMap { state.waiting.removeValue(forKey: $0.id) }.map { ($0, false) }
-            return found + Self.exceed(&state)
+            let due = found + Self.exceed(&state)
+            guard state.queue.held == 0 else { return (due, false) }
+            defer { state.recent = 0 }
+            return (due, state.recent > Self.trimmed)
         }
+        // large blocks are mapped; many smaller ones leave free pages in the heap
+        if trims { BlockingThreads.files.run(for: .service, isOwed: true) { malloc_trim(0) } }
         for (tell, isBeyond) in due { tell(isBeyond) }
     }
 

@@ -54,8 +54,8 @@ class Origin:
                 found = hashlib.sha256(body).hexdigest().encode()
                 if path.startswith("/size/"):
                     found = letters(int(path.rpartition("/")[2]))
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(found))
-                connection.sendall(found)
+                head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(found)
+                connection.sendall(head + found)
 
     @staticmethod
     def chunks(stream):
@@ -181,7 +181,7 @@ def test_answers_that_nobody_reads_go_to_files_and_come_whole(service, clients, 
     for client in many:
         client.send("data.send", {"url": f"{origin.url}/size/{size}", "maxInline": 8 * MIB})
     until(service, lambda now: now["spilt"]["payloads"] >= 3)
-    time.sleep(0.3)
+    time.sleep(0.2)
     for client in many:
         body = client.reply()["result"]["body"]
         assert body["text"].encode() == letters(size)
@@ -192,7 +192,7 @@ def test_many_answers_on_one_connection_keep_their_order(service, clients, origi
     (client,) = clients(1)
     for number in range(3):
         client.send("diagnostics.echo", {"value": chr(97 + number) * (2 * MIB)}, number).join()
-    time.sleep(0.3)
+    time.sleep(0.2)
     for number in range(3):
         reply = client.reply()
         assert reply["id"] == number and reply["result"]["value"] == chr(97 + number) * (2 * MIB)
