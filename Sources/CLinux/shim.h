@@ -56,6 +56,9 @@ static inline void outrider_map_large_blocks(void) {
     mallopt(M_TOP_PAD, 1 << 20);
 }
 
+/// Returns the free pages of the heap to the system.
+static inline void outrider_return_free_pages(void) { malloc_trim(0); }
+
 /// Gives a process another limit of open files. 0, or -1 and errno.
 static inline int outrider_limit_files(int process, uint64_t soft, uint64_t hard) {
     uint64_t limit[2] = {soft, hard};

@@ -138,7 +138,7 @@ package final class MemoryBudget: Sendable {
             return (due, state.recent > Self.trimmed)
         }
         // large blocks are mapped; many smaller ones leave free pages in the heap
-        if trims { BlockingThreads.files.run(for: .service, isOwed: true) { malloc_trim(0) } }
+        if trims { BlockingThreads.files.run(for: .service, isOwed: true) { ServiceMemory.returnFreePages() } }
         for (tell, isBeyond) in due { tell(isBeyond) }
     }
 
