@@ -6,7 +6,7 @@ import NIOPosix
 import OutriderHTTP
 import Synchronization
 
-/// Writes the body of a request that did not go out with its head: in pieces, at most `aheadBytes` ahead of the kernel,
+/// Writes the body of a request that did not go out with its head: in pieces, at most two ahead of the kernel,
 /// so that neither memory nor the event loop ever holds the whole body. The next piece is read while the previous is
 /// written.
 ///
@@ -17,7 +17,7 @@ final class BodyWriter: @unchecked Sendable {
     /// whose servers may all be slow.
     static var pieceBytes: Int { isCrowded ? 64 << 10 : 512 << 10 }
     /// Two pieces: the first is written while the second is read.
-    static var aheadBytes: Int { 2 &* pieceBytes }
+    private static let piecesAhead = 2
 
     private static let most = 32
     private static let writers = Atomic(0)
@@ -148,7 +148,7 @@ final class BodyWriter: @unchecked Sendable {
 
     // MARK: reading
 
-    /// Requests pieces up to `aheadBytes`. A piece may come before `source.next` returns: then the outer call
+    /// Requests pieces up to `piecesAhead`. A piece may come before `source.next` returns: then the outer call
     /// continues. Yields to other work on the event loop after eight pieces.
     private func fill() {
         guard !isFilling else { return }
@@ -156,7 +156,7 @@ final class BodyWriter: @unchecked Sendable {
         defer { isFilling = false }
         var turn = 8
         while tell != nil, !isReading, !isHeld, !isAtEnd,
-            taken - acknowledged <= Int64(Self.aheadBytes - Self.pieceBytes)
+            taken - acknowledged <= Int64((Self.piecesAhead - 1) * Self.pieceBytes)
         {
             guard turn > 0 else { return loop.assumeIsolated().execute { self.fill() } }
             turn -= 1
