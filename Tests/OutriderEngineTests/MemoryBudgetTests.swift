@@ -65,6 +65,20 @@ struct MemoryBudgetTests {
         #expect(budget.counts.held == 0)
     }
 
+    @Test func `a wait that ends lets a smaller message of the same client go on`() {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        let lasting = one.message(500)
+        let (beyond, small) = (Charges(), Charges())
+        // exceeds the budget, so that nothing else may
+        _ = two.wait(forMessage: 800) { beyond.add($0) }
+        let wait = three.wait(forMessage: 400) { small.add($0) }
+        _ = three.wait(forMessage: 100) { small.add($0) }
+        lasting?.release()
+        #expect(beyond.now == [true] && small.now.isEmpty && budget.counts.held == 800)
+        three.cancelWait(wait)
+        #expect(small.now == [false] && budget.counts.held == 900)
+    }
+
     @Test func `stored bodies count against the client and the budget`() {
         let (one, long) = (quota(1), 1 << 20)
         #expect(one.takeMemory(200, of: long) && !one.takeMemory(200, of: long))

@@ -58,6 +58,23 @@ package final class MemoryBudget: Sendable {
             recent = max(recent, queue.held)
             counts.highest = max(counts.highest, recent)
         }
+
+        mutating func forget(_ id: FairQueue.ID) { waiting[id] = nil }
+
+        /// The messages that have their memory now, and perhaps one that exceeds the budget.
+        mutating func begin(_ begun: [(id: FairQueue.ID, client: ClientKey)]) -> [(Tell, Bool)] {
+            note()
+            return begun.compactMap { waiting.removeValue(forKey: $0.id) }.map { ($0, false) } + exceed()
+        }
+
+        /// Lets the next waiting message exceed the budget, unless another message does.
+        mutating func exceed() -> [(Tell, Bool)] {
+            guard !isExceeded, let next = queue.runNext() else { return [] }
+            note()
+            guard let tell = waiting.removeValue(forKey: next.id) else { return [] }
+            isExceeded = true
+            return [(tell, true)]
+        }
     }
 
     private static let shownShares = 16
@@ -110,18 +127,23 @@ package final class MemoryBudget: Sendable {
             }
             state.counts.waited &+= 1
             state.waiting[id] = tell
-            return (id, Self.exceed(&state))
+            return (id, state.exceed())
         }
         for (tell, isBeyond) in due { tell(isBeyond) }
         return id
     }
 
     /// Ends the wait; `tell` is not called afterwards. False if the bytes were taken before.
+    @discardableResult
     func cancel(_ id: UInt64, of client: ClientKey) -> Bool {
-        state.withLock { state in
-            state.waiting[id] = nil
-            return state.queue.cancel(id, of: client)
+        let due = state.withLock { state -> [(Tell, Bool)]? in
+            state.forget(id)
+            guard state.queue.cancel(id, of: client) else { return nil }
+            // a smaller message of the client may have waited for this turn
+            return state.begin(state.queue.fill())
         }
+        for (tell, isBeyond) in due ?? [] { tell(isBeyond) }
+        return due != nil
     }
 
     /// Gives bytes back.
@@ -131,8 +153,7 @@ package final class MemoryBudget: Sendable {
         let (due, trims) = state.withLock { state -> ([(Tell, Bool)], Bool) in
             let begun = state.queue.leave(client, weight: bytes)
             if isBeyond { state.isExceeded = false }
-            let found = begun.compactMap { state.waiting.removeValue(forKey: $0.id) }.map { ($0, false) }
-            let due = found + Self.exceed(&state)
+            let due = state.begin(begun)
             guard state.queue.held == 0 else { return (due, false) }
             defer { state.recent = 0 }
             return (due, state.recent > Self.trimmed)
@@ -149,14 +170,5 @@ package final class MemoryBudget: Sendable {
             state.counts.spilt &+= 1
             state.counts.spiltBytes &+= bytes
         }
-    }
-
-    /// Lets the next waiting message exceed the budget, unless another message does.
-    private static func exceed(_ state: inout State) -> [(Tell, Bool)] {
-        guard !state.isExceeded, let next = state.queue.runNext() else { return [] }
-        state.note()
-        guard let tell = state.waiting.removeValue(forKey: next.id) else { return [] }
-        state.isExceeded = true
-        return [(tell, true)]
     }
 }

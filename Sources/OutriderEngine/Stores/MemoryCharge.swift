@@ -89,7 +89,7 @@ extension BodyQuota {
         }
     }
 
-    package func cancelWait(_ id: UInt64) { _ = budget.cancel(id, of: client) }
+    package func cancelWait(_ id: UInt64) { budget.cancel(id, of: client) }
 
     /// Writes bytes to a private file, on another thread.
     package func spill(

@@ -34,18 +34,20 @@ package struct FairQueue: Sendable {
 
         var isOver: Bool { held == 0 && wanted.isEmpty }
 
-        /// The places that the next work takes; nil if none waits.
-        mutating func weight() -> Int? {
+        /// The work that is next; nil if none waits.
+        mutating func peek() -> ID? {
             while first < line.count {
-                if let weight = wanted[line[first]] { return weight }
+                if wanted[line[first]] != nil { return line[first] }
                 skip()
             }
             return nil
         }
 
+        /// The places that the next work takes; nil if none waits.
+        mutating func weight() -> Int? { peek().flatMap { wanted[$0] } }
+
         mutating func next() -> (id: ID, weight: Int)? {
-            guard let weight = weight() else { return nil }
-            let id = line[first]
+            guard let id = peek(), let weight = wanted[id] else { return nil }
             skip()
             wanted[id] = nil
             return (id, weight)
@@ -134,9 +136,15 @@ package struct FairQueue: Sendable {
     }
 
     /// The work whose turn is next, even beyond the limit: takes its places. Nil if none waits.
-    package mutating func runNext() -> (id: ID, client: ClientKey)? {
-        guard let client = turns.first else { return nil }
-        turns.removeFirst()
+    ///
+    /// - Parameter isAllowed: whether the work may exceed the limit.
+    package mutating func runNext(_ isAllowed: (ID) -> Bool = { _ in true }) -> (id: ID, client: ClientKey)? {
+        let index = turns.firstIndex { client in
+            var share = shares[client]
+            return share?.peek().map(isAllowed) == true
+        }
+        guard let index else { return nil }
+        let client = turns.remove(at: index)
         return begin(client).map { ($0, client) }
     }
 
@@ -159,7 +167,8 @@ package struct FairQueue: Sendable {
         return weight <= free && weight <= free - share.held
     }
 
-    private mutating func fill() -> [(id: ID, client: ClientKey)] {
+    /// The work to run now: after `cancel`, smaller work of the same client may find places.
+    package mutating func fill() -> [(id: ID, client: ClientKey)] {
         var found: [(id: ID, client: ClientKey)] = []
         while held < places, let index = turns.firstIndex(where: { mayRun($0) }) {
             let client = turns.remove(at: index)
