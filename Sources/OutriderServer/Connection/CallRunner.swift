@@ -21,7 +21,8 @@ extension Connection {
         case .batch(let messages):
             let batch = state.withLock { $0.batches.open(messages.count) }
             for (slot, message) in messages.enumerated() {
-                receive(message, place: BatchPlace(batch: batch, slot: slot), charge, isLong)
+                let part = charge.map { ChargePart(of: $0) }
+                receive(message, place: BatchPlace(batch: batch, slot: slot), part, isLong)
             }
         }
     }
