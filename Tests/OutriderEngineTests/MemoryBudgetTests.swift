@@ -79,6 +79,40 @@ struct MemoryBudgetTests {
         #expect(small.now == [false] && budget.counts.held == 900)
     }
 
+    @Test func `a message beyond the budget gives way, and stays counted`() {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        let lasting = one.message(500)
+        let (second, third) = (Charges(), Charges())
+        _ = two.wait(forMessage: 550) { second.add($0) }
+        _ = three.wait(forMessage: 550) { third.add($0) }
+        #expect(second.now == [true] && third.now.isEmpty)
+        second.list.withLock { $0[0] }.giveWay()
+        #expect(third.now == [true] && budget.counts.held == 1600)
+        // more than a quarter beyond: no further message exceeds the budget
+        third.list.withLock { $0[0] }.giveWay()
+        let fourth = Charges()
+        _ = quota(4).wait(forMessage: 10) { fourth.add($0) }
+        #expect(fourth.now.isEmpty)
+        second.drop()
+        #expect(fourth.now == [true])
+        third.drop()
+        fourth.drop()
+        lasting?.release()
+        #expect(budget.counts.held == 0)
+    }
+
+    @Test func `a body that is read back never exceeds the budget`() async {
+        let (one, two) = (quota(1), quota(2))
+        let lasting = one.message(500)
+        #expect(await two.room(600, seconds: 0.02) == nil)
+        let message = Charges()
+        _ = two.wait(forMessage: 600) { message.add($0) }
+        #expect(message.now == [true])
+        message.drop()
+        lasting?.release()
+        #expect(budget.counts.held == 0)
+    }
+
     @Test func `stored bodies count against the client and the budget`() {
         let (one, long) = (quota(1), 1 << 20)
         #expect(one.takeMemory(200, of: long) && !one.takeMemory(200, of: long))

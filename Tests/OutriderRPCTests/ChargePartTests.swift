@@ -26,6 +26,7 @@ struct ChargePartTests {
 
         func grow(by more: Int) -> Bool { true }
         func take(over other: any PayloadCharge) {}
+        func giveWay() {}
         func release() { given.add() }
     }
 

@@ -11,7 +11,8 @@ import Synchronization
 ///
 /// Payloads that can go to files use the first half only, so that messages always find room soon. A message that finds
 /// none waits. One waiting message at a time may exceed the budget: so reading goes on even if all the rest is held by
-/// messages that never end.
+/// messages that never end. Such a message gives way to the next after some time, until a quarter more than the
+/// budget is held.
 package final class MemoryBudget: Sendable {
     /// The default: 192 MiB, and on small machines an eighth of the memory.
     package static let usual: Int = {
@@ -50,6 +51,10 @@ package final class MemoryBudget: Sendable {
         var waiting: [FairQueue.ID: Tell] = [:]
         /// A message has exceeded the budget.
         var isExceeded = false
+        /// Waits that never exceed the budget.
+        var patient: Set<FairQueue.ID> = []
+        /// The most that may be held before a further message exceeds the budget.
+        let mostExceeded: Int
         var counts = Counts()
         /// The most that was held since nothing was.
         var recent = 0
@@ -59,17 +64,23 @@ package final class MemoryBudget: Sendable {
             counts.highest = max(counts.highest, recent)
         }
 
-        mutating func forget(_ id: FairQueue.ID) { waiting[id] = nil }
+        mutating func forget(_ id: FairQueue.ID) {
+            waiting[id] = nil
+            patient.remove(id)
+        }
 
         /// The messages that have their memory now, and perhaps one that exceeds the budget.
         mutating func begin(_ begun: [(id: FairQueue.ID, client: ClientKey)]) -> [(Tell, Bool)] {
             note()
+            if !patient.isEmpty { patient.subtract(begun.map(\.id)) }
             return begun.compactMap { waiting.removeValue(forKey: $0.id) }.map { ($0, false) } + exceed()
         }
 
         /// Lets the next waiting message exceed the budget, unless another message does.
         mutating func exceed() -> [(Tell, Bool)] {
-            guard !isExceeded, let next = queue.runNext() else { return [] }
+            guard !isExceeded, queue.isAwaited, queue.held < mostExceeded else { return [] }
+            let ids = patient
+            guard let next = queue.runNext({ !ids.contains($0) }) else { return [] }
             note()
             guard let tell = waiting.removeValue(forKey: next.id) else { return [] }
             isExceeded = true
@@ -84,7 +95,8 @@ package final class MemoryBudget: Sendable {
 
     package init(_ limit: Int) {
         self.limit = limit
-        state = Mutex(State(queue: FairQueue(places: limit, mostWaiting: 16)))
+        state = Mutex(
+            State(queue: FairQueue(places: limit, mostWaiting: 16), mostExceeded: limit &+ limit / 4))
     }
 
     package var counts: Counts {
@@ -117,7 +129,9 @@ package final class MemoryBudget: Sendable {
     }
 
     /// Calls `tell` once the bytes are taken: perhaps at once, perhaps from another thread.
-    func wait(_ bytes: Int, for client: ClientKey, _ tell: @escaping Tell) -> UInt64 {
+    ///
+    /// - Parameter mayExceed: whether the bytes may be taken beyond the budget.
+    func wait(_ bytes: Int, for client: ClientKey, mayExceed: Bool = true, _ tell: @escaping Tell) -> UInt64 {
         let (id, due) = state.withLock { state -> (FairQueue.ID, [(Tell, Bool)]) in
             state.lastID &+= 1
             let id = state.lastID
@@ -127,6 +141,7 @@ package final class MemoryBudget: Sendable {
             }
             state.counts.waited &+= 1
             state.waiting[id] = tell
+            if !mayExceed { state.patient.insert(id) }
             return (id, state.exceed())
         }
         for (tell, isBeyond) in due { tell(isBeyond) }
@@ -160,6 +175,15 @@ package final class MemoryBudget: Sendable {
         }
         // large blocks are mapped; many smaller ones leave free pages in the heap
         if trims { BlockingThreads.files.run(for: .service, isOwed: true) { ServiceMemory.returnFreePages() } }
+        for (tell, isBeyond) in due { tell(isBeyond) }
+    }
+
+    /// The message beyond the budget takes long: another message may exceed it.
+    func passOn() {
+        let due = state.withLock { state in
+            state.isExceeded = false
+            return state.exceed()
+        }
         for (tell, isBeyond) in due { tell(isBeyond) }
     }
 

@@ -10,6 +10,8 @@ package final class MemoryCharge: BodyHolder, Sendable {
     private struct State {
         var bytes: Int
         var isOver = false
+        /// Whether no other message may exceed the budget.
+        var isFirst = false
     }
 
     private let quota: BodyQuota
@@ -24,7 +26,7 @@ package final class MemoryCharge: BodyHolder, Sendable {
         self.quota = quota
         self.isStored = isStored
         self.isBeyond = isBeyond
-        state = Mutex(State(bytes: bytes))
+        state = Mutex(State(bytes: bytes, isFirst: isBeyond))
     }
 
     deinit { release() }
@@ -56,16 +58,25 @@ package final class MemoryCharge: BodyHolder, Sendable {
 
     /// Gives the bytes back. Repeated calls have no effect.
     package func release() {
-        let bytes = state.withLock { state in
+        let old = state.withLock { state in
             defer { state = State(bytes: 0, isOver: true) }
-            return state.isOver ? nil : state.bytes
+            return state
         }
-        guard let bytes else { return }
+        if old.isOver { return }
         if isStored {
-            quota.giveMemory(bytes)
+            quota.giveMemory(old.bytes)
         } else {
-            quota.budget.give(bytes, of: quota.client, isBeyond: isBeyond)
+            quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst)
         }
+    }
+
+    /// Lets another message exceed the budget. Repeated calls have no effect.
+    package func giveWay() {
+        let wasFirst = state.withLock { state in
+            defer { state.isFirst = false }
+            return state.isFirst
+        }
+        if wasFirst { quota.budget.passOn() }
     }
 }
 
@@ -83,8 +94,12 @@ extension BodyQuota {
     }
 
     /// Calls `tell` once there is room for a message; perhaps at once. Cancel the wait by its number.
-    package func wait(forMessage bytes: Int, _ tell: @escaping @Sendable (MemoryCharge) -> Void) -> UInt64 {
-        budget.wait(bytes, for: client) { isBeyond in
+    ///
+    /// - Parameter mayExceed: whether the message may exceed the budget.
+    package func wait(
+        forMessage bytes: Int, mayExceed: Bool = true, _ tell: @escaping @Sendable (MemoryCharge) -> Void
+    ) -> UInt64 {
+        budget.wait(bytes, for: client, mayExceed: mayExceed) { isBeyond in
             tell(MemoryCharge(self, bytes, isStored: false, isBeyond: isBeyond))
         }
     }
@@ -109,7 +124,7 @@ extension BodyQuota {
         let turn = Turn()
         return await withUnsafeContinuation { continuation in
             turn.begin(continuation)
-            let id = wait(forMessage: bytes) { turn.end($0) }
+            let id = wait(forMessage: bytes, mayExceed: false) { turn.end($0) }
             // ends with the wait, or wakes once in vain
             Task {
                 try? await Task.sleep(for: .seconds(seconds))

@@ -104,7 +104,13 @@ final class UploadStream: Holdable, BodyFeed {
         }
         if let outcome { return outcome }
         ready?()
-        if let long, let memory { long.settle(memory, after: message) { [weak self] in self?.end() } }
+        guard let long, let memory else {
+            message?.release()
+            return nil
+        }
+        // until the bytes are in a file
+        message?.giveWay()
+        long.settle(memory, after: message) { [weak self] in self?.end() }
         return nil
     }
 

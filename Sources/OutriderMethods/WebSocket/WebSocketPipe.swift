@@ -40,11 +40,11 @@ extension WebSocketSource {
         case .binary: break
         }
         let message = OutgoingMessage(isText: record.kind == .text, bytes: record.payload)
-        switch try? await send([message], wait: .seconds(86400)) {
+        switch take([message], memory: nil) {
         case .tooMuch: throw WebSocketFault(CloseCode.policyViolation, "too many bytes wait to be sent")
         case .refused: lostWhileReconnecting()
         // a message for a connection that is over: the last record tells the end
-        case .room, nil: return
+        case nil: _ = try? await room(.seconds(86400))
         }
     }
 

@@ -44,10 +44,13 @@ struct WebSocketSend: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: consuming Params, _ call: Call<ClientScope>) async throws -> Result {
         let socket = try call.scope.handles.find(params.stream, "stream").openSocket()
-        switch try await socket.send(params.messages, wait: .seconds(call.id == nil ? 0 : params.wait)) {
-        case .room(let room): return Result(sent: params.messages.count, room: room)
+        let (count, wait) = (params.messages.count, Duration.seconds(call.id == nil ? 0 : params.wait))
+        // the frames are made now: this call does not hold on to the messages
+        let refusal = socket.take((consume params).messages, memory: call.charge)
+        switch refusal {
+        case nil: return Result(sent: count, room: try await socket.room(wait))
         case .refused(let error): throw error
         case .tooMuch:
             let text = "too many bytes wait to be sent: wait for the results of earlier calls"

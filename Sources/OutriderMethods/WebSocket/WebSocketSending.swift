@@ -54,6 +54,20 @@ struct WebSocketSending: ~Copyable {
     var pings: [Ping] = []
     var nextPing = 0
 
+    /// The memory of long messages, each until the kernel has so many bytes of all that were appended.
+    private var charges: [(memory: any PayloadCharge, end: Int)] = []
+    private var appended = 0
+
+    /// Counts messages that were just taken, until the kernel has them.
+    mutating func count(_ memory: any PayloadCharge) {
+        charges.append((memory, early.isEmpty ? appended : .max))
+    }
+
+    private mutating func release() {
+        let written = appended &- unwritten
+        while let first = charges.first, waiting == 0 || first.end <= written { charges.removeFirst() }
+    }
+
     mutating func mask() -> UInt32 { masks.next() }
 
     var waiting: Int { unwritten + earlyBytes }
@@ -63,6 +77,7 @@ struct WebSocketSending: ~Copyable {
     mutating func append(_ more: [UInt8]) {
         guard !more.isEmpty else { return }
         unwritten += more.count
+        appended &+= more.count
         if frames.isEmpty { frames = more } else { frames.append(contentsOf: more) }
     }
 
@@ -75,6 +90,7 @@ struct WebSocketSending: ~Copyable {
     /// The kernel has that many bytes. Returns the senders that may continue.
     mutating func wrote(_ count: Int) -> [Bell] {
         unwritten = max(0, unwritten - count)
+        release()
         guard waiting < Self.capacity else { return [] }
         defer { senders = [] }
         return senders
@@ -94,6 +110,7 @@ struct WebSocketSending: ~Copyable {
     mutating func end() -> [Bell] {
         let bells = senders + pings.map(\.bell)
         senders = []
+        charges = []
         return bells
     }
 
@@ -101,6 +118,7 @@ struct WebSocketSending: ~Copyable {
     mutating func reset() {
         frames = []
         unwritten = 0
+        release()
     }
 }
 
@@ -108,28 +126,30 @@ extension WebSocketSource {
     /// Larger messages are not compressed: that would hold up the event loop.
     private static let mostCompressed = 128 << 10
 
-    enum Outcome {
-        /// Bytes that may follow without waiting.
-        case room(Int)
+    enum Refusal {
         case refused(RPCError)
         case tooMuch
     }
 
-    /// Takes the messages in order, and returns when there is room for more, or after `wait`.
-    func send(_ messages: [OutgoingMessage], wait: Duration) async throws -> Outcome {
+    /// Takes the messages in order; not nil if they are refused.
+    ///
+    /// - Parameter memory: the memory of the messages, which is kept until the kernel has them; nil for short messages.
+    func take(_ messages: [OutgoingMessage], memory: (any PayloadCharge)?) -> Refusal? {
         let size = messages.reduce(0) { $0 &+ $1.bytes.count }
-        let refusal = state.withLock { state -> Outcome? in
+        let refusal = state.withLock { state -> Refusal? in
             if let refusal = Self.refusal(&state) { return .refused(refusal) }
             let limit = max(WebSocketSending.limit, size)
             guard state.sending.waiting <= limit - size else { return .tooMuch }
             for message in messages {
                 if state.stage == .opening { state.sending.keep(message) } else { _ = encode(message, &state) }
             }
+            if let memory { state.sending.count(memory) }
             return nil
         }
         if let refusal { return refusal }
+        memory?.giveWay()
         flush()
-        return try await room(wait)
+        return nil
     }
 
     /// Why the WebSocket cannot send; nil if possible.
@@ -166,7 +186,8 @@ extension WebSocketSource {
         return isSent == true
     }
 
-    private func room(_ wait: Duration) async throws -> Outcome {
+    /// Returns when there is room, or after `wait`: how many bytes may follow without waiting.
+    func room(_ wait: Duration) async throws -> Int {
         let bell = Bell()
         let deadline = ContinuousClock.now.advanced(by: wait)
         var alarm: Task<Void, Never>?
@@ -178,7 +199,7 @@ extension WebSocketSource {
                 if room == 0, !isOver { state.sending.senders.append(bell) }
                 return (room, isOver)
             }
-            if room > 0 || isOver || ContinuousClock.now >= deadline { return .room(room) }
+            if room > 0 || isOver || ContinuousClock.now >= deadline { return room }
             // Ends with this call; only rings.
             alarm =
                 alarm

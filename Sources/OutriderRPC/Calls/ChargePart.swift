@@ -20,6 +20,8 @@ package final class ChargePart: PayloadCharge {
 
     package func take(over other: any PayloadCharge) { whole.withLock { $0 }?.take(over: other) }
 
+    package func giveWay() { whole.withLock { $0 }?.giveWay() }
+
     package func release() {
         // the reference ends outside of the lock, which is free then for other work on this object
         let last = whole.withLock { $0.take() }

@@ -40,6 +40,9 @@ package protocol PayloadCharge: AnyObject, Sendable {
     /// Adds another charge of the same client, which ends.
     func take(over other: any PayloadCharge)
 
+    /// Lets another message exceed the budget in place of this message, whose bytes stay counted.
+    func giveWay()
+
     /// Repeated calls have no effect.
     func release()
 }

@@ -264,6 +264,7 @@ final class FrameFeed {
             self.connection.expectFlush()
             if case .success(let incoming) = result, !self.over {
                 self.connection.receive(incoming, charge: charge, isLong: true)
+                if let charge, charge.isBeyond { MessageMemory.endSoon(charge, on: self.loop) }
                 (self.isHeld, self.isFull) = self.connection.obstacles
             }
             self.resume()

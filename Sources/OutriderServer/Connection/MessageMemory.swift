@@ -59,6 +59,11 @@ final class MessageMemory {
         }
     }
 
+    /// The calls of a message that exceeds the budget run: after some time, another message may exceed it.
+    static func endSoon(_ charge: any PayloadCharge, on loop: any EventLoop) {
+        loop.scheduleTask(in: haste) { [weak charge] in charge?.giveWay() }
+    }
+
     /// The message is complete: its memory goes with its call.
     func take() -> (any PayloadCharge)? {
         turn &+= 1
