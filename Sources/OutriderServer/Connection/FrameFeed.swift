@@ -28,6 +28,8 @@ final class FrameFeed {
     private var ended = false
     private var endReported = false
     private var busy = false
+    /// Reading is paused until there is memory for a message.
+    private var awaitsMemory = false
     private var over = false
     private var framingKnown = false
     /// The connection is seized: input is kept until the seizing call has its reply.
@@ -58,18 +60,34 @@ final class FrameFeed {
         let isHarmless = buffer.count > 0 && buffer.withBytes { !secrets.mayBe(inStart: $0, limits: limits.message) }
         buffer.append(data, erasing: !isHarmless)
         work()
-        if reserves || buffer.count > MessageMemory.counted { reserve() }
+        reserve()
     }
 
     /// Takes memory for a message of which a part is here; stops reading while there is none.
+    ///
+    /// Bytes that wait while the connection is seized, or for the client to read, may be raw bytes or short messages:
+    /// reading stops soon, and they are not counted.
     private func reserve() {
-        guard !busy, !over, raw == nil else { return }
+        guard reserves || buffer.count > MessageMemory.counted, !busy, !over, raw == nil, !isHeld, !isFull else {
+            return
+        }
         reserves = buffer.count > MessageMemory.counted
         // the message was skipped
         guard reserves else { return memory.end() }
         guard !memory.covers(buffer.count) else { return }
         pause()
+        awaitsMemory = true
         memory.wait(buffer.count, { self.resume() }, giveUp: { self.giveUp() })
+    }
+
+    /// No message follows: gives memory back, and goes on reading.
+    private func forgo() {
+        reserves = false
+        memory.end()
+        guard awaitsMemory else { return }
+        (busy, awaitsMemory) = (false, false)
+        connection.state.withLock { $0.feedBusy = false }
+        connection.wire.setReading(true)
     }
 
     /// The connection is over.
@@ -90,6 +108,8 @@ final class FrameFeed {
         ended = true
         if let raw { return raw.inputEnded() }
         work()
+        // a message that was cut off needs no memory
+        reserve()
         // so that padding starts even while the connection is seized: the client waits for the reply
         if isHeld { reportEnd() }
     }
@@ -100,6 +120,7 @@ final class FrameFeed {
     func stop() {
         over = true
         buffer.drop(erasing: true)
+        forgo()
         read(true)
         reportEnd()
         connection.flush()
@@ -109,6 +130,7 @@ final class FrameFeed {
     func handOver(to raw: RawConnection) {
         self.raw = raw
         isHeld = false
+        forgo()
         raw.received(buffer.take())
         if ended { raw.inputEnded() }
         read(true)
@@ -131,6 +153,7 @@ final class FrameFeed {
         isFull = false
         connection.expectFlush()
         work()
+        reserve()
         connection.flush()
     }
 
@@ -252,17 +275,19 @@ final class FrameFeed {
         // the frame stands elsewhere now
         buffer.tidy()
         if memory.covers(size) { return run(parse) }
+        awaitsMemory = true
         memory.wait(size, { self.run(parse) }, giveUp: { self.giveUp() })
     }
 
     private func run(_ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
+        awaitsMemory = false
         let framing = scanner.framing ?? .line
         let limits = limits.message
         let parsed = Self.threads.runIfActive(eventLoop: loop) { parse(framing, limits) }
         let charge = memory.take()
         parsed.assumeIsolated().whenComplete { result in
             self.connection.expectFlush()
-            if case .success(let incoming) = result, !self.over {
+            if case .success(let incoming) = result, !self.over, self.raw == nil {
                 self.connection.receive(incoming, charge: charge, isLong: true)
                 if let charge, charge.isBeyond { MessageMemory.endSoon(charge, on: self.loop) }
                 (self.isHeld, self.isFull) = self.connection.obstacles
@@ -279,11 +304,11 @@ final class FrameFeed {
     }
 
     private func resume() {
-        busy = false
+        (busy, awaitsMemory) = (false, false)
         connection.state.withLock { $0.feedBusy = false }
         connection.expectFlush()
         work()
-        if reserves || buffer.count > MessageMemory.counted { reserve() }
+        reserve()
         connection.flush()
         if !busy, connection.state.withLock({ $0.mayRead }) { connection.wire.setReading(true) }
     }

@@ -259,6 +259,21 @@ def test_nothing_stays_counted_when_clients_die(service, clients, origin, kind):
     assert found["shares"] == []
 
 
+def test_raw_bytes_after_a_call_are_not_counted(service, clients, origin):
+    client, raw = clients(2)
+    stream = client.call("upload.open")["result"]["stream"]
+    body = letters(300 << 10)
+    # in one piece: the bytes arrive before the reply
+    call = {"jsonrpc": "2.0", "id": 1, "method": "stream.attach", "params": {"stream": stream}}
+    threading.Thread(target=raw.write, args=(json.dumps(call).encode() + b"\n" + body,), daemon=True).start()
+    assert "result" in raw.reply()
+    until(service, lambda now: now["held"] == 0)
+    client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}})
+    raw.socket.shutdown(socket.SHUT_WR)
+    assert client.reply()["result"]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    until(service, lambda now: now["held"] == 0)
+
+
 def test_bad_values_are_refused_with_a_sentence():
     for value, text in [("1000", "must be from 16777216"), ("many", "--memory"), ("-5", "--memory")]:
         run = subprocess.run(
