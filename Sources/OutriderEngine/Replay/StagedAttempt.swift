@@ -140,7 +140,9 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// Reads a body that is not in memory. A client's stream is then sent from memory, since it can be read once.
     private func collect(_ body: ComposedBody) {
-        let collector = BodyCollector(body, for: attempt.client, on: loop, most: Self.mostBody) { result in
+        let collector = BodyCollector(
+            body, of: attempt.bodyHolder, for: attempt.client, on: loop, most: Self.mostBody
+        ) { result in
             self.collector = nil
             switch result {
             case .failure(let failure): self.stop(failure)

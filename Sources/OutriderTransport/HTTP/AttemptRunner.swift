@@ -253,8 +253,7 @@ extension AttemptRunner: PoolWaiter {
     private func sendBody() {
         if case .none = attempt.body { return requestSent() }
         guard let stream,
-            let writer = BodyWriter(
-                attempt.body, all: expectation.isDeclared, to: stream, on: pool.loop, for: attempt.client)
+            let writer = BodyWriter(of: attempt, all: expectation.isDeclared, to: stream, on: pool.loop)
         else {
             if case .bytes(let bytes) = attempt.body { observer.bodySent(Int64(bytes.count), onWire: nil) }
             return requestSent()

@@ -15,14 +15,16 @@ package final class BodyCollector: @unchecked Sendable {
     private var hand: Hand?
 
     /// - Parameters:
+    ///   - holder: keeps the files of the body until they have been read.
     ///   - most: limit in bytes; a longer body fails with `limitExceeded`.
     ///   - hand: gets the bytes, once, on the loop.
     package init(
-        _ body: ComposedBody, for client: ClientKey, on loop: any EventLoop, most: Int, _ hand: @escaping Hand
+        _ body: ComposedBody, of holder: (any BodyHolder)?, for client: ClientKey, on loop: any EventLoop, most: Int,
+        _ hand: @escaping Hand
     ) {
         self.most = most
         self.hand = hand
-        source = BodyWriter.source(body.pieces, client, BufferShelf(), loop)
+        source = BodyWriter.source(body.pieces, of: holder, client, BufferShelf(), loop)
     }
 
     package func start() {

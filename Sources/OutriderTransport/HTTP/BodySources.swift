@@ -43,8 +43,12 @@ final class ReadSource: BodySource {
     private let client: ClientKey
     private let loop: any EventLoop
 
-    init(_ pieces: [ComposedBody.Piece], shelf: BufferShelf, client: ClientKey, loop: any EventLoop) {
-        reader = PieceReader(pieces)
+    /// - Parameter holder: keeps the files of the pieces.
+    init(
+        _ pieces: [ComposedBody.Piece], of holder: (any BodyHolder)?, shelf: BufferShelf, client: ClientKey,
+        loop: any EventLoop
+    ) {
+        reader = PieceReader(pieces, of: holder)
         self.shelf = shelf
         self.client = client
         self.loop = loop

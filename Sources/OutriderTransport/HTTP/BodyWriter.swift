@@ -59,11 +59,9 @@ final class BodyWriter: @unchecked Sendable {
     /// Nil if the head went out with the whole body.
     ///
     /// - Parameter all: whether even a short body did not go out with the head.
-    init?(
-        _ body: AttemptBody, all: Bool, to stream: any AttemptStream, on loop: any EventLoop, for client: ClientKey
-    ) {
+    init?(of attempt: Attempt, all: Bool, to stream: any AttemptStream, on loop: any EventLoop) {
         var composed: ComposedBody?
-        switch body {
+        switch attempt.body {
         case .none: return nil
         case .bytes(let bytes):
             guard all || bytes.count > RequestWriter.joinedBodyBytes else { return nil }
@@ -75,13 +73,13 @@ final class BodyWriter: @unchecked Sendable {
             source = MemorySource([])
             composed = body
         }
-        size = body.size
+        size = attempt.body.size
         isMemory = composed == nil
         isCoded = composed?.coding != nil
         self.stream = stream
         self.loop = loop
         Self.writers.wrappingAdd(1, ordering: .relaxed)
-        if let composed { source = self.source(composed, client) }
+        if let composed { source = self.source(composed, attempt.bodyHolder, attempt.client) }
     }
 
     deinit { uncount() }
@@ -91,19 +89,22 @@ final class BodyWriter: @unchecked Sendable {
         isCounted = false
     }
 
-    private func source(_ body: ComposedBody, _ client: ClientKey) -> any BodySource {
-        let all = Self.source(body.pieces, client, shelf, loop)
+    private func source(
+        _ body: ComposedBody, _ holder: (any BodyHolder)?, _ client: ClientKey
+    ) -> any BodySource {
+        let all = Self.source(body.pieces, of: holder, client, shelf, loop)
         return body.coding.map { CodedSource(all, $0, client: client, loop: loop) } ?? all
     }
 
     /// The pieces in sequence, before any compression.
     static func source(
-        _ pieces: [ComposedBody.Piece], _ client: ClientKey, _ shelf: BufferShelf, _ loop: any EventLoop
+        _ pieces: [ComposedBody.Piece], of holder: (any BodyHolder)?, _ client: ClientKey, _ shelf: BufferShelf,
+        _ loop: any EventLoop
     ) -> any BodySource {
         var sources: [any BodySource] = []
         var read: [ComposedBody.Piece] = []
         func flush() {
-            if !read.isEmpty { sources.append(ReadSource(read, shelf: shelf, client: client, loop: loop)) }
+            if !read.isEmpty { sources.append(ReadSource(read, of: holder, shelf: shelf, client: client, loop: loop)) }
             read = []
         }
         for piece in pieces {

@@ -8,13 +8,18 @@ package import OutriderHTTP
 // proof: one call at a time, which is what its owners see to.
 package final class PieceReader: @unchecked Sendable {
     private let pieces: [ComposedBody.Piece]
+    /// Keeps the files: their paths name descriptors of this process, which others get once the files are closed.
+    private let holder: (any BodyHolder)?
     private var index = 0
     private var offset: Int64 = 0
     private var file: FileReader?
     private var scratch = ByteBuffer()
 
     /// Without pieces that a client feeds.
-    package init(_ pieces: [ComposedBody.Piece]) { self.pieces = pieces }
+    package init(_ pieces: [ComposedBody.Piece], of holder: (any BodyHolder)? = nil) {
+        self.pieces = pieces
+        self.holder = holder
+    }
 
     /// Lends an empty buffer whose memory the next read reuses.
     func lend(_ buffer: ByteBuffer) { scratch = buffer }
