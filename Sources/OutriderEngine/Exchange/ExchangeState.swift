@@ -230,8 +230,8 @@ extension Exchange {
             state.control = nil
             state.snapshot.timelines = outcome.timelines
             state.built = nil
-            if state.snapshot.progress.sentTotal ?? 0 > Attempt.keptBodyBytes,
-                case .success(let attempt) = state.request
+            if case .success(let attempt) = state.request,
+                attempt.bodyHolder != nil || state.snapshot.progress.sentTotal ?? 0 > Attempt.keptBodyBytes
             {
                 state.request = .success(attempt.withoutLongBody)
             }
