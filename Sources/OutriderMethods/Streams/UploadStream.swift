@@ -45,6 +45,8 @@ final class UploadStream: Holdable, BodyFeed {
         var hand: (@Sendable (BodyFeedStep) -> Void)?
         /// Writers that wait for room.
         var writers: [Bell] = []
+        /// Why the service ended the stream; nil for other ends.
+        var failure: HTTPFailure?
     }
 
     private let state = Mutex(State())
@@ -90,7 +92,7 @@ final class UploadStream: Holdable, BodyFeed {
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable () -> Void)?) in
             switch state.phase {
             case .finished: return (refusal(isFinished: true), nil)
-            case .done: return (refusal(isFinished: tcp != nil && state.wasFinished), nil)
+            case .done: return (refusal(isFinished: tcp != nil && state.wasFinished, state.failure), nil)
             case .open: break
             }
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
@@ -110,12 +112,16 @@ final class UploadStream: Holdable, BodyFeed {
         }
         // until the bytes are in a file
         message?.giveWay()
-        long.settle(memory, after: message) { [weak self] in self?.end() }
+        long.settle(memory, after: message) { [weak self] in
+            memory.countRefusal()
+            self?.end(Self.full)
+        }
         return nil
     }
 
-    private func refusal(isFinished: Bool) -> Outcome {
+    private func refusal(isFinished: Bool, _ failure: HTTPFailure? = nil) -> Outcome {
         guard let tcp else {
+            if let failure { return .wrongState(failure.message) }
             let text = isFinished ? "has been finished" : "is over: the request that took it has ended"
             return .wrongState("the stream " + text)
         }
@@ -235,9 +241,7 @@ final class UploadStream: Holdable, BodyFeed {
                 state.hand = hand
                 return (nil, [])
             case .finished: return (.step(.end), [])
-            case .done:
-                let text = "the client closed the stream before it was finished"
-                return (.step(.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request))), [])
+            case .done: return (.step(.failed(state.failure ?? Self.closed)), [])
             }
         }
         for bell in bells { bell.ring() }
@@ -287,16 +291,25 @@ final class UploadStream: Holdable, BodyFeed {
 
     func close() { end() }
 
-    private func end() {
+    private static let closed = HTTPFailure(
+        .inputStreamReadFailed, "the client closed the stream before it was finished", phase: .request)
+
+    private static let full = HTTPFailure(
+        .limitExceeded,
+        "the memory of the service and the client's files are full (write after the server has read, or raise --memory)",
+        phase: .request)
+
+    /// - Parameter failure: why the body fails. Default: the client closed the stream.
+    private func end(_ failure: HTTPFailure? = nil) {
         let (hand, bells) = state.withLock { state -> ((@Sendable (BodyFeedStep) -> Void)?, [Bell]) in
+            if state.phase != .done { state.failure = failure }
             state.phase = .done
             state.pieces = []
             state.waiting = 0
             defer { (state.hand, state.writers) = (nil, []) }
             return (state.hand, state.writers)
         }
-        let text = "the client closed the stream before it was finished"
-        hand?(.failed(HTTPFailure(.inputStreamReadFailed, text, phase: .request)))
+        hand?(.failed(failure ?? Self.closed))
         for bell in bells { bell.ring() }
     }
 }
