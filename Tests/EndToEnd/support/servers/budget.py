@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""A service with the smallest budget for large payloads, and an origin for it."""
+
+import contextlib
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+
+import contract
+
+MIB = 1 << 20
+LEAST = 16 * MIB
+
+
+class Origin:
+    """Answers with the hash of a body, `/size/N` with N letters; with `hold`, reads no body until `release`."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.release = threading.Event()
+        self.held = 0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.serve, args=self.listener.accept()[:1], daemon=True).start()
+
+    def serve(self, connection):
+        with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                length, fields = 0, []
+                while (field := stream.readline()) != b"\r\n":
+                    fields.append(field)
+                    if found := re.match(rb"(?i)content-length: (\d+)", field):
+                        length = int(found.group(1))
+                chunked = any(field.lower().startswith(b"transfer-encoding") for field in fields)
+                path = line.split()[1].decode()
+                if path.startswith("/hold"):
+                    self.held += 1
+                    self.release.wait(60)
+                body = self.chunks(stream) if chunked else stream.read(length)
+                found = hashlib.sha256(body).hexdigest().encode()
+                if path.startswith("/size/"):
+                    found = letters(int(path.rpartition("/")[2]))
+                head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(found)
+                connection.sendall(head + found)
+
+    @staticmethod
+    def chunks(stream):
+        body = b""
+        while size := int(stream.readline() or b"0", 16):
+            body += stream.read(size)
+            stream.readline()
+        stream.readline()
+        return body
+
+
+def letters(count):
+    return (b"abcdefghijklmnopqrstuvwxyz0123456789\n" * (count // 37 + 1))[:count]
+
+
+@contextlib.contextmanager
+def serving(folder):
+    path = str(folder / "s")
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", path, "--memory", str(LEAST)],
+        stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(folder)},
+    )
+    try:
+        contract.await_socket(path, process)
+        yield path
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def memory(path):
+    with contract.Wire(path) as wire:
+        return wire.call("server.stats")["result"]["memory"]
+
+
+def until(path, right, seconds=15):
+    end = time.monotonic() + seconds
+    while not right(found := memory(path)):
+        assert time.monotonic() < end, found
+        time.sleep(0.05)
+    return found
