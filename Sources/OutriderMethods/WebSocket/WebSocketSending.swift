@@ -63,6 +63,11 @@ struct WebSocketSending: ~Copyable {
         charges.append((memory, early.isEmpty ? appended : .max))
     }
 
+    /// The early messages are frames now: their memory is given back once the kernel has those.
+    mutating func countEarly() {
+        for index in charges.indices where charges[index].end == .max { charges[index].end = appended }
+    }
+
     private mutating func release() {
         let written = appended &- unwritten
         while let first = charges.first, waiting == 0 || first.end <= written { charges.removeFirst() }

@@ -219,6 +219,7 @@ extension WebSocketSource: BodyOutlet {
     private func open(_ state: inout State) {
         let early = state.sending.takeEarly()
         for message in wishes.greeting + early { _ = encode(message, &state) }
+        state.sending.countEarly()
     }
 
     private func openRecord(_ state: inout State) -> [UInt8]? {
