@@ -46,6 +46,14 @@ struct UploadStreamTests {
         #expect(text.contains("--memory"))
     }
 
+    @Test func `bytes that the network takes at once need no memory`() {
+        let (stream, memory, steps) = (UploadStream(), NoMemory(), Steps())
+        stream.next { steps.add($0) }
+        let refusal = stream.take([UInt8](repeating: 1, count: 100_000), memory: memory)
+        if case .some = refusal { Issue.record("refused") }
+        #expect(memory.refused == 0 && steps.now.isEmpty && stream.isOpen)
+    }
+
     @Test func `a stream that its client closes fails as closed`() {
         let (stream, steps) = (UploadStream(), Steps())
         stream.close()

@@ -268,12 +268,14 @@ final class UploadStream: Holdable, BodyFeed {
         case .long(let body, let offset):
             let end = min(offset + LongBody.pieceBytes, body.count)
             state.waiting -= end - offset
+            let place = body.place
             if end == body.count {
                 state.pieces.removeFirst()
+                body.end()
             } else {
                 state.pieces[0] = .long(body, offset: end)
             }
-            switch body.place {
+            switch place {
             case .memory(let bytes): return .step(.bytes(Array(bytes[offset..<end])))
             case .file(let file): return .fetch(file, offset: offset, count: end - offset)
             }
