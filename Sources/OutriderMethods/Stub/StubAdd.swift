@@ -100,12 +100,12 @@ struct StubAdd: Method {
                     data: ["pointer": .string("/after")])
             }
             if let unmatched { stubs.unmatched = unmatched }
-            return stubs.add(finished)
+            let name = stubs.add(finished)
+            // before another call can remove the stub
+            if let name { stage.count(charge, for: name) }
+            return name
         }
-        if let name {
-            stage.count(charge, for: name)
-            return Result(stub: name)
-        }
+        if let name { return Result(stub: name) }
         throw RPCError(
             .tooMany, "a session may have \(StubTable.most) stubs: remove some",
             data: ["what": .string("stubs"), "limit": .integer(Int64(StubTable.most))])
