@@ -25,8 +25,10 @@ package final class MemoryBudget: Sendable {
     package static let counted = 64 << 10
     /// What is counted for a byte of a response body in a result: the body, its text, and the message with the text.
     static let inlineWeight = 3
-    /// After so much was held, and all was given back, the heap returns free pages to the system: 16 MiB.
+    /// After so much was held, and most was given back, the heap returns free pages to the system: 16 MiB.
     private static let trimmed = 16 << 20
+    /// How long the memory must be free before that: trimming takes milliseconds, in which no thread can allocate.
+    private static let restSeconds = 2
 
     package struct Counts: Sendable {
         package var limit = 0
@@ -56,8 +58,13 @@ package final class MemoryBudget: Sendable {
         /// The most that may be held before a further message exceeds the budget.
         let mostExceeded: Int
         var counts = Counts()
-        /// The most that was held since nothing was.
+        /// The most that was held since the last trim.
         var recent = 0
+        /// The heap will be trimmed soon.
+        var willTrim = false
+
+        /// Whether most of much memory was given back.
+        var mayTrim: Bool { recent > MemoryBudget.trimmed && queue.held <= recent / 4 }
 
         mutating func note() {
             recent = max(recent, queue.held)
@@ -169,13 +176,28 @@ package final class MemoryBudget: Sendable {
             let begun = state.queue.leave(client, weight: bytes)
             if isBeyond { state.isExceeded = false }
             let due = state.begin(begun)
-            guard state.queue.held == 0 else { return (due, false) }
-            defer { state.recent = 0 }
-            return (due, state.recent > Self.trimmed)
+            guard state.mayTrim, !state.willTrim else { return (due, false) }
+            state.willTrim = true
+            return (due, true)
         }
-        // large blocks are mapped; many smaller ones leave free pages in the heap
-        if trims { BlockingThreads.files.run(for: .service, isOwed: true) { ServiceMemory.returnFreePages() } }
+        if trims { trimSoon() }
         for (tell, isBeyond) in due { tell(isBeyond) }
+    }
+
+    /// Returns free pages, unless much is held again by then: large blocks are mapped, but many smaller ones leave free
+    /// pages in the heap.
+    private func trimSoon() {
+        // ends by itself
+        Task {
+            try? await Task.sleep(for: .seconds(Self.restSeconds))
+            let trims = state.withLock { state in
+                state.willTrim = false
+                guard state.mayTrim else { return false }
+                state.recent = state.queue.held
+                return true
+            }
+            if trims { BlockingThreads.files.run(for: .service, isOwed: true) { ServiceMemory.returnFreePages() } }
+        }
     }
 
     /// The message beyond the budget takes long: another message may exceed it.
