@@ -103,7 +103,7 @@ struct BodySink: ~Copyable {
         let held = inlineCharge?.bytes ?? 0
         let wanted = size * MemoryBudget.inlineWeight
         if wanted <= held { return true }
-        let more = max(wanted - held, min(1 << 20, maxInline * MemoryBudget.inlineWeight - held))
+        let more = max(wanted - held, min(held, 1 << 20, maxInline * MemoryBudget.inlineWeight - held))
         guard let charge = store.quota.hold(more) else { return false }
         if let inlineCharge { inlineCharge.take(over: charge) } else { inlineCharge = charge }
         return true

@@ -11,7 +11,7 @@ import OutriderRPC
 final class MessageMemory {
     /// Messages up to this are not counted.
     static let counted = 64 << 10
-    /// Memory is taken in steps of this.
+    /// Memory is doubled, or taken in steps of this.
     private static let step = 512 << 10
     /// How long a message waits for memory.
     private static let patience = TimeAmount.seconds(30)
@@ -83,8 +83,9 @@ final class MessageMemory {
     }
 
     private func missing(_ count: Int) -> Int {
-        let missing = 2 &* count &- (charge?.bytes ?? 0)
-        return missing <= 0 ? 0 : max(missing, Self.step)
+        let held = charge?.bytes ?? 0
+        let missing = 2 &* count &- held
+        return missing <= 0 ? 0 : max(missing, min(held, Self.step))
     }
 
     private func got(
