@@ -113,6 +113,46 @@ struct MemoryBudgetTests {
         #expect(budget.counts.held == 0)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a wait of a cancelled task ends at once, and lets others go on`() async {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        let lasting = one.message(500)
+        // more than there can ever be is refused at once
+        #expect(await two.room(1001, seconds: 600) == nil)
+        let beyond = Charges()
+        _ = three.wait(forMessage: 800) { beyond.add($0) }
+        let wait = Task { await two.room(600, seconds: 600) == nil }
+        while budget.counts.waited < 2 { await Task.yield() }
+        let small = Charges()
+        _ = two.wait(forMessage: 0) { small.add($0) }
+        #expect(small.now.isEmpty)
+        wait.cancel()
+        #expect(await wait.value)
+        beyond.drop()
+        #expect(small.now.count == 1)
+        lasting?.release()
+        small.drop()
+        #expect(budget.counts.held == 0)
+    }
+
+    @Test func `a charge that goes over to another takes its place along`() {
+        let (one, two) = (quota(1), quota(2))
+        let lasting = one.message(500)
+        let (second, third) = (Charges(), Charges())
+        let whole = two.message(0)
+        _ = two.wait(forMessage: 600) { second.add($0) }
+        if let first = second.list.withLock({ $0.first }) { whole?.take(over: first) }
+        second.drop()
+        _ = two.wait(forMessage: 600) { third.add($0) }
+        #expect(third.now.isEmpty && budget.counts.held == 1100)
+        whole?.release()
+        #expect(third.now == [true])
+        // nothing is left behind if the other has ended
+        if let first = third.list.withLock({ $0.first }) { whole?.take(over: first) }
+        third.drop()
+        lasting?.release()
+        #expect(budget.counts.held == 0)
+    }
+
     @Test func `stored bodies count against the client and the budget`() {
         let (one, long) = (quota(1), 1 << 20)
         #expect(one.takeMemory(200, of: long) && !one.takeMemory(200, of: long))

@@ -49,11 +49,17 @@ package final class MemoryCharge: BodyHolder, Sendable {
 
     /// Adds the bytes of another charge, which ends.
     package func take(over other: MemoryCharge) {
-        let more = other.state.withLock { state in
+        let old = other.state.withLock { state in
             defer { state = State(bytes: 0, isOver: true) }
-            return state.isOver ? 0 : state.bytes
+            return state
         }
-        state.withLock { $0.bytes += more }
+        if old.isOver { return }
+        let isOver = state.withLock { state in
+            state.bytes += old.bytes
+            state.isFirst = state.isFirst || old.isFirst
+            return state.isOver
+        }
+        if isOver { quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst) }
     }
 
     /// Gives the bytes back. Repeated calls have no effect.
@@ -118,28 +124,65 @@ extension BodyQuota {
 }
 
 extension BodyQuota {
-    /// Waits for memory for a message, so many seconds at most; nil if there was no room.
+    /// Waits for memory for a message, so many seconds at most; nil if there was no room, or the task was cancelled.
     func room(_ bytes: Int, seconds: Double) async -> MemoryCharge? {
         if let charge = message(bytes) { return charge }
+        // nothing that others give back could be enough
+        guard bytes <= budget.limit else { return nil }
         let turn = Turn()
-        return await withUnsafeContinuation { continuation in
-            turn.begin(continuation)
-            let id = wait(forMessage: bytes, mayExceed: false) { turn.end($0) }
-            // ends with the wait, or wakes once in vain
-            Task {
-                try? await Task.sleep(for: .seconds(seconds))
-                cancelWait(id)
-                turn.end(nil)
-            }
+        // ends with the wait
+        let alarm = Task {
+            try? await Task.sleep(for: .seconds(seconds))
+            turn.end(nil)
         }
+        let id = wait(forMessage: bytes, mayExceed: false) { turn.end($0) }
+        let charge = await withTaskCancellationHandler {
+            await turn.outcome()
+        } onCancel: {
+            turn.end(nil)
+        }
+        alarm.cancel()
+        cancelWait(id)
+        return charge
     }
 
-    /// A continuation that is resumed once; a charge that comes too late is released.
+    /// An outcome that comes once; a charge that comes too late is released.
     private final class Turn: Sendable {
-        private let continuation = Mutex<UnsafeContinuation<MemoryCharge?, Never>?>(nil)
+        private enum Phase {
+            case begun
+            case waiting(UnsafeContinuation<MemoryCharge?, Never>)
+            case over(MemoryCharge?)
+        }
 
-        func begin(_ waiting: UnsafeContinuation<MemoryCharge?, Never>) { continuation.withLock { $0 = waiting } }
+        private let phase = Mutex(Phase.begun)
 
-        func end(_ charge: MemoryCharge?) { continuation.withLock { $0.take() }?.resume(returning: charge) }
+        func outcome() async -> MemoryCharge? {
+            await withUnsafeContinuation { continuation in
+                let found = phase.withLock { phase -> MemoryCharge?? in
+                    if case .over(let charge) = phase {
+                        phase = .over(nil)
+                        return .some(charge)
+                    }
+                    phase = .waiting(continuation)
+                    return nil
+                }
+                if let found { continuation.resume(returning: found) }
+            }
+        }
+
+        func end(_ charge: MemoryCharge?) {
+            let waiting = phase.withLock { phase -> UnsafeContinuation<MemoryCharge?, Never>? in
+                switch phase {
+                case .begun:
+                    phase = .over(charge)
+                    return nil
+                case .waiting(let continuation):
+                    phase = .over(nil)
+                    return continuation
+                case .over: return nil
+                }
+            }
+            waiting?.resume(returning: charge)
+        }
     }
 }
