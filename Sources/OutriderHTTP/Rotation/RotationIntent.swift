@@ -16,6 +16,8 @@ package struct RotationIntent: Sendable, Equatable {
     /// When the connection ended; nil if no process saw its end.
     package var ended: ClockPair?
     package var boot: String
+    /// The token was sent once more, and the server was out of order: the repetition is owed, however long that lasts.
+    package var isOwed = false
 
     package init(
         generation: UInt64, token: [UInt8], attempt: UInt64, replays: Int, began: ClockPair, boot: String
@@ -48,6 +50,7 @@ extension RotationIntent: Packed {
         writer.put(5, began)
         writer.put(6, ended)
         writer.put(7, boot)
+        if isOwed { writer.put(8, true) }
     }
 
     package init(packed scanner: PackedScanner) throws(PackedFault) {
@@ -56,5 +59,6 @@ extension RotationIntent: Packed {
             attempt: try scanner.number(3).orFault(), replays: try scanner.integer(4).orFault(),
             began: try scanner.value(5).orFault(), boot: try scanner.text(7).orFault())
         ended = try scanner.value(6)
+        isOwed = try scanner.flag(8) ?? false
     }
 }

@@ -185,7 +185,8 @@ package struct RotationMachine: ~Copyable {
         if record.failure != nil { return run([.clear, .look]) }
         let age = intent.age(at: now, boot: boot)
         let isInTime = age.map { $0 <= record.grace } ?? false
-        guard intent.replays == 0, isInTime || record.rotates == false || known == nil else { return giveUp(record) }
+        let isRepeatable = isInTime || intent.isOwed || record.rotates == false || known == nil
+        guard intent.replays == 0, isRepeatable else { return giveUp(record) }
         return run([.prepare(record), again(intent, record, at: now)])
     }
 
@@ -200,6 +201,10 @@ package struct RotationMachine: ~Copyable {
             return [.write(renewed), .clear, .look]
         case .unclear: return nil
         case .refused where !answer.isComplete: return nil
+        case .refused(let failure) where (intent?.replays ?? 0) > 0 && failure.kind == .temporary:
+            guard var owed = intent else { return nil }
+            (owed.attempt, owed.replays, owed.isOwed) = (attempt, 0, true)
+            return [.stamp(owed), .look]
         case .refused where (intent?.replays ?? 0) > 0:
             // whatever the second attempt brought, the outcome of the first remains unknown
             return [.write(record.failing(.refreshLost(record.spec.name))), .clear, .look]
@@ -264,9 +269,18 @@ package struct RotationMachine: ~Copyable {
             if repeated != nil { return giveUp(record) }
             return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
         }
-        // the outcome of the lost attempt remains unknown
-        let tidying = repeated.map { Action.stamp($0.intent) } ?? .clear
-        return run([tidying] + (failure.kind == .temporary ? [pause(failure, at: now)] : []) + [.end(.failed(failure))])
+        return run(
+            [tidying(after: failure)] + (failure.kind == .temporary ? [pause(failure, at: now)] : []) + [
+                .end(.failed(failure))
+            ])
+    }
+
+    /// The outcome of a lost attempt remains unknown. An outage does not cost the login: a server that is out of order
+    /// has not looked at the token.
+    private func tidying(after failure: OAuthFailure) -> Action {
+        guard var intent = repeated?.intent else { return .clear }
+        intent.isOwed = failure.kind == .temporary
+        return .stamp(intent)
     }
 
     private mutating func giveUp(_ record: CredentialRecord) -> Action {

@@ -134,6 +134,21 @@ def test_two_hundred_processes_leave_a_server_in_trouble_alone_together(server, 
     assert server.outcomes()[len(outage.posts):] == ["ok"]
 
 
+@pytest.mark.parametrize("says", SAYS.values(), ids=SAYS)
+def test_a_response_lost_at_the_start_of_an_outage_costs_no_login(server, store, clocks, browser, says):
+    """The repetition is answered by the outage; after an hour of the outage the token is repeated, and is good."""
+    store.environment.update(clocks.environment)
+    store.put(server, server.issue())
+    server.cuts, server.script = ["commit"], [says] * 3
+    for _ in range(3):
+        answer = store.obtain(1)
+        assert isinstance(answer, Failure) and answer.kind == "temporary", answer
+        clocks.jump(wall=HOUR, boot=HOUR)
+    assert server.outcomes() == ["cut", "scripted", "scripted", "scripted"]
+    assert store.obtain(1).generation == 2
+    assert server.outcomes()[4:] == ["ok"] and not browser.exists()
+
+
 @pytest.mark.parametrize("host", ["no-such-host.invalid:80", "127.0.0.1:1"], ids=["no name", "refused"])
 def test_ten_minutes_without_a_server_are_worth_few_attempts(server, store, clocks, browser, host):
     """Nobody knows its name, or it does not run; how often that was tried stands beside the record."""
