@@ -95,7 +95,11 @@ package final class KeptBody: Sendable {
         let count = min(max(0, count), size - start)
         switch storage.withLock({ $0 }) {
         case nil: throw Self.released
-        case .memory(let bytes): return Array(bytes[start..<start + count])
+        case .memory(let bytes):
+            // a copy of megabytes takes milliseconds
+            if count == bytes.count { return bytes }
+            let piece = bytes[start..<start + count]
+            return count <= MemoryBudget.counted ? Array(piece) : await background { Array(piece) }
         case .file(let path), .arrived(let path):
             return try await offLoop(for: quota.client) { () throws(HTTPFailure) in
                 try PosixFile(reading: path).read(at: start, count: count, path: path)
