@@ -97,19 +97,53 @@ package struct CachedHeadCoding {
 
 /// CRC-32C (RFC 3720 appendix B.4), by which damage on a disk is found.
 package struct CyclicCheck {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }
-    }
+    /// Eight tables of 256 values, for eight bytes in one step: the first one is the table of a single byte.
+    private static let tables: [UInt32] = {
+        var tables: [UInt32] = []
+        for index in 0..<256 {
+            var value = UInt32(index)
+            for _ in 0..<8 { value = value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }
+            tables.append(value)
+        }
+        for index in 256..<2048 {
+            let earlier = tables[index - 256]
+            tables.append(earlier >> 8 ^ tables[Int(earlier & 0xFF)])
+        }
+        return tables
+    }()
 
     private var value: UInt32 = 0xFFFF_FFFF
 
     package init() {}
 
     package mutating func add(_ bytes: [UInt8]) {
-        let table = Self.table
-        bytes.withUnsafeBytes { raw in
-            for byte in raw { value = table[Int((value ^ UInt32(byte)) & 0xFF)] ^ value >> 8 }
+        value = bytes.withUnsafeBytes { raw in
+            Self.tables.withUnsafeBufferPointer { Self.value(self.value, with: raw, $0) }
         }
+    }
+
+    private static func value(
+        _ start: UInt32, with raw: UnsafeRawBufferPointer, _ tables: UnsafeBufferPointer<UInt32>
+    ) -> UInt32 {
+        var (value, index) = (start, 0)
+        while index &+ 8 <= raw.count {
+            let low = UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt32.self)) ^ value
+            let high = UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index &+ 4, as: UInt32.self))
+            value = tables[1792 &+ Int(low & 0xFF)]
+            value ^= tables[1536 &+ Int(low >> 8 & 0xFF)]
+            value ^= tables[1280 &+ Int(low >> 16 & 0xFF)]
+            value ^= tables[1024 &+ Int(low >> 24)]
+            value ^= tables[768 &+ Int(high & 0xFF)]
+            value ^= tables[512 &+ Int(high >> 8 & 0xFF)]
+            value ^= tables[256 &+ Int(high >> 16 & 0xFF)]
+            value ^= tables[Int(high >> 24)]
+            index &+= 8
+        }
+        while index < raw.count {
+            value = tables[Int((value ^ UInt32(raw[index])) & 0xFF)] ^ value >> 8
+            index &+= 1
+        }
+        return value
     }
 
     package var result: Int64 { Int64(value ^ 0xFFFF_FFFF) }
