@@ -23,6 +23,11 @@ struct CachePut: Method {
             cache = try CacheReference(&members)
             url = try CacheURL.required(&members)
             status = try members.integer("status", in: 200...599) ?? 200
+            if [206, 304].contains(status) {
+                throw JSONComplaint(
+                    "must not be \(status): a stored response is whole (store the whole body with its own status, such as 200)",
+                    at: JSONPointer(member: "status"))
+            }
             let headers: FieldsParameter? = try members.optional("headers")
             fields = headers?.fields ?? []
             let base64: String = try members.required("base64")
