@@ -5,6 +5,9 @@ import OutriderHTTP
 
 /// Reports the cache's work to the observers of a request.
 extension Exchange {
+    /// Whether nothing may be sent for the request, neither to its server nor for a token.
+    var isOffline: Bool { cache?.spec.mode == .onlyIfCached }
+
     func tell(_ report: CacheReport) {
         let topic: MonitorTopic
         switch report.status {

@@ -69,10 +69,12 @@ extension ExchangeDriver {
 
     private func cached(_ outgoing: Attempt, _ cache: CacheBinding, jar: String?) -> any LoopAttempt {
         // a connection that changes its protocol brings no response to store
-        if outgoing.upgrade != nil { return plain(outgoing) }
-        return CachedAttempt(
+        if outgoing.upgrade != nil, !exchange.isOffline { return plain(outgoing) }
+        let attempt = CachedAttempt(
             outgoing, cache, stable(outgoing, jar: jar),
             exchange.transport, observer: exchange)
+        if outgoing.upgrade != nil { attempt.refuse("a connection that changes its protocol is never stored") }
+        return attempt
     }
 
     /// Identifiers of credentials whose fields change though the user does not.

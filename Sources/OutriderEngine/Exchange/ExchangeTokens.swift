@@ -29,7 +29,7 @@ extension ExchangeDriver {
         guard try mayKnow(shared.snapshot.spec, attempt, home, isRequired) else { return }
         exchange.hold()
         defer { exchange.release() }
-        let (token, _) = try await shared.token(for: .request, within: patience(of: attempt))
+        let token = try await currentToken(of: shared, attempt)
         // the spec may have changed during the wait for the token
         let spec = shared.snapshot.spec
         guard try mayKnow(spec, attempt, home, isRequired) else { return }
@@ -39,6 +39,20 @@ extension ExchangeDriver {
         given[name] = GivenToken(
             shared: shared, token: token, credential: credential,
             principal: now.access == token ? now.principal : nil, statuses: spec.refreshStatuses)
+    }
+
+    /// The token, refreshed if it has expired. Nothing is sent for a request that may use stored responses only: an expired
+    /// token then stands for its user.
+    private func currentToken(of shared: SharedCredential, _ attempt: Attempt) async throws(HTTPFailure) -> AccessToken
+    {
+        guard exchange.isOffline else {
+            return try await shared.token(for: .request, within: patience(of: attempt)).0
+        }
+        if let token = shared.snapshot.access { return token }
+        throw HTTPFailure(
+            .notCached,
+            "\(attempt.url.origin): the credential \(shared.snapshot.spec.name) has no access token, and none is fetched for a"
+                + " request with onlyIfCached; send the request without onlyIfCached")
     }
 
     /// Whether the token may be sent to the attempt's origin; throws if the token is required but not allowed there.
@@ -77,6 +91,7 @@ extension ExchangeDriver {
     /// The verdict after a refused token.
     func tokenVerdict(_ name: String) async -> RetryVerdict {
         if isRefusedInCassette { return .retry(after: 0) }
+        if exchange.isOffline { return .doNotRetry }
         guard let given = given[name], let attempt else { return .doNotRetry }
         let isRefused = answer.map { given.isRefused(by: $0.status, $0.fields) }
         exchange.hold()
