@@ -32,27 +32,38 @@ struct CacheFiles: Sendable {
         return path.hasPrefix("/") ? "\(path)/.local/share/outrider/caches" : nil
     }
 
-    /// Makes the directories if need be, and the secret; refuses a place that others may enter. Blocks.
-    func prepare() throws(CacheStoreFailure) -> [UInt8] {
+    /// Makes the directories if need be, and the secret; refuses a directory that others may enter. Blocks.
+    static func prepare(_ directory: String) throws(CacheStoreFailure) -> (CacheFiles, secret: [UInt8]) {
         do throws(OAuthFailure) {
-            for path in [directory, temporary, bodies] { try StoreFile.makeDirectory(path) }
-            try StoreRoot(directory).inspect()
-            let path = "\(directory)/secret"
-            if let bytes = try StoreFile.read(path), bytes.count == Self.secretBytes { return bytes }
-            var generator = SystemRandomNumberGenerator()
-            let fresh = (0..<Self.secretBytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            // another process may be faster: the first one to give the file its name decides
-            let own = "\(path)-\(getpid()).tmp"
-            try StoreFile.write(fresh, to: own)
-            defer { unlink(own) }
-            if link(own, path) == 0 { return fresh }
-            guard let bytes = try StoreFile.read(path), bytes.count == Self.secretBytes else {
-                throw StoreFile.failure("read", path)
-            }
-            return bytes
+            try StoreFile.makeDirectory(directory)
+            // a link among the parents is followed here, once: SQLite follows none
+            let files = CacheFiles(directory: StoreFile.resolved(directory))
+            return (files, try files.prepare())
         } catch {
             throw CacheStoreFailure(message: error.message)
         }
+    }
+
+    private func prepare() throws(OAuthFailure) -> [UInt8] {
+        for path in [temporary, bodies] { try StoreFile.makeDirectory(path) }
+        try StoreRoot(directory).inspect()
+        let path = "\(directory)/secret"
+        if let bytes = try StoreFile.read(path) {
+            if bytes.count == Self.secretBytes { return bytes }
+            // entries under a lost secret are not found again, and give way with time
+            rename(path, "\(path)-damaged")
+        }
+        var generator = SystemRandomNumberGenerator()
+        let fresh = (0..<Self.secretBytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        // another process may be faster: the first process that gives the file its name decides
+        let own = "\(path)-\(getpid()).tmp"
+        try StoreFile.write(fresh, to: own)
+        defer { unlink(own) }
+        if link(own, path) == 0 { return fresh }
+        guard let bytes = try StoreFile.read(path), bytes.count == Self.secretBytes else {
+            throw StoreFile.failure("read", path)
+        }
+        return bytes
     }
 
     private static let secretBytes = 32

@@ -85,8 +85,7 @@ package final class DiskCache: Sendable {
         guard let root = root ?? CacheFiles.usualRoot else {
             throw CacheStoreFailure(message: "the system lists no home for this user; name a directory with --caches")
         }
-        files = CacheFiles(directory: "\(root)/\(name)")
-        secretBytes = try files.prepare()
+        (files, secretBytes) = try CacheFiles.prepare("\(root)/\(name)")
         do {
             lock = try StoreLock(files.lock)
         } catch {

@@ -37,8 +37,9 @@ struct JarFiles: Sendable {
         return path.hasPrefix("/") ? "\(path)/.local/share/outrider/cookies" : nil
     }
 
-    /// Makes the directory if missing; refuses a directory that others may enter, or on a network file system.
-    func prepare() throws(JarFailure) {
+    /// Makes the directory if missing; refuses a directory that others may enter, or on a network file system. Returns the
+    /// files under a path without links, since SQLite follows no link.
+    func prepare() throws(JarFailure) -> JarFiles {
         do throws(OAuthFailure) {
             try StoreFile.makeDirectory(directory)
         } catch {
@@ -51,6 +52,7 @@ struct JarFiles: Sendable {
             throw JarFailure(
                 .unsafe, "\(directory) is on a network file system; name a directory on a local disk with --jars")
         }
+        return JarFiles(directory: StoreFile.resolved(directory))
     }
 
     /// Renames a damaged database; the last two are kept for a week.

@@ -27,10 +27,10 @@ final class JarWorker: @unchecked Sendable {
     ///
     /// - Parameter isSealed: seal values from now on.
     init(_ files: JarFiles, isSealed: Bool, keys: (any JarKeySource)?) throws(JarFailure) {
+        let files = try files.prepare()
         self.files = files
         self.isSealed = isSealed
         self.keys = keys
-        try files.prepare()
         do throws(FileFault) {
             lock = try StoreLock(files.lock)
         } catch {

@@ -125,6 +125,13 @@ enum StoreFile {
         }
     }
 
+    /// The path without links; the path itself if the system does not resolve it.
+    static func resolved(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
+    }
+
     private static func makeParents(_ path: String) throws(OAuthFailure) {
         var info = stat()
         if stat(path, &info) == 0 { return }
