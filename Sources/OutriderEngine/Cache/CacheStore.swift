@@ -129,6 +129,14 @@ package final class CacheStore: Sendable {
         disk?.change(limits)
     }
 
+    /// Another limit of bytes, with the other limits as they are.
+    package func change(maxBytes: Int) {
+        var limits = limits
+        guard limits.maxBytes != maxBytes else { return }
+        limits.maxBytes = maxBytes
+        change(limits)
+    }
+
     // MARK: finding
 
     /// URLs whose keys are remembered, and the longest of them in bytes.

@@ -24,7 +24,7 @@ final class NamedCaches: Sendable {
     func store(_ name: String, maxBytes: Int?, _ service: Service) throws(RPCError) -> CacheStore {
         try stores.withLock { stores throws(RPCError) in
             if let store = stores[name] {
-                if let maxBytes { store.change(CacheLimits(maxBytes: maxBytes)) }
+                if let maxBytes { store.change(maxBytes: maxBytes) }
                 return store
             }
             guard stores.count < Self.most else {
@@ -73,7 +73,7 @@ final class OwnCache: Sendable {
     func store(maxBytes: Int?, of user: Int?) -> CacheStore {
         store.withLock { store in
             if let store {
-                if let maxBytes { store.change(CacheLimits(maxBytes: maxBytes)) }
+                if let maxBytes { store.change(maxBytes: maxBytes) }
                 return store
             }
             let made = CacheStore(CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes), user: user)

@@ -23,10 +23,21 @@ def server():
     server.close()
 
 
+def fetch(wire, url, cache="docs", **more):
+    return result(wire.call("data.send", {"url": url, "cache": cache, "serialize": {"as": "text"}, **more}))
+
+
 @pytest.mark.parametrize("status", [206, 304])
 def test_parts_and_confirmations_cannot_be_put(wire, status):
     error = wire.call("cache.put", {"cache": "docs", "url": "http://a.test/", "status": status, "base64": "eA=="})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/status" and "200" in error["message"], error
+
+
+def test_the_size_of_a_request_leaves_other_limits(wire, server):
+    result(wire.call("cache.configure", {"cache": "docs", "maxEntries": 77, "maxEntryBytes": 5000}))
+    fetch(wire, server.script(Reply())[0], {"name": "docs", "maxBytes": 1_000_000})
+    stats = result(wire.call("cache.stats", {"cache": "docs"}))
+    assert (stats["maxBytes"], stats["maxEntries"], stats["maxEntryBytes"]) == (1_000_000, 77, 5000)
 
 
 def test_no_upgrade_event_stream_or_download_leaves_an_offline_session(wire, server, tmp_path):
