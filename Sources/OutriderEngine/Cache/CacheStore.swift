@@ -166,6 +166,8 @@ package final class CacheStore: Sendable {
     func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
         if let disk, disk.takeChange() {
             state.withLock { state in
+                // what a lookup under way has read may be removed by now
+                state.removals += 1
                 _ = state.table.removeAll()
                 charge(&state)
             }
