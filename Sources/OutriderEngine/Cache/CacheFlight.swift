@@ -22,7 +22,7 @@ final class CacheFlight: @unchecked Sendable {
     /// The first piece of the body, if it was waited for.
     private var peeked: Result<ByteBuffer?, HTTPFailure>?
     private(set) var requestedAt: Int64 = 0
-    private var serial = 0
+    private(set) var serial = 0
     private var isCounted = false
 
     /// The head, once it has come and is shared.
@@ -189,7 +189,7 @@ final class CacheFlight: @unchecked Sendable {
         let head = entry.head.updated(
             by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
         let updated = entry.with(head, at: respondedAt)
-        if machine.isStorable, !isInvalidated { store.put(updated) }
+        if machine.isStorable { store.keep(updated, since: serial) }
         _ = inner?.poll { _ in }
         serve(updated, .revalidated, order.reason, cookiesOf: response)
     }

@@ -64,15 +64,19 @@ extension CacheFlight {
     }
 
     private func put(_ entry: CachedEntry, isMemoryOnly: Bool) {
-        store.put(entry, isMemoryOnly: isMemoryOnly)
-        observer.watcher?.tellStored(entry, in: store)
+        if store.keep(entry, isMemoryOnly: isMemoryOnly, since: serial) {
+            observer.watcher?.tellStored(entry, in: store)
+        }
     }
 
     /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.
     private func join(_ entry: CachedEntry, _ body: ByteBuffer, isMemoryOnly: Bool) {
         guard let part = entry.head.part, part.range.count == body.readableBytes else { return }
         let requestedAt = requestedAt
+        // the flight ends before the lookup: removals count until the part is stored
+        _ = store.flights.begin()
         store.find(order.place, on: transport.loop) { found in
+            defer { self.store.flights.end() }
             guard let old = found.entry, old.head.isCombinable(with: entry.head) else {
                 return self.put(entry, isMemoryOnly: isMemoryOnly)
             }

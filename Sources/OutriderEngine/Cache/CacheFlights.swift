@@ -4,7 +4,7 @@
 package import OutriderHTTP
 import Synchronization
 
-/// The cache of a request: which one, and how it is used.
+/// The cache that a request uses, and its options.
 package final class CacheBinding: Sendable {
     package let store: CacheStore
     package let spec: CacheSpec
@@ -21,7 +21,7 @@ package final class CacheBinding: Sendable {
     }
 }
 
-/// The exchanges of one cache that requests may share, by what they fetch.
+/// The exchanges of a cache that requests may share, by URL, principal and variant.
 // proof: the lock is held for single steps; exchanges are used on the loop only.
 final class CacheFlights: @unchecked Sendable {
     struct Key: Hashable {
@@ -35,11 +35,13 @@ final class CacheFlights: @unchecked Sendable {
         var flights: [Key: CacheFlight] = [:]
         /// The names in the Vary of the last response for a URL.
         var names: [CacheDigest: [String]] = [:]
-        /// What could not be shared, and until when requests for it go alone.
+        /// Responses that could not be shared, with the time until which their requests go alone.
         var alone: [Key: ContinuousClock.Instant] = [:]
         /// URLs that were invalidated while an exchange was under way, with a number that grows.
         var serial = 0
         var invalidated: [CacheDigest: Int] = [:]
+        /// Purges of entries meanwhile, with their numbers.
+        var purges: [(serial: Int, purge: CachePurge)] = []
         /// Invalidations up to this number count for every URL: their URLs are forgotten.
         var forgotten = 0
         var under = 0
@@ -47,7 +49,7 @@ final class CacheFlights: @unchecked Sendable {
 
     /// More than these are forgotten.
     private static let mostRemembered = 4096
-    /// How long requests for what cannot be shared go alone.
+    /// The time for which requests for such a response go alone.
     private static let aloneTime: Duration = .seconds(30)
 
     private let state = Mutex(State())
@@ -112,7 +114,7 @@ final class CacheFlights: @unchecked Sendable {
     func end() {
         state.withLock { state in
             state.under -= 1
-            if state.under == 0 { state.invalidated = [:] }
+            if state.under == 0 { (state.invalidated, state.purges) = ([:], []) }
         }
     }
 
@@ -121,10 +123,30 @@ final class CacheFlights: @unchecked Sendable {
         state.withLock { max($0.invalidated[key] ?? 0, $0.forgotten) > serial }
     }
 
-    /// The same for all URLs.
-    func unkeyAll() { for key in Set(state.withLock { $0.flights.keys.map(\.key) }) { unkey(key) } }
+    private static let mostPurges = 64
 
-    /// The URL is invalidated: what is under way for it is not stored, and is not joined.
+    /// Entries are removed by another selection than their URL: exchanges under way are not joined any more.
+    func purge(_ purge: CachePurge) {
+        state.withLock { state in
+            state.flights = [:]
+            guard state.under > 0 else { return }
+            state.serial += 1
+            state.purges.append((state.serial, purge))
+            if state.purges.count > Self.mostPurges {
+                state.purges = []
+                state.forgotten = state.serial
+            }
+        }
+    }
+
+    /// Whether a purge since the exchange with that number began selects its entry.
+    func isPurged(_ entry: CachedEntry, since serial: Int) -> Bool {
+        state.withLock { state in
+            state.forgotten > serial || state.purges.contains { $0.serial > serial && $0.purge.matches(entry) }
+        }
+    }
+
+    /// The URL is invalidated: exchanges under way for the URL store nothing, and no request joins them.
     func unkey(_ key: CacheDigest) {
         state.withLock { state in
             state.flights = state.flights.filter { $0.key.key != key }
@@ -140,7 +162,7 @@ final class CacheFlights: @unchecked Sendable {
 }
 
 extension CacheFlight {
-    /// What of the request it carries.
+    /// The request of a flight.
     struct Order {
         var attempt: Attempt
         var query: CacheQuery

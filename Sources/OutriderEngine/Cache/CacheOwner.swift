@@ -20,7 +20,6 @@ package enum CacheOwner {
     /// - Parameter owner: `oauth:NAME` or `jar:NAME`.
     package static func forget(_ owner: String, in budget: CacheBudget = .process) {
         for case let store as CacheStore in budget.holders {
-            store.flights.unkeyAll()
             store.remove(tag: tag(owner, store.secret))
         }
     }

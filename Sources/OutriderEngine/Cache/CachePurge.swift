@@ -10,6 +10,7 @@ package enum CachePurge: Sendable {
     case storedBefore(Int64)
     /// Those whose URL begins so.
     case prefix(String)
+    case tag(String)
     /// A row.
     case number(Int64)
 
@@ -19,6 +20,7 @@ package enum CachePurge: Sendable {
         case .all: true
         case .storedBefore(let moment): entry.storedAt < moment
         case .prefix(let text): entry.url.hasPrefix(text)
+        case .tag(let tag): entry.tags.contains(tag)
         case .number: false
         }
     }
@@ -28,6 +30,8 @@ package enum CachePurge: Sendable {
         case .all: try changes.remove("1")
         case .storedBefore(let moment): try changes.remove("storedAt < \(moment)")
         case .prefix(let text): try changes.remove("substr(url, 1, length(?1)) = ?1") { $0.bind(1, text) }
+        case .tag(let tag):
+            try changes.remove("id IN (SELECT entry FROM tag WHERE tag = ?)") { $0.bind(1, tag) }
         case .number(let number): try changes.remove("id = \(number)")
         }
     }
@@ -39,7 +43,6 @@ extension DiskCache {
         case put(CachedEntry)
         case remove(CacheEntryID)
         case removeKey(CacheDigest)
-        case removeTag(String)
         case removeWhere(CachePurge)
         /// A row was used in this hour.
         case use(Int64)
@@ -47,7 +50,7 @@ extension DiskCache {
         var isRemoval: Bool {
             switch self {
             case .put, .use: false
-            case .remove, .removeKey, .removeTag, .removeWhere: true
+            case .remove, .removeKey, .removeWhere: true
             }
         }
 
@@ -57,7 +60,6 @@ extension DiskCache {
             case .put, .use: false
             case .remove(let id): entry.id == id
             case .removeKey(let key): entry.id.key == key
-            case .removeTag(let tag): entry.tags.contains(tag)
             case .removeWhere(let purge): purge.matches(entry)
             }
         }

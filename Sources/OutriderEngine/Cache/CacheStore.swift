@@ -207,6 +207,18 @@ package final class CacheStore: Sendable {
         if !isMemoryOnly, !entry.isMemoryOnly { disk?.put(entry) }
     }
 
+    /// Stores an entry that was not removed since its exchange began; whether the entry was stored.
+    ///
+    /// - Parameter serial: of `flights`, when the exchange began.
+    @discardableResult
+    func keep(_ entry: CachedEntry, isMemoryOnly: Bool = false, since serial: Int) -> Bool {
+        guard !flights.isInvalidated(entry.id.key, since: serial), !flights.isPurged(entry, since: serial) else {
+            return false
+        }
+        put(entry, isMemoryOnly: isMemoryOnly)
+        return true
+    }
+
     private func evict(_ state: inout State) {
         let most = disk == nil ? state.limits.maxBytes : min(Self.hotBytes, state.limits.maxBytes)
         let given = state.table.evict(bytes: most, count: state.limits.maxEntries).count
@@ -232,16 +244,17 @@ package final class CacheStore: Sendable {
             remove(url: CacheKey.text(url))
             if !names.isEmpty { remove(url: CacheKey.text(url, ignoring: names)) }
         }
-        if !invalidation.groups.isEmpty {
-            _ = removeAll { entry in entry.tags.contains { invalidation.groups.contains($0) } }
-        }
-        for group in invalidation.groups { disk?.remove(tag: group) }
+        for group in invalidation.groups { remove(tag: group) }
     }
 
-    /// Removes all entries with a tag.
-    package func remove(tag: String) {
-        _ = removeAll { $0.tags.contains(tag) }
-        disk?.remove(tag: tag)
+    /// Removes all entries with a tag. Exchanges under way store no entry with the tag.
+    package func remove(tag: String) { purge(.tag(tag)) }
+
+    /// Removes the entries that the purge selects, also those of exchanges under way.
+    func purge(_ purge: CachePurge) {
+        flights.purge(purge)
+        _ = removeAll { purge.matches($0) }
+        disk?.remove(purge)
     }
 
     /// Removes all entries of a URL; returns how many were in memory.

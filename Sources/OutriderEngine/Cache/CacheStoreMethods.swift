@@ -29,9 +29,7 @@ extension CacheStore {
     /// Removes what the purge names; returns how many entries.
     package func remove(_ purge: CachePurge) async -> Int {
         let before = await usedNow().entries
-        flights.unkeyAll()
-        _ = removeAll { purge.matches($0) }
-        disk?.remove(purge)
+        self.purge(purge)
         await disk?.settled()
         return max(0, before &- (await usedNow().entries))
     }

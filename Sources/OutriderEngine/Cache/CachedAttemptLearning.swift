@@ -19,7 +19,10 @@ extension CachedAttempt {
         let now = CacheClock.now
         let fields = response.fields
         let (store, fallback) = (store, binding.spec.maxAge)
+        // removals during the lookup
+        let serial = store.flights.begin()
         store.find(place, on: loop) { found in
+            defer { store.flights.end() }
             guard let entry = found.entry, entry.head.part == nil || !isHead else { return }
             let length = fields.first("Content-Length")
             let isSame = length == nil || length == entry.head.fields.first("Content-Length")
@@ -27,11 +30,11 @@ extension CachedAttempt {
                 guard isHead || entry.head.isConfirmed(by: fields) else { return }
                 let head = entry.head.updated(
                     by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
-                store.put(entry.with(head, at: now))
+                store.keep(entry.with(head, at: now), since: serial)
             } else if isHead {
                 var head = entry.head
                 head.isOutdated = true
-                store.put(entry.with(head, at: entry.storedAt))
+                store.keep(entry.with(head, at: entry.storedAt), since: serial)
             }
         }
     }

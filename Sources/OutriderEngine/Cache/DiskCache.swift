@@ -209,11 +209,6 @@ package final class DiskCache: Sendable {
         enqueue(.removeKey(key))
     }
 
-    package func remove(tag: String) {
-        state.withLock { state in state.pending = state.pending.filter { !$0.value.tags.contains(tag) } }
-        enqueue(.removeTag(tag))
-    }
-
     /// Removes what the purge names.
     package func remove(_ purge: CachePurge) {
         state.withLock { state in state.pending = state.pending.filter { !purge.matches($0.value) } }

@@ -149,8 +149,6 @@ extension DiskCache {
                 statement.bind(3, id.variant.bytes)
             }
         case .removeKey(let key): try changes.remove("urlKey = ?") { $0.bind(1, key.bytes) }
-        case .removeTag(let tag):
-            try changes.remove("id IN (SELECT entry FROM tag WHERE tag = ?)") { $0.bind(1, tag) }
         case .removeWhere(let purge): try purge.apply(to: &changes)
         case .use(let number): if number > 0 { try changes.use(number, hour: hour) }
         }

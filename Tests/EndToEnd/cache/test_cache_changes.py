@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Changes of a named cache by hand, its limits, and requests that must not touch the network."""
+"""Changes of a named cache while requests are under way, its limits, and requests that must not touch the network."""
+
+import threading
 
 import contract
 import pytest
@@ -25,6 +27,53 @@ def server():
 
 def fetch(wire, url, cache="docs", **more):
     return result(wire.call("data.send", {"url": url, "cache": cache, "serialize": {"as": "text"}, **more}))
+
+
+def stored(wire):
+    """The URLs on the disk."""
+    result(wire.call("cache.stats", {"cache": "docs"}))
+    return [entry["url"] for entry in result(wire.call("cache.list", {"cache": "docs"}))["entries"]]
+
+
+class Held:
+    """A resource whose first response waits for `release`."""
+
+    def __init__(self, server):
+        self.asked, self.release = threading.Event(), threading.Event()
+        self.url, self.seen = server.script(self.reply)
+
+    def reply(self, number, _):
+        if number == 1:
+            self.asked.set()
+            assert self.release.wait(10)
+        return Reply(str(number).encode())
+
+    def start(self, wire, cache="docs"):
+        """The call whose response waits."""
+        number = wire.start("data.send", {"url": self.url, "cache": cache})
+        assert self.asked.wait(10)
+        return number
+
+    def end(self, wire, number):
+        self.release.set()
+        return result(wire.reply(number))
+
+
+@pytest.mark.parametrize("removal", [{"tag": "a"}, {"all": True}, {"prefix": "http://127"}])
+def test_what_is_deleted_while_its_response_comes_is_not_stored(wire, server, removal):
+    held = Held(server)
+    number = held.start(wire, {"name": "docs", "tags": ["a"]})
+    result(wire.call("cache.delete", {"cache": "docs", **removal}))
+    held.end(wire, number)
+    assert stored(wire) == []
+
+
+def test_a_tag_of_others_does_not_keep_a_response_out(wire, server):
+    held = Held(server)
+    number = held.start(wire, {"name": "docs", "tags": ["a"]})
+    result(wire.call("cache.delete", {"cache": "docs", "tag": "b"}))
+    held.end(wire, number)
+    assert stored(wire) == [held.url]
 
 
 @pytest.mark.parametrize("status", [206, 304])
