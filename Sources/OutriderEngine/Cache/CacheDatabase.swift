@@ -163,7 +163,7 @@ final class CacheDatabase {
 
     /// The number of entries, unused for longest, that free so much; at most 32.
     func oldest(freeing bytes: Int64, entries: Int64) throws(SQLiteFailure) -> Int {
-        let statement = try database.prepare("SELECT size FROM entry ORDER BY usedHour, id LIMIT 32")
+        let statement = try database.prepare("SELECT size FROM entry ORDER BY usedHour, size LIMIT 32")
         var (freed, count) = (Int64(0), 0)
         while freed < bytes || Int64(count) < entries, try statement.step() {
             freed &+= max(0, statement.integer(0) ?? 0)

@@ -181,13 +181,16 @@ extension DiskCache {
         let bytes = Int64(limits.maxBytes - limits.maxBytes / 20)
         let entries = Int64(limits.maxEntries - limits.maxEntries / 20)
         for _ in 0..<10_000 where totals.entries > 1 && (totals.bytes > bytes || totals.entries > entries) {
+            let isLate = state.withLock { state in state.closesBy.map { Clocks.awake > $0 } ?? false }
+            if isLate { return }
             let excess = (bytes: totals.bytes - bytes, entries: min(totals.entries - entries, totals.entries - 1))
             let removed = lock.hold {
                 attempt(writer, isReadOnly: false) { database -> [String] in
                     let most = try database.oldest(freeing: excess.bytes, entries: excess.entries)
                     return try database.change { changes throws(SQLiteFailure) in
+                        // the order of the index: any other order would sort all entries of an hour
                         let count = try changes.remove(
-                            "id IN (SELECT id FROM entry ORDER BY usedHour, id LIMIT \(most))")
+                            "id IN (SELECT id FROM entry ORDER BY usedHour, size LIMIT \(most))")
                         self.state.withLock { $0.evicted += count }
                     }
                 }
@@ -197,6 +200,8 @@ extension DiskCache {
             writer.hasFreed = true
             raiseMark()
             guard let now = attempt(writer, isReadOnly: false, { try $0.totals() }) else { return }
+            // wrong totals promise rows that are not there
+            if now.entries >= totals.entries { return }
             totals = now
         }
     }
