@@ -26,8 +26,25 @@ private final class Stores: Sendable {
         return rmdir(path)
     }
 
-    func open(_ name: String = "docs", _ limits: CacheLimits = CacheLimits()) throws -> DiskCache {
-        try DiskCache(name, in: root, limits)
+    func open(_ name: String = "docs", _ limits: CacheLimits = CacheLimits(), idle: Double = 60) throws -> DiskCache {
+        try DiskCache(name, in: root, limits, idleSeconds: idle)
+    }
+
+    /// Changes the database behind the service.
+    func run(_ sql: String, _ name: String = "docs") throws {
+        try SQLiteDatabase("\(root)/\(name)/cache.db").run(sql)
+    }
+
+    func integer(_ sql: String, _ name: String = "docs") throws -> Int64 {
+        try SQLiteDatabase("\(root)/\(name)/cache.db").integer(sql) ?? -1
+    }
+
+    /// Holds the lock of a store, as a busy process would.
+    func busy(_ name: String = "docs", _ work: @Sendable () async throws -> Void) async throws {
+        let file = Glibc.open("\(root)/\(name)/store.lock", O_RDWR | O_CLOEXEC)
+        try #require(file >= 0 && flock(file, LOCK_EX) == 0)
+        defer { Glibc.close(file) }
+        try await work()
     }
 }
 
@@ -52,7 +69,7 @@ extension DiskCache {
     }
 
     fileprivate func store(_ entries: [CachedEntry]) async {
-        for entry in entries { put(entry) }
+        for entry in entries { #expect(put(entry)) }
         await settled()
     }
 }
@@ -69,6 +86,210 @@ struct DiskCacheTests {
         var parts = CyclicCheck()
         for part in ["1", "2345678", "9"] { parts.add(Array(part.utf8)) }
         #expect(parts.result == check.result)
+    }
+
+    @Test func `a flipped byte of a body is a miss, and the body goes`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1, bytes: 100_000), entry(2, bytes: 100_000)])
+        #expect(await disk.found(1).count == 1)
+        let folder = "\(stores.root)/docs/bodies"
+        let paths = Workspace.names(in: folder).flatMap { name in
+            Workspace.names(in: "\(folder)/\(name)").map { "\(folder)/\(name)/\($0)" }
+        }
+        #expect(paths.count == 2)
+        for path in paths {
+            let file = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+            var byte: UInt8 = 9
+            #expect(pwrite(file, &byte, 1, 50_000) == 1)
+            // the clock of the file system may stand still for milliseconds
+            var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+            #expect(futimens(file, &times) == 0)
+            Glibc.close(file)
+        }
+        let fault = await disk.fault()
+        #expect(fault?.contains("2 damaged entries") == true)
+        // in the process that has read the body before, and in another one
+        let other = try stores.open()
+        #expect(await disk.found(1).isEmpty)
+        #expect(await other.found(2).isEmpty)
+        await disk.settled()
+        await other.settled()
+        #expect(await disk.totals().entries == 0)
+        #expect(paths.allSatisfy { access($0, F_OK) != 0 })
+        #expect(await disk.fault() == nil)
+    }
+
+    @Test func `a damaged row is left out of a list, which goes on behind it`() async throws {
+        let disk = try stores.open()
+        await disk.store((1...5).map { entry($0) })
+        try stores.run("UPDATE entry SET head = x'00' WHERE id IN (2, 3, 5)")
+        var (urls, number, pages) = ([String](), Int64(0), 0)
+        while pages < 10 {
+            let page = await disk.list(after: number, most: 1)
+            urls += page.entries.map(\.entry.url)
+            pages += 1
+            guard let next = page.next else { break }
+            number = next
+        }
+        #expect(urls == ["http://a.test/1", "http://a.test/4"])
+        let fault = await disk.fault()
+        #expect(fault?.contains("3 damaged entries") == true)
+    }
+
+    @Test func `a row whose URL or key was changed is damaged`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1), entry(2), entry(3)])
+        try stores.run("UPDATE entry SET url = 'http://b.test/' WHERE id = 1")
+        try stores.run("UPDATE entry SET variant = randomblob(16) WHERE id = 2")
+        #expect(await disk.found(1).isEmpty)
+        #expect(await disk.found(2).isEmpty)
+        #expect(await disk.found(3).count == 1)
+    }
+
+    @Test func `a URL keeps its 32 newest variants`() async throws {
+        let disk = try stores.open()
+        await disk.store((1...40).map { entry(1, variant: $0, storedAt: Int64($0)) })
+        let kept = await disk.found(1).map(\.storedAt).sorted()
+        #expect(kept == Array(9...40))
+    }
+
+    @Test func `a removal that a busy lock held up reaches the next process`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1), entry(2, tags: ["a"]), entry(3)])
+        let running = try stores.open()
+        #expect(await running.found(1).count == 1)
+        try await stores.busy {
+            disk.remove(key: entry(1).id.key)
+            disk.remove(.tag("a"))
+            await disk.close(within: 0.1)
+        }
+        // a process that runs, and one that starts
+        #expect(running.takeChange())
+        #expect(await running.found(1).isEmpty)
+        let next = try stores.open()
+        #expect(await next.found(2).isEmpty)
+        #expect(await next.found(3).count == 1)
+        await running.settled()
+        await next.settled()
+        #expect(await next.totals().entries == 1)
+        #expect(!Workspace.names(in: "\(stores.root)/docs").contains { $0.hasPrefix("left-") })
+    }
+
+    @Test func `an exchange stores nothing that another process has removed meanwhile`() async throws {
+        let (disk, other) = (try stores.open(), try stores.open())
+        await disk.store([entry(9)])
+        let mark = disk.removals
+        other.remove(key: entry(1).id.key)
+        other.remove(.prefix("http://a.test/2"))
+        other.remove(.tag("x"))
+        await other.settled()
+        #expect(disk.removals.foreign != mark.foreign)
+        for stored in [entry(1), entry(2), entry(3, tags: ["x"]), entry(4)] {
+            #expect(disk.put(stored, since: mark, isHidden: true))
+        }
+        await disk.settled()
+        for number in 1...3 { #expect(await disk.found(number).isEmpty) }
+        #expect(await disk.found(4).count == 1)
+    }
+
+    @Test func `removals of the same process do not keep later responses out`() async throws {
+        let disk = try stores.open()
+        let mark = disk.removals
+        disk.remove(key: entry(1).id.key)
+        #expect(disk.put(entry(1), since: mark))
+        await disk.settled()
+        #expect(await disk.found(1).count == 1)
+    }
+
+    @Test func `a planted total is mended`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        let bytes = await disk.totals().bytes
+        await disk.close()
+        try stores.run("UPDATE total SET bytes = 1000000000, entries = 77")
+        let next = try stores.open()
+        #expect(await next.fault()?.contains("counted") == true)
+        await next.store([entry(2)])
+        #expect(await next.totals().entries == 2)
+        #expect(await next.totals().bytes == 2 * bytes)
+    }
+
+    @Test func `totals that promise rows which are not there do not stop the writer`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        try stores.run("UPDATE total SET bytes = 1000000000, entries = 77")
+        // the totals were compared before: entries go in vain, and the totals are compared again
+        await disk.store([entry(2)])
+        await disk.store([entry(3)])
+        #expect(await disk.totals().entries == 1)
+        #expect(await disk.fault() == nil)
+    }
+
+    @Test func `a store closes before its eviction has ended`() async throws {
+        let disk = try stores.open()
+        await disk.store((1...200).map { entry($0) })
+        var limits = CacheLimits()
+        limits.maxEntries = 10
+        disk.change(limits)
+        await disk.close(within: 0)
+        #expect(try stores.integer("SELECT count(*) FROM entry") > 10)
+        disk.change(limits)
+        await disk.settled()
+        #expect(await disk.totals().entries <= 10)
+    }
+
+    @Test func `a database that is no database any more is no sound store`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        await disk.close()
+        let file = Glibc.open("\(stores.root)/docs/cache.db", O_WRONLY | O_CLOEXEC)
+        #expect(pwrite(file, [UInt8](repeating: 120, count: 4096), 4096, 0) == 4096)
+        Glibc.close(file)
+        #expect(await disk.fault()?.contains("cannot be read") == true)
+        await disk.settled()
+        #expect(disk.problem?.contains("put aside") == true)
+        await disk.store([entry(2)])
+        #expect(await disk.fault() == nil && disk.problem == nil)
+        #expect(await disk.found(2).count == 1)
+    }
+
+    @Test func `an earlier database that cannot be updated is told`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        await disk.close()
+        // the table of removals is there already: the update fails
+        try stores.run("ALTER TABLE entry DROP COLUMN bodyCheck")
+        let next = try stores.open()
+        #expect(await next.found(1).isEmpty)
+        #expect(next.problem?.contains("earlier version") == true)
+        #expect(!next.put(entry(2)))
+    }
+
+    @Test func `the use of an entry is written at the end`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1), entry(2)])
+        try stores.run("UPDATE entry SET usedHour = 1")
+        #expect(await disk.found(1).count == 1)
+        await disk.close()
+        #expect(try stores.integer("SELECT count(*) FROM entry WHERE usedHour > 1") == 1)
+    }
+
+    @Test func `entries that were used from memory are evicted last`() async throws {
+        final class Owner: DiskCacheOwner {
+            func takeUsed() -> [CacheEntryID] { [entry(1).id] }
+            func written(_ bytes: Int) {}
+        }
+        let disk = try stores.open()
+        await disk.store((1...4).map { entry($0) })
+        try stores.run("UPDATE entry SET usedHour = 1")
+        let owner = Owner()
+        disk.attach(owner)
+        var limits = CacheLimits()
+        limits.maxEntries = 2
+        disk.change(limits)
+        await disk.settled()
+        #expect(await disk.found(1).count == 1)
+        #expect(await disk.totals().entries <= 2)
     }
 
     @Test func `a link among the parents of a store is followed`() async throws {
@@ -90,4 +311,65 @@ struct DiskCacheTests {
         #expect(second.count == 32 && second != first)
         #expect(try stores.open().secretBytes == second)
     }
+
+    @Test func `many rows are removed in many transactions`() async throws {
+        let disk = try stores.open()
+        await disk.store((1...2000).map { entry($0) })
+        let before = StoreLockCounter(stores.root)
+        disk.remove(.prefix("http://a.test/"))
+        // a later entry with the same prefix stays
+        #expect(disk.put(entry(5000)))
+        await disk.settled()
+        #expect(await disk.totals().entries == 1)
+        #expect(StoreLockCounter(stores.root).changes - before.changes >= 4)
+    }
+
+    @Test func `a store that is not used is closed, and opened again`() async throws {
+        let disk = try stores.open(idle: 0.05)
+        await disk.store([entry(1)])
+        var isOpen = true
+        for _ in 0..<200 where isOpen {
+            try await Task.sleep(for: .milliseconds(10))
+            isOpen = await disk.hasConnection
+        }
+        #expect(!isOpen)
+        #expect(await disk.found(1).count == 1)
+    }
+
+    @Test func `a busy store does not hold up others`() async throws {
+        let stuck = try (0..<4).map { try stores.open("stuck\($0)") }
+        let disk = try stores.open()
+        let files = (0..<4).map { Glibc.open("\(stores.root)/stuck\($0)/store.lock", O_RDWR | O_CLOEXEC) }
+        defer { for file in files { Glibc.close(file) } }
+        for file in files { #expect(flock(file, LOCK_EX) == 0) }
+        for store in stuck { #expect(store.put(entry(1))) }
+        let start = Clocks.awake
+        await disk.store([entry(1)])
+        #expect(Clocks.awake - start < 1)
+        #expect(stuck.allSatisfy { $0.state.withLock { $0.isWriting } })
+    }
+
+    @Test func `a database of an earlier version keeps its entries`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        await disk.close()
+        try stores.run("ALTER TABLE entry DROP COLUMN bodyCheck")
+        try stores.run("DROP TABLE removal")
+        let packed = try #require(CachedHeadCoding.encode(entry(1).head, vary: [], tags: []))
+        var check = CyclicCheck()
+        check.add(packed)
+        check.add([UInt8](repeating: 7, count: 10))
+        try stores.run("UPDATE entry SET checksum = \(check.result)")
+        let next = try stores.open()
+        #expect(await next.found(1).count == 1)
+        await next.store([entry(2)])
+        #expect(await next.found(2).count == 1)
+    }
+}
+
+/// The counter of commits of the store `docs`.
+private struct StoreLockCounter {
+    let changes: UInt64
+
+    init(_ root: String) { changes = (try? StoreLock("\(root)/docs/store.lock"))?.changes ?? 0 }
 }

@@ -6,22 +6,29 @@ import NIOCore
 import OutriderFiles
 import OutriderHTTP
 
-/// The database of one named cache: a row per entry. Blocks; for one thread at a time.
+/// The database of a named cache: a row per entry. Blocks; for a single thread at a time.
 final class CacheDatabase {
     /// "OutH", so that other programs' databases are recognized.
     private static let applicationID: Int64 = 0x4F75_7448
     private static let version: Int64 = 1
 
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
     private let select: SQLiteStatement
     private let isReadOnly: Bool
 
-    /// Opens the database, or makes a new one; that under the lock of the store. Throws SQLiteFailure or CacheStoreFailure.
+    /// The database has the tables of an earlier version: the first opening for writing adds the new tables.
+    struct Outdated: Error {}
+
+    /// The database has no tables yet.
+    struct Unmade: Error {}
+
+    /// Opens the database. For writing, makes a new database or updates an old database: with the lock of the store.
+    /// Throws SQLiteFailure, CacheStoreFailure, Outdated, or Unmade.
     init(_ path: String, isReadOnly: Bool) throws {
         self.isReadOnly = isReadOnly
         if !isReadOnly, access(path, F_OK) != 0 {
             do throws(FileFault) {
-                // SQLite itself would let the umask decide who may read it
+                // SQLite itself would let the umask decide on permissions
                 close(try CheckedFile.open(path, O_RDWR | O_CREAT | O_EXCL, .own))
             } catch {
                 throw CacheStoreFailure(message: "\(path) cannot be made: \(error)")
@@ -29,13 +36,17 @@ final class CacheDatabase {
         }
         database = try SQLiteDatabase(path, isReadOnly: isReadOnly)
         let isNew = try Self.inspect(database, path)
-        if isReadOnly, isNew { throw CacheStoreFailure(message: "\(path) is empty") }
+        if isReadOnly, isNew { throw Unmade() }
         for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }
         if isNew { try Self.create(in: database) }
+        if !isNew, try database.integer(Self.hasChecks) == 0 {
+            if isReadOnly { throw Outdated() }
+            try Self.update(database)
+        }
         select = try database.prepare("SELECT \(Self.columns) FROM entry WHERE urlKey = ? AND principal = ?")
     }
 
-    /// Before anything is written: whether the file is empty; a foreign or newer one is left alone.
+    /// Checks before any write whether the file is empty. A foreign or newer database is left unchanged.
     private static func inspect(_ database: SQLiteDatabase, _ path: String) throws -> Bool {
         let application = try database.integer("PRAGMA application_id") ?? 0
         let version = try database.integer("PRAGMA user_version") ?? 0
@@ -66,7 +77,7 @@ final class CacheDatabase {
             CREATE TABLE entry (id INTEGER PRIMARY KEY, urlKey BLOB NOT NULL, principal BLOB NOT NULL,
             variant BLOB NOT NULL, url TEXT NOT NULL, storedAt INTEGER NOT NULL, usedHour INTEGER NOT NULL,
             size INTEGER NOT NULL, head BLOB NOT NULL, body BLOB, file TEXT, bodySize INTEGER NOT NULL,
-            checksum INTEGER NOT NULL)
+            checksum INTEGER NOT NULL, bodyCheck INTEGER)
             """)
         try database.run("CREATE UNIQUE INDEX entryKey ON entry (urlKey, principal, variant)")
         try database.run("CREATE INDEX entryUsed ON entry (usedHour, size)")
@@ -74,23 +85,47 @@ final class CacheDatabase {
         try database.run("CREATE INDEX tagEntry ON tag (entry)")
         try database.run("CREATE TABLE total (bytes INTEGER NOT NULL, entries INTEGER NOT NULL)")
         try database.run("INSERT INTO total VALUES (0, 0)")
+        try database.run(removalTable)
+        try database.run(removalIndex)
         try database.run("PRAGMA application_id = \(applicationID)")
         try database.run("PRAGMA user_version = \(version)")
         try database.run("COMMIT")
     }
 
-    // MARK: reading
-
-    private static let columns = """
-        id, urlKey, principal, variant, url, storedAt, usedHour, head, body, file, bodySize, checksum
+    /// Removals of the last hour: exchanges that began before them store nothing. `prefix` is empty for all entries.
+    private static let removalTable = """
+        CREATE TABLE removal (number INTEGER PRIMARY KEY, mark INTEGER NOT NULL, at INTEGER NOT NULL, urlKey BLOB,
+        tag TEXT, prefix TEXT, before INTEGER, origin INTEGER NOT NULL)
         """
 
-    /// An entry, with what its row says beyond it.
+    private static let removalIndex = "CREATE INDEX removalMark ON removal (mark)"
+
+    private static let hasChecks = "SELECT count(*) FROM pragma_table_info('entry') WHERE name = 'bodyCheck'"
+
+    private static func update(_ database: SQLiteDatabase) throws {
+        try database.run("BEGIN IMMEDIATE")
+        try database.run("ALTER TABLE entry ADD COLUMN bodyCheck INTEGER")
+        try database.run(removalTable)
+        try database.run(removalIndex)
+        try database.run("COMMIT")
+    }
+
+    // MARK: reading
+
+    private static let columns = columns(body: "body")
+
+    private static func columns(body: String) -> String {
+        "id, urlKey, principal, variant, url, storedAt, usedHour, head, \(body), file, bodySize, checksum, bodyCheck"
+    }
+
+    /// The row of an entry.
     struct Row {
         var number: Int64
         var usedHour: Int64
         /// Nil for a row that is damaged.
         var entry: CachedEntry?
+        /// The checksum of the body; nil in rows of an earlier version.
+        var bodyCheck: Int64?
     }
 
     func find(_ key: CacheDigest, _ principal: CacheDigest) throws(SQLiteFailure) -> [Row] {
@@ -111,32 +146,45 @@ final class CacheDatabase {
         return rows
     }
 
-    /// The rows that follow a number, in order, without bodies.
-    func list(after number: Int64, most: Int) throws(SQLiteFailure) -> [Row] {
+    /// The rows that follow a number, in order. Without bodies, an entry has the size of its body, but not its bytes.
+    func list(after number: Int64, most: Int, isWithBodies: Bool = false) throws(SQLiteFailure) -> [Row] {
+        let columns = isWithBodies ? Self.columns : Self.columns(body: "NULL")
         let statement = try database.prepare(
-            "SELECT \(Self.columns) FROM entry WHERE id > \(number) ORDER BY id LIMIT \(most)")
+            "SELECT \(columns) FROM entry WHERE id > \(number) ORDER BY id LIMIT \(most)")
         var rows: [Row] = []
-        while try statement.step() { rows.append(Self.row(statement)) }
+        while try statement.step() { rows.append(Self.row(statement, hasBody: isWithBodies)) }
         return rows
     }
 
-    private static func row(_ statement: SQLiteStatement) -> Row {
-        var row = Row(number: statement.integer(0) ?? 0, usedHour: statement.integer(6) ?? 0, entry: nil)
+    func contains(_ number: Int64) throws(SQLiteFailure) -> Bool {
+        try database.integer("SELECT 1 FROM entry WHERE id = \(number)") != nil
+    }
+
+    private static func row(_ statement: SQLiteStatement, hasBody: Bool = true) -> Row {
+        var row = Row(
+            number: statement.integer(0) ?? 0, usedHour: statement.integer(6) ?? 0, entry: nil,
+            bodyCheck: statement.integer(12))
         guard let key = digest(statement, 1), let principal = digest(statement, 2), let variant = digest(statement, 3),
             let url = statement.text(4), let storedAt = statement.integer(5), let packed = statement.bytes(7),
             let bodySize = statement.integer(10), bodySize >= 0, let found = CachedHeadCoding.decode(packed)
         else { return row }
-        var check = CyclicCheck()
-        check.add(packed)
-        let body: CachedEntry.Body
-        if let file = statement.text(9), CacheFiles.isName(file) {
-            body = .file(name: file, size: Int(truncatingIfNeeded: bodySize))
-        } else {
+        var head = CyclicCheck()
+        if row.bodyCheck != nil { head.add(places(key, principal, variant, url)) }
+        head.add(packed)
+        let size = Int(truncatingIfNeeded: bodySize)
+        var body = CachedEntry.Body.file(name: statement.text(9) ?? "", size: size)
+        if statement.text(9) == nil, hasBody {
             let bytes = statement.bytes(8) ?? []
+            var check = row.bodyCheck == nil ? head : CyclicCheck()
             check.add(bytes)
+            guard bytes.count == size, check.result == row.bodyCheck ?? statement.integer(11) else { return row }
             body = .memory(ByteBuffer(bytes: bytes))
+        } else if let file = statement.text(9), !CacheFiles.isName(file) {
+            return row
         }
-        guard check.result == statement.integer(11) else { return row }
+        // without its body, a row of an earlier version cannot be checked
+        let isChecked = row.bodyCheck != nil || statement.text(9) != nil
+        guard !isChecked || head.result == statement.integer(11) else { return row }
         row.entry = CachedEntry(
             id: CacheEntryID(key: key, principal: principal, variant: variant), url: url, head: found.head,
             vary: found.vary, body: body, tags: found.tags, storedAt: storedAt,
@@ -144,14 +192,32 @@ final class CacheDatabase {
         return row
     }
 
+    /// The parts of a row that name the URL and the owner of the response.
+    static func places(_ key: CacheDigest, _ principal: CacheDigest, _ variant: CacheDigest, _ url: String) -> [UInt8] {
+        key.bytes + principal.bytes + variant.bytes + Array(url.utf8)
+    }
+
     private static func digest(_ statement: SQLiteStatement, _ column: CInt) -> CacheDigest? {
         statement.bytes(column).flatMap { CacheDigest(bytes: $0) }
     }
 
-    func totals() throws(SQLiteFailure) -> (bytes: Int64, entries: Int64) {
+    typealias Totals = (bytes: Int64, entries: Int64)
+
+    func totals() throws(SQLiteFailure) -> Totals {
         (
             try database.integer("SELECT bytes FROM total") ?? 0, try database.integer("SELECT entries FROM total") ?? 0
         )
+    }
+
+    /// The sums of all rows less the counted totals, from a single snapshot. Reads an index as a whole.
+    func errorOfTotals() throws(SQLiteFailure) -> Totals {
+        let statement = try database.prepare(
+            """
+            SELECT (SELECT coalesce(sum(size), 0) FROM entry) - (SELECT bytes FROM total),
+            (SELECT count(*) FROM entry) - (SELECT entries FROM total)
+            """)
+        guard try statement.step() else { return (0, 0) }
+        return (statement.integer(0) ?? 0, statement.integer(1) ?? 0)
     }
 
     func fileNames() throws(SQLiteFailure) -> Set<String> {
@@ -161,139 +227,25 @@ final class CacheDatabase {
         return names
     }
 
-    /// The number of entries, unused for longest, that free so much; at most 32.
-    func oldest(freeing bytes: Int64, entries: Int64) throws(SQLiteFailure) -> Int {
-        let statement = try database.prepare("SELECT size FROM entry ORDER BY usedHour, size LIMIT 32")
-        var (freed, count) = (Int64(0), 0)
-        while freed < bytes || Int64(count) < entries, try statement.step() {
-            freed &+= max(0, statement.integer(0) ?? 0)
-            count += 1
+    /// The numbers of the entries, unused for longest, that free so much; at most 32.
+    func oldest(freeing bytes: Int64, entries: Int64) throws(SQLiteFailure) -> [Int64] {
+        // the order of the index: any other order would sort all entries of an hour
+        let statement = try database.prepare("SELECT id, size FROM entry ORDER BY usedHour, size LIMIT 32")
+        var freed: Int64 = 0
+        var numbers: [Int64] = []
+        // safe: Int is not wider
+        while numbers.isEmpty || freed < bytes || Int64(numbers.count) < entries, try statement.step() {
+            if let number = statement.integer(0) { numbers.append(number) }
+            freed &+= max(0, statement.integer(1) ?? 0)
         }
         statement.reset()
-        return max(1, count)
+        return numbers
     }
 
-    /// What SQLite finds wrong with the file; nil for nothing. Takes seconds for gigabytes.
+    /// A defect that SQLite finds in the file; nil for a sound file. Takes seconds for gigabytes.
     func fault() throws(SQLiteFailure) -> String? {
         let statement = try database.prepare("PRAGMA quick_check(1)")
         guard try statement.step(), let text = statement.text(0), text != "ok" else { return nil }
         return text
-    }
-
-    // MARK: writing
-
-    /// Runs changes in one transaction; returns the files that no row has any more.
-    func change(_ work: (inout Changes) throws(SQLiteFailure) -> Void) throws(SQLiteFailure) -> [String] {
-        try database.run("BEGIN IMMEDIATE")
-        do throws(SQLiteFailure) {
-            var changes = Changes(database: database)
-            try work(&changes)
-            try database.run(
-                "UPDATE total SET bytes = max(0, bytes + \(changes.bytes)), entries = max(0, entries + \(changes.entries))"
-            )
-            try database.run("COMMIT")
-            return changes.files
-        } catch {
-            // without a transaction there is nothing to undo
-            do throws(SQLiteFailure) { try database.run("ROLLBACK") } catch {}
-            throw error
-        }
-    }
-
-    func checkpoint() { database.checkpoint() }
-
-    /// Gives pages back when a quarter of the file is free.
-    func shrink() throws(SQLiteFailure) {
-        let free = try database.integer("PRAGMA freelist_count") ?? 0
-        guard free > 256, free > (try database.integer("PRAGMA page_count") ?? 0) / 4 else { return }
-        try database.run("PRAGMA incremental_vacuum(256)")
-    }
-
-    /// The changes of one transaction.
-    struct Changes {
-        fileprivate let database: SQLiteDatabase
-        fileprivate(set) var bytes: Int64 = 0
-        fileprivate(set) var entries: Int64 = 0
-        /// Files of rows that were removed.
-        fileprivate(set) var files: [String] = []
-
-        mutating func put(_ entry: CachedEntry, file: String?, hour: Int64) throws(SQLiteFailure) {
-            guard
-                let head = CachedHeadCoding.encode(
-                    entry.head, vary: entry.vary, tags: entry.tags, userInfo: entry.userInfo)
-            else { return }
-            try remove("urlKey = ? AND principal = ? AND variant = ?") { statement in
-                statement.bind(1, entry.id.key.bytes)
-                statement.bind(2, entry.id.principal.bytes)
-                statement.bind(3, entry.id.variant.bytes)
-            } keeping: {
-                $0 == file
-            }
-            var check = CyclicCheck()
-            check.add(head)
-            let statement = try database.prepare(
-                """
-                INSERT INTO entry (urlKey, principal, variant, url, storedAt, usedHour, size, head, body, file, bodySize,
-                checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
-                """)
-            let size = Int64(entry.body.size)  // safe: Int is not wider
-            if file == nil, case .memory(let buffer) = entry.body {
-                let body = Array(buffer.readableBytesView)
-                check.add(body)
-                statement.bind(9, body)
-                statement.bind(10, nil)
-            } else {
-                statement.bind(9, nil)
-                statement.bind(10, file ?? "")
-            }
-            statement.bind(1, entry.id.key.bytes)
-            statement.bind(2, entry.id.principal.bytes)
-            statement.bind(3, entry.id.variant.bytes)
-            statement.bind(4, entry.url)
-            statement.bind(5, entry.storedAt)
-            statement.bind(6, hour)
-            let cost = size &+ Int64(head.count &+ entry.url.utf8.count &+ 256)  // safe: as above
-            statement.bind(7, cost)
-            statement.bind(8, head)
-            statement.bind(11, size)
-            statement.bind(12, check.result)
-            guard try statement.step(), let number = statement.integer(0) else { return }
-            while try statement.step() {}
-            bytes &+= cost
-            entries &+= 1
-            for tag in entry.tags {
-                let insert = try database.prepare("INSERT OR IGNORE INTO tag VALUES (?, \(number))")
-                insert.bind(1, tag)
-                _ = try insert.step()
-            }
-        }
-
-        /// Removes the rows for which the condition holds; returns how many.
-        @discardableResult
-        mutating func remove(
-            _ condition: String, _ bind: (SQLiteStatement) -> Void = { _ in },
-            keeping isKept: (String) -> Bool = { _ in false }
-        ) throws(SQLiteFailure) -> Int {
-            let find = try database.prepare("SELECT id, size, file FROM entry WHERE \(condition)")
-            bind(find)
-            var numbers: [Int64] = []
-            while try find.step() {
-                guard let number = find.integer(0) else { continue }
-                numbers.append(number)
-                bytes &-= find.integer(1) ?? 0
-                if let file = find.text(2), CacheFiles.isName(file), !isKept(file) { files.append(file) }
-            }
-            find.reset()
-            for number in numbers {
-                try database.run("DELETE FROM tag WHERE entry = \(number)")
-                try database.run("DELETE FROM entry WHERE id = \(number)")
-            }
-            entries &-= Int64(numbers.count)  // safe: as above
-            return numbers.count
-        }
-
-        func use(_ number: Int64, hour: Int64) throws(SQLiteFailure) {
-            try database.run("UPDATE entry SET usedHour = \(hour) WHERE id = \(number)")
-        }
     }
 }

@@ -5,13 +5,13 @@ import Glibc
 import OutriderFiles
 import OutriderHTTP
 
-/// Why a named cache has no store on disk.
+/// The reason why a named cache has no store on disk.
 package struct CacheStoreFailure: Error, Sendable {
     /// One sentence for people.
     package var message: String
 }
 
-/// The files of one named cache: `cache.db` with its `-wal` and `-shm`, `store.lock`, `secret`, and bodies of their own.
+/// The files of a named cache: `cache.db` with its `-wal` and `-shm`, `store.lock`, `secret`, and bodies of their own.
 struct CacheFiles: Sendable {
     let directory: String
 
@@ -25,7 +25,7 @@ struct CacheFiles: Sendable {
     /// A file without a row that is older than this was left by a process that was killed.
     private static let orphanSeconds = 3600
 
-    /// The directory of all caches of the user, unless a setting names another one.
+    /// The directory of all caches of the user, unless a setting names another directory.
     static var usualRoot: String? {
         guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
         let path = String(cString: home)
@@ -70,7 +70,7 @@ struct CacheFiles: Sendable {
 
     // MARK: bodies
 
-    /// Whether a text from the database is a name that this made.
+    /// Whether a text from the database is the name of a body.
     static func isName(_ name: String) -> Bool {
         name.utf8.count == 16 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
@@ -111,13 +111,32 @@ struct CacheFiles: Sendable {
 
     func remove(_ names: [String]) { for name in names { unlink(path(of: name)) } }
 
-    /// Whether the file is there, with this length.
-    func holds(_ name: String, size: Int) -> Bool {
+    /// A number that differs after each change of the file, made from its times; nil for a missing file, or another length.
+    func changed(_ name: String, size: Int) -> Int64? {
         var info = stat()
-        return lstat(path(of: name), &info) == 0 && info.st_mode & S_IFMT == S_IFREG && info.st_size == size
+        guard lstat(path(of: name), &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size == size else {
+            return nil
+        }
+        // a program may set the first time, but not the second
+        return [info.st_mtim, info.st_ctim].reduce(0) { sum, time in
+            sum &* 31 &+ Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        }
     }
 
-    /// Opens a body; nil if the file is gone, or not as long as it should be.
+    private static let pieceBytes = 256 << 10
+
+    /// The checksum of a body; nil if the file cannot be read.
+    func checksum(_ name: String, size: Int) -> Int64? {
+        guard let body = opened(name, size: size) else { return nil }
+        var check = CyclicCheck()
+        for start in stride(from: 0, to: size, by: Self.pieceBytes) {
+            guard let bytes = body.read(start..<min(size, start + Self.pieceBytes)) else { return nil }
+            check.add(bytes)
+        }
+        return check.result
+    }
+
+    /// Opens a body; nil if the file is gone or has another length.
     func opened(_ name: String, size: Int) -> OpenBody? {
         guard let file = try? CheckedFile.open(path(of: name), O_RDONLY, .own) else { return nil }
         let body = OpenBody(file)
@@ -134,7 +153,7 @@ struct CacheFiles: Sendable {
 
         deinit { close(file) }
 
-        /// A part; nil if it cannot be read.
+        /// A part; nil if the file cannot be read.
         func read(_ range: Range<Int>) -> [UInt8]? {
             var bytes = [UInt8](repeating: 0, count: range.count)
             var done = 0
@@ -152,6 +171,41 @@ struct CacheFiles: Sendable {
 
     // MARK: remains
 
+    private static let leftover = "left-"
+
+    /// Writes lines for the next process; false if that failed.
+    func leave(_ lines: [String]) -> Bool {
+        let path = "\(directory)/\(Self.leftover)\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        do throws(OAuthFailure) {
+            try StoreFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: path)
+            return true
+        } catch {
+            unlink(path)
+            return false
+        }
+    }
+
+    /// What ended processes have left: the lines of each file.
+    func leftovers() -> [(path: String, lines: [String])] {
+        Workspace.names(in: directory).filter { $0.hasPrefix(Self.leftover) }.map { name in
+            let path = "\(directory)/\(name)"
+            let bytes = (try? StoreFile.read(path)) ?? Array("unreadable".utf8)
+            return (path, String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) })
+        }
+    }
+
+    /// Removes the database: all entries are absent.
+    func dropDatabase() {
+        // the log first: a process that opens the database meanwhile must not replay the log into a new file
+        for end in ["-wal", "-shm", ""] { unlink(database + end) }
+    }
+
+    /// Whether there is a database, even if damaged; false for an empty file.
+    var hasDatabase: Bool {
+        var info = stat()
+        return lstat(database, &info) == 0 && info.st_size > 0
+    }
+
     /// Renames a damaged database; the last two are kept for a week.
     func putAside(now: Int64) {
         let mark = "\(directory)/damaged-\(now / 1000)"
@@ -162,7 +216,7 @@ struct CacheFiles: Sendable {
         }
     }
 
-    /// Removes what killed processes have left.
+    /// Removes the files that killed processes have left.
     ///
     /// - Parameter known: the files that entries have.
     func clean(now: Int64, known: Set<String>) {

@@ -23,6 +23,8 @@ final class CacheFlight: @unchecked Sendable {
     private var peeked: Result<ByteBuffer?, HTTPFailure>?
     private(set) var requestedAt: Int64 = 0
     private(set) var serial = 0
+    /// Removals before the exchange began; nil for a cache in memory.
+    private(set) var removals: DiskCache.RemovalMark?
     private var isCounted = false
 
     /// The head, once it has come and is shared.
@@ -59,6 +61,7 @@ final class CacheFlight: @unchecked Sendable {
     func start() {
         if let key { store.flights.add(self, as: key) }
         serial = store.flights.begin()
+        removals = store.disk?.removals
         isCounted = true
         send(order.conditions)
     }
@@ -70,7 +73,12 @@ final class CacheFlight: @unchecked Sendable {
         requestedAt = CacheClock.now
         let inner = transport.make(outgoing, observer: observer)
         self.inner = inner
-        inner.start { self.responded($0) }
+        inner.start { result in
+            switch result {
+            case .failure(let failure): self.failed(failure)
+            case .success(let response): self.responded(response)
+            }
+        }
     }
 
     // MARK: readers
@@ -78,7 +86,7 @@ final class CacheFlight: @unchecked Sendable {
     /// The number of the reader; nil if it must go alone.
     func join(_ reader: CachedAttempt) -> Int? {
         let number = nextReader
-        guard machine.join(number) else { return nil }
+        guard number == 0 || isCurrent, machine.join(number) else { return nil }
         nextReader += 1
         readers[number] = reader
         if nextReader > 1 { observer.share() }
@@ -119,13 +127,6 @@ final class CacheFlight: @unchecked Sendable {
     }
 
     // MARK: the head
-
-    private func responded(_ result: Result<AttemptResponse, HTTPFailure>) {
-        switch result {
-        case .failure(let failure): failed(failure)
-        case .success(let response): responded(response)
-        }
-    }
 
     private func failed(_ failure: HTTPFailure) {
         let now = CacheClock.now
@@ -189,7 +190,7 @@ final class CacheFlight: @unchecked Sendable {
         let head = entry.head.updated(
             by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
         let updated = entry.with(head, at: respondedAt)
-        if machine.isStorable { store.keep(updated, since: serial) }
+        if machine.isStorable, !isInvalidated { keep(updated) }
         _ = inner?.poll { _ in }
         serve(updated, .revalidated, order.reason, cookiesOf: response)
     }

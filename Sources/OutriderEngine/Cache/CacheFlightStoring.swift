@@ -12,7 +12,7 @@ extension CacheFlight {
     /// Bytes that a piece takes: small pieces take more than they hold.
     static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
 
-    /// The body is there: it becomes an entry, as it is or as the client's code changes it.
+    /// The body is complete and becomes an entry, unchanged or as the client's code changes the draft.
     func complete() {
         guard isStoring, let response, machine.isStorable, !isInvalidated else { return finish() }
         var body = ByteBuffer()
@@ -63,10 +63,17 @@ extension CacheFlight {
         put(entry, isMemoryOnly: isMemoryOnly)
     }
 
+    /// Whether no other process has removed entries since the exchange began: else its response may be outdated.
+    var isCurrent: Bool { removals?.foreign == store.disk?.removals.foreign }
+
+    /// Stores an entry that was not removed since the exchange began.
+    @discardableResult
+    func keep(_ entry: CachedEntry, isMemoryOnly: Bool = false) -> Bool {
+        store.keep(entry, isMemoryOnly: isMemoryOnly, since: .init(serial: serial, removals: removals))
+    }
+
     private func put(_ entry: CachedEntry, isMemoryOnly: Bool) {
-        if store.keep(entry, isMemoryOnly: isMemoryOnly, since: serial) {
-            observer.watcher?.tellStored(entry, in: store)
-        }
+        if keep(entry, isMemoryOnly: isMemoryOnly) { observer.watcher?.tellStored(entry, in: store) }
     }
 
     /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.
@@ -96,7 +103,7 @@ extension CacheFlight {
         }
     }
 
-    /// The new part over the old one.
+    /// The new part over the old part.
     private static func joined(
         _ new: ByteBuffer, at place: Range<Int>, _ old: ByteBuffer, at oldPlace: Range<Int>, as whole: Range<Int>
     ) -> ByteBuffer {

@@ -83,6 +83,7 @@ package final class CacheStore: Sendable {
         openingProblem = problem
         state = Mutex(State(limits: limits))
         budget.join(self, user: user)
+        disk?.attach(self)
     }
 
     deinit { budget.leave(self) }
@@ -165,12 +166,16 @@ package final class CacheStore: Sendable {
     /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
     func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
         if let disk, disk.takeChange() {
-            state.withLock { state in
+            let used = state.withLock { state in
+                defer {
+                    _ = state.table.removeAll()
+                    charge(&state)
+                }
                 // what a lookup under way has read may be removed by now
                 state.removals += 1
-                _ = state.table.removeAll()
-                charge(&state)
+                return state.table.takeUsed()
             }
+            disk.use(used)
         }
         let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
         guard let disk, hot.entry == nil else {
@@ -197,26 +202,50 @@ package final class CacheStore: Sendable {
 
     /// Stores the entry in the place of one with the same id.
     ///
-    /// - Parameter isMemoryOnly: the entry does not go to the disk, though the cache has one.
-    package func put(_ entry: CachedEntry, isMemoryOnly: Bool = false) {
-        state.withLock { state in
-            state.counts.stored += 1
-            if disk == nil || entry.body.isHot { heat(entry, &state) }
-        }
-        budget.relieve(0, for: self)
-        if !isMemoryOnly, !entry.isMemoryOnly { disk?.put(entry) }
+    /// - Parameters:
+    ///   - isMemoryOnly: the entry does not go to the disk, though the cache has one.
+    ///   - mark: the removals before the exchange began; nil for an entry of the caller's own.
+    package func put(_ entry: CachedEntry, isMemoryOnly: Bool = false) { put(entry, isMemoryOnly, since: nil) }
+
+    /// How much was removed when an exchange began.
+    struct Moment {
+        /// Of `flights`.
+        var serial: Int
+        /// Nil for a cache in memory.
+        var removals: DiskCache.RemovalMark?
     }
 
-    /// Stores an entry that was not removed since its exchange began; whether the entry was stored.
-    ///
-    /// - Parameter serial: of `flights`, when the exchange began.
+    /// Stores an entry that was not removed since its exchange began; whether the entry is stored or on its way.
     @discardableResult
-    func keep(_ entry: CachedEntry, isMemoryOnly: Bool = false, since serial: Int) -> Bool {
-        guard !flights.isInvalidated(entry.id.key, since: serial), !flights.isPurged(entry, since: serial) else {
-            return false
-        }
-        put(entry, isMemoryOnly: isMemoryOnly)
-        return true
+    func keep(_ entry: CachedEntry, isMemoryOnly: Bool = false, since moment: Moment) -> Bool {
+        guard !flights.isInvalidated(entry.id.key, since: moment.serial),
+            !flights.isPurged(entry, since: moment.serial)
+        else { return false }
+        return put(entry, isMemoryOnly, since: moment.removals)
+    }
+
+    @discardableResult
+    private func put(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: DiskCache.RemovalMark?) -> Bool {
+        // another process has removed entries meanwhile: the writer finds out whether of this URL
+        let isDoubtful = mark.map { $0.foreign != disk?.removals.foreign } ?? false
+        let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
+        if isHot { state.withLock { heat(entry, &$0) } }
+        budget.relieve(0, for: self)
+        let isStored = putOnDisk(entry, isMemoryOnly, since: mark, isDoubtful) || isHot
+        if isStored { count { $0.stored += 1 } }
+        return isStored
+    }
+
+    private func putOnDisk(
+        _ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: DiskCache.RemovalMark?, _ isDoubtful: Bool
+    ) -> Bool {
+        guard let disk, !isMemoryOnly, !entry.isMemoryOnly else { return false }
+        // the store has a limit of its own for bodies that wait
+        let size = entry.body.size
+        guard budget.take(size, for: self) else { return false }
+        if disk.put(entry, since: mark, isHidden: isDoubtful) { return true }
+        budget.giveBack(size, by: self)
+        return false
     }
 
     private func evict(_ state: inout State) {
@@ -307,6 +336,12 @@ package final class CacheStore: Sendable {
     }
 }
 
+extension CacheStore: DiskCacheOwner {
+    func takeUsed() -> [CacheEntryID] { state.withLock { $0.table.takeUsed() } }
+
+    func written(_ bytes: Int) { budget.giveBack(bytes, by: self) }
+}
+
 extension CacheStore: BudgetHolder {
     func giveUp(_ bytes: Int) -> Int {
         state.withLock { state in
@@ -324,56 +359,5 @@ extension CachedEntry.Body {
     var isHot: Bool {
         if case .memory(let bytes) = self { return bytes.readableBytes <= CacheStore.hotBody }
         return false
-    }
-}
-
-/// The place of a request in a cache: what its response is stored under.
-struct CachePlace: Sendable {
-    let key: CacheDigest
-    let principal: CacheDigest
-    /// The URL that is shown, and that an invalidation names.
-    let url: String
-    /// The request carries no credential.
-    let isForAll: Bool
-    /// Tags of the credential and the jar with which the entry ends.
-    let owners: [String]
-    private let fields: HTTPFields
-    private let coding: String?
-    private let secret: CacheSecret
-
-    /// - Parameters:
-    ///   - principal: the text from which the principal is made.
-    ///   - owners: what the entry ends with, as `oauth:NAME` or `jar:NAME`.
-    ///   - coding: the Accept-Encoding that the service itself sends.
-    init(
-        _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, owners: [String], coding: String?,
-        of store: CacheStore
-    ) {
-        let secret = store.secret
-        self.owners = owners.map { CacheOwner.tag($0, secret) }
-        self.isForAll = isForAll
-        url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
-        fields = attempt.fields
-        self.coding = coding
-        self.secret = secret
-        key = store.key(of: url)
-        var owner = principal
-        if !attempt.decodesContent { owner += "raw\n" }
-        if !spec.vary.isEmpty {
-            owner += "vary\n" + CacheKey.variant(spec.vary.map { $0.lowercased() }.sorted(), of: fields)
-        }
-        self.principal = secret.digest(owner)
-    }
-
-    /// The hash of the fields of this request that Vary names.
-    func variant(_ names: [String]) -> CacheDigest {
-        names.isEmpty ? .empty : secret.digest(CacheKey.variant(names, of: fields, coding: coding) + "\n")
-    }
-
-    /// The entry that this request selects; of several the one that was made last.
-    func select(of entries: [CachedEntry]) -> CacheStore.Found {
-        let matching = entries.filter { $0.id.variant == variant($0.vary) }
-        let newest = matching.max { $0.head.respondedAt < $1.head.respondedAt }
-        return CacheStore.Found(entry: newest, hasVariants: !entries.isEmpty)
     }
 }

@@ -4,17 +4,25 @@
 import NIOCore
 package import OutriderHTTP
 
-/// Looking into a cache and changing it by hand.
+/// Methods of users: looking into a cache, and changing a cache by hand.
 extension CacheStore {
     /// An entry, and the number behind which a list goes on.
     package typealias Numbered = (number: Int64, entry: CachedEntry)
 
-    /// Entries from behind a number on: in a store in the order in which they came, in memory the last used first.
-    package func list(after number: Int64, most: Int) async -> [Numbered] {
+    /// A part of a list.
+    package struct Page: Sendable {
+        package var entries: [Numbered]
+        /// The number behind which the list continues; nil at its end.
+        package var next: Int64?
+    }
+
+    /// Entries behind a number: in a store in the order of their arrival, in memory the last used first.
+    package func list(after number: Int64, most: Int) async -> Page {
         if let disk { return await disk.list(after: number, most: most) }
         let rest = entries.dropFirst(Int(clamping: number)).prefix(most)
         // safe: Int is not wider
-        return rest.enumerated().map { (number: number &+ Int64($0.offset) &+ 1, entry: $0.element) }
+        let found = rest.enumerated().map { (number: number &+ Int64($0.offset) &+ 1, entry: $0.element) }
+        return Page(entries: found, next: found.count < most ? nil : found.last?.number)
     }
 
     /// The entries of a URL, for all principals and values of Vary.
@@ -26,7 +34,7 @@ extension CacheStore {
         return found + hot.filter { entry in !found.contains { $0.id == entry.id } }
     }
 
-    /// Removes what the purge names; returns how many entries.
+    /// Removes the entries that the purge selects; returns their number.
     package func remove(_ purge: CachePurge) async -> Int {
         let before = await usedNow().entries
         self.purge(purge)
@@ -34,14 +42,14 @@ extension CacheStore {
         return max(0, before &- (await usedNow().entries))
     }
 
-    /// Bytes and entries, on the disk if there is one.
+    /// Bytes and entries: of the store on disk, or of a cache in memory.
     package func usedNow() async -> (bytes: Int, entries: Int) {
         guard let disk else { return usage }
         await disk.settled()
         return await disk.totals()
     }
 
-    /// A body as it is stored, or a part of it; nil if the file is gone.
+    /// A stored body, or a part of a body; nil if the file is gone.
     package func bytes(of entry: CachedEntry, _ range: Range<Int>) async -> [UInt8]? {
         switch entry.body {
         case .memory(let buffer):
@@ -72,7 +80,7 @@ extension CacheStore {
         return entry
     }
 
-    /// Writes what waits for the disk; the service ends.
+    /// Writes pending changes to the disk, and closes the store.
     package func close() async { await disk?.close() }
 
     /// What is wrong with the store; nil for nothing.

@@ -11,6 +11,8 @@ struct CacheTable {
         /// would end the stack: the dictionary owns all nodes, and a node is unlinked when it leaves the dictionary.
         unowned(unsafe) var newer: Node?
         unowned(unsafe) var older: Node?
+        /// Used since `takeUsed`.
+        var isUsed = false
 
         init(_ entry: CachedEntry) { self.entry = entry }
     }
@@ -69,9 +71,23 @@ struct CacheTable {
 
     /// The entry is used now.
     mutating func touch(_ entry: CachedEntry) {
-        guard let node = nodes[entry.id.key]?.first(where: { $0.entry === entry }), node !== newest else { return }
+        guard let node = nodes[entry.id.key]?.first(where: { $0.entry === entry }) else { return }
+        node.isUsed = true
+        guard node !== newest else { return }
         unlink(node)
         link(node)
+    }
+
+    /// The entries that were used since the last call, those used last at the end.
+    func takeUsed() -> [CacheEntryID] {
+        var ids: [CacheEntryID] = []
+        var node = oldest
+        while let next = node {
+            if next.isUsed { ids.append(next.entry.id) }
+            next.isUsed = false
+            node = next.newer
+        }
+        return ids
     }
 
     @discardableResult

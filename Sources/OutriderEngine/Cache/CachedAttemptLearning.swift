@@ -20,7 +20,7 @@ extension CachedAttempt {
         let fields = response.fields
         let (store, fallback) = (store, binding.spec.maxAge)
         // removals during the lookup
-        let serial = store.flights.begin()
+        let moment = CacheStore.Moment(serial: store.flights.begin(), removals: store.disk?.removals)
         store.find(place, on: loop) { found in
             defer { store.flights.end() }
             guard let entry = found.entry, entry.head.part == nil || !isHead else { return }
@@ -30,11 +30,11 @@ extension CachedAttempt {
                 guard isHead || entry.head.isConfirmed(by: fields) else { return }
                 let head = entry.head.updated(
                     by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
-                store.keep(entry.with(head, at: now), since: serial)
+                store.keep(entry.with(head, at: now), since: moment)
             } else if isHead {
                 var head = entry.head
                 head.isOutdated = true
-                store.keep(entry.with(head, at: entry.storedAt), since: serial)
+                store.keep(entry.with(head, at: entry.storedAt), since: moment)
             }
         }
     }

@@ -6,14 +6,23 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// The store of one named cache on disk: a thread reads for all waiting lookups at once, another one writes in batches.
+/// The cache in front of a store on disk.
+protocol DiskCacheOwner: AnyObject, Sendable {
+    /// Entries that were used from memory since the last call.
+    func takeUsed() -> [CacheEntryID]
+    /// So many bytes of bodies do not wait for the disk any more.
+    func written(_ bytes: Int)
+}
+
+/// The store of a named cache on disk. A thread reads for all waiting lookups, and another thread writes in batches.
 ///
-/// Responsible for: queues and their bounds, eviction, what to do about damage and full disks.
-/// Not responsible for: statements (`CacheDatabase`); files (`CacheFiles`).
+/// Responsible for: queues and their bounds, lookups, the treatment of damage and full disks.
+/// Not responsible for: batches and eviction (`DiskCacheWriting`, `DiskCacheEviction`); statements (`CacheDatabase`); files
+/// (`CacheFiles`).
 package final class DiskCache: Sendable {
-    /// All named caches share two threads, which end when there is nothing to do.
-    static let reading = BlockingThreads(1)
-    static let writing = BlockingThreads(1)
+    /// The threads of all named caches; a cache occupies at most a single thread of each kind.
+    private static let reading = BlockingThreads(16)
+    private static let writing = BlockingThreads(16)
 
     struct Lookup {
         var key: CacheDigest
@@ -21,19 +30,31 @@ package final class DiskCache: Sendable {
         var completion: @Sendable ([CachedEntry]) -> Void
     }
 
+    /// An entry on its way to the disk.
+    struct Pending {
+        var entry: CachedEntry
+        /// Another process has removed entries since the exchange began: lookups do not find the entry until the writer has
+        /// checked the removals.
+        var isHidden: Bool
+    }
+
     struct State {
         var lookups: [Lookup] = []
         var isReading = false
         var changes: [Change] = []
-        /// Removals that could not be written: they come before the next changes.
+        /// Removals that could not be written: they precede the next changes.
         var kept: [Change] = []
         /// Changes that are being written.
         var underway: [Change] = []
         var isWriting = false
+        /// A later attempt to write `kept` is scheduled.
+        var isRetrying = false
         /// Bytes of bodies in `changes`.
         var bytes = 0
         /// Entries that are not on the disk yet.
-        var pending: [CacheEntryID: CachedEntry] = [:]
+        var pending: [CacheEntryID: Pending] = [:]
+        /// Entries that were used and whose use is not written yet.
+        var used: Set<CacheEntryID> = []
         var waiting: [@Sendable () -> Void] = []
         var limits: CacheLimits
         /// Nothing is stored before this time, in milliseconds since 1970.
@@ -42,24 +63,21 @@ package final class DiskCache: Sendable {
         /// The counter of the store at which the entries in memory were read.
         var mark: UInt64 = 0
         var evicted = 0
-        /// The service ends: what is not written by then, in seconds of `Clocks.awake`, is given up.
+        /// The service ends: stored entries that are not written by then, in seconds of `Clocks.awake`, are dropped.
         var closesBy: Double?
+        /// Since when another process holds the lock, in seconds of `Clocks.awake`.
+        var busySince: Double?
+        /// Transactions of this store with removals.
+        var ownRemovals: UInt64 = 0
+        var lastUse = 0.0
+        var isWatched = false
     }
 
-    /// Bytes of bodies that wait to be written; with more, storing ends for a while.
-    private static let mostWaiting = 64 << 20
-    /// Changes and bytes of one transaction.
-    static let mostChanges = 256
-    static let mostBatchBytes = 4 << 20
-    /// Changes that wait; beyond, nothing is stored, and removals become one of everything.
+    /// Limit of the bytes of bodies that wait to be written; beyond, nothing is stored.
+    static let mostWaiting = 64 << 20
+    /// Limit of waiting changes; beyond, nothing is stored, and all removals become a single removal of every entry.
     static let mostQueued = 10_000
     private static let pauseSeconds: Int64 = 60
-    /// Other processes get the lock between two batches.
-    static let turnMicroseconds: useconds_t = 5000
-    /// Bytes that are written between two checkpoints.
-    static let checkpointBytes = 1 << 20
-    /// Storing ends when less than this is free, or less than a twentieth of a small disk.
-    static let leastFree: UInt64 = 1 << 30
 
     let secretBytes: [UInt8]
     let files: CacheFiles
@@ -67,21 +85,46 @@ package final class DiskCache: Sendable {
     let state: Mutex<State>
     let reader: Worker
     let writer: Worker
+    let reads = StoreQueue(DiskCache.reading)
+    let writes = StoreQueue(DiskCache.writing)
+    /// Unused connections are closed after so many seconds.
+    let idleSeconds: Double
+    /// Distinguishes the removals of this store from other processes' removals.
+    let origin = Int64.random(in: 1 ... .max)
+    /// The count of leftovers that were read.
+    let adopted = Mutex<UInt64?>(nil)
+    private let owner = Mutex(WeakOwner())
 
-    /// One connection, and when it was opened.
-    // proof: used on one thread only.
+    private struct WeakOwner {
+        weak var owner: (any DiskCacheOwner)?
+    }
+
+    /// One connection, and the epoch of its opening.
+    // proof: used in the pieces of a single `StoreQueue` only.
     final class Worker: @unchecked Sendable {
         var database: CacheDatabase?
         var epoch: UInt64 = 0
+        /// Bodies whose checksums were right, with the time of the last change of the file.
+        var verified: [String: Int64] = [:]
+        /// Files of bodies whose rows are not written yet.
+        var bodies: [ObjectIdentifier: BodyFile] = [:]
         var isCleaned = false
+        /// The totals were compared with the rows.
+        var isCounted = false
         /// Bytes that were written since the last checkpoint.
         var written = 0
         /// Entries were removed: pages of the file may be free.
         var hasFreed = false
+        /// Entries were stored or limits changed: the store may be too large.
+        var mayExceed = true
+        /// The hour in which the use of entries in memory was written last.
+        var usedHour: Int64 = 0
     }
 
     /// Prepares the directory. Blocks for a moment; throws if the directory cannot be used.
-    package init(_ name: String, in root: String?, _ limits: CacheLimits) throws(CacheStoreFailure) {
+    package init(
+        _ name: String, in root: String?, _ limits: CacheLimits, idleSeconds: Double = 60
+    ) throws(CacheStoreFailure) {
         guard let root = root ?? CacheFiles.usualRoot else {
             throw CacheStoreFailure(message: "the system lists no home for this user; name a directory with --caches")
         }
@@ -92,28 +135,38 @@ package final class DiskCache: Sendable {
             throw CacheStoreFailure(message: "\(files.lock) cannot be opened: \(error)")
         }
         var state = State(limits: limits)
-        state.mark = lock.changes
+        state.mark = lock.news
         self.state = Mutex(state)
         (reader, writer) = (Worker(), Worker())
+        self.idleSeconds = idleSeconds
     }
 
     package var secret: CacheSecret { CacheSecret(secretBytes) }
     package var directory: String { files.directory }
-    /// Why nothing is stored at present; nil if entries are.
+    /// The reason why nothing is stored at present; nil if entries are stored.
     package var problem: String? { state.withLock { $0.problem } }
     package var evicted: Int { state.withLock { $0.evicted } }
+    var removals: RemovalMark {
+        let own = state.withLock { $0.ownRemovals }
+        let count = lock.removals
+        return RemovalMark(count: count, foreign: count &- own)
+    }
+
+    func attach(_ owner: any DiskCacheOwner) { self.owner.withLock { $0.owner = owner } }
+
+    var attached: (any DiskCacheOwner)? { owner.withLock { $0.owner } }
 
     // MARK: reading
 
     package func takeChange() -> Bool {
-        let now = lock.changes
+        let now = lock.news
         return state.withLock { state in
             defer { state.mark = now }
             return state.mark != now
         }
     }
 
-    package func find(
+    func find(
         _ key: CacheDigest, _ principal: CacheDigest, _ completion: @escaping @Sendable ([CachedEntry]) -> Void
     ) {
         let begins = state.withLock { state in
@@ -121,53 +174,65 @@ package final class DiskCache: Sendable {
             defer { state.isReading = true }
             return !state.isReading
         }
-        if begins { Self.reading.run(for: .service, isOwed: true) { self.lookUp() } }
+        if begins { reads.run { self.lookUp() } }
     }
 
     private func lookUp() {
-        while true {
-            let lookups = state.withLock { state in
-                defer { state.lookups = [] }
-                if state.lookups.isEmpty { state.isReading = false }
-                return state.lookups
-            }
-            if lookups.isEmpty { return }
-            for lookup in lookups { lookup.completion(entries(lookup)) }
+        let lookups = state.withLock { state in
+            defer { state.lookups = [] }
+            return state.lookups
         }
+        for lookup in lookups { lookup.completion(entries(lookup)) }
+        let isMore = state.withLock { state in
+            state.isReading = !state.lookups.isEmpty
+            return state.isReading
+        }
+        if isMore { reads.run { self.lookUp() } }
     }
 
     private func entries(_ lookup: Lookup) -> [CachedEntry] {
+        adoptLeftovers()
         let (waiting, removals) = state.withLock { state in
-            let waiting = state.pending.values.filter { $0.id.key == lookup.key && $0.id.principal == lookup.principal }
-            return (Array(waiting), (state.kept + state.underway + state.changes).filter(\.isRemoval))
+            let waiting = state.pending.values.filter { pending in
+                let id = pending.entry.id
+                return !pending.isHidden && id.key == lookup.key && id.principal == lookup.principal
+            }
+            return (waiting.map(\.entry), (state.kept + state.underway + state.changes).filter(\.isRemoval))
         }
         let rows = attempt(reader, isReadOnly: true) { try $0.find(lookup.key, lookup.principal) } ?? []
         let hour = CacheClock.now / 3_600_000
         var found: [CachedEntry] = []
         for row in rows {
-            guard let entry = row.entry, isWhole(entry) else {
+            guard let entry = row.entry, isWhole(entry, row.bodyCheck) else {
                 // a damaged row is removed, and is a miss
-                enqueue(.removeWhere(.number(row.number)))
+                enqueue(.purge(.number(row.number)))
                 continue
             }
-            if row.usedHour != hour { enqueue(.use(row.number)) }
-            if waiting.contains(where: { $0.id == entry.id }) || removals.contains(where: { $0.removes(entry) }) {
-                continue
-            }
+            if row.usedHour != hour { use([entry.id]) }
+            let isReplaced = waiting.contains { $0.id == entry.id }
+            if isReplaced || removals.contains(where: { $0.removes(entry, row: row.number) }) { continue }
             found.append(entry)
         }
         return waiting + found
     }
 
-    /// Whether a body that is a file is there.
-    private func isWhole(_ entry: CachedEntry) -> Bool {
+    private static let mostVerified = 10_000
+
+    /// Whether a body in a file is there, with the bytes that were stored. The checksum is computed at the first use by this
+    /// process, and again if the file has changed since.
+    private func isWhole(_ entry: CachedEntry, _ check: Int64?) -> Bool {
         guard case .file(let name, let size) = entry.body else { return true }
-        return files.holds(name, size: size)
+        guard let changed = files.changed(name, size: size) else { return false }
+        guard let check, reader.verified[name] != changed else { return true }
+        guard files.checksum(name, size: size) == check else { return false }
+        if reader.verified.count >= Self.mostVerified { reader.verified = [:] }
+        reader.verified[name] = changed
+        return true
     }
 
     /// Reads a part of a body on another thread.
     ///
-    /// - Parameter open: the body, if it is open already.
+    /// - Parameter open: the body, if already open.
     func read(
         _ name: String, size: Int, _ range: Range<Int>, from open: CacheFiles.OpenBody? = nil,
         _ completion: @escaping @Sendable (Result<(bytes: [UInt8], body: CacheFiles.OpenBody), HTTPFailure>) -> Void
@@ -184,59 +249,7 @@ package final class DiskCache: Sendable {
         }
     }
 
-    // MARK: changing
-
-    package func put(_ entry: CachedEntry) {
-        let size = entry.body.size
-        let isTaken = state.withLock { state in
-            guard CacheClock.now >= state.retryAt, state.bytes &+ size <= Self.mostWaiting,
-                state.changes.count < Self.mostQueued
-            else { return false }
-            state.bytes &+= size
-            state.pending[entry.id] = entry
-            return true
-        }
-        if isTaken { enqueue(.put(entry)) }
-    }
-
-    package func remove(_ id: CacheEntryID) {
-        state.withLock { _ = $0.pending.removeValue(forKey: id) }
-        enqueue(.remove(id))
-    }
-
-    package func remove(key: CacheDigest) {
-        state.withLock { state in state.pending = state.pending.filter { $0.key.key != key } }
-        enqueue(.removeKey(key))
-    }
-
-    /// Removes what the purge names.
-    package func remove(_ purge: CachePurge) {
-        state.withLock { state in state.pending = state.pending.filter { !purge.matches($0.value) } }
-        enqueue(.removeWhere(purge))
-    }
-
-    package func change(_ limits: CacheLimits) {
-        state.withLock { $0.limits = limits }
-        enqueue(.use(0))
-    }
-
-    private func enqueue(_ change: Change) {
-        let begins = state.withLock { state in
-            if state.changes.count < 2 * Self.mostQueued {
-                state.changes.append(change)
-            } else if change.isRemoval {
-                // a disk that takes nothing: at the end, everything goes
-                state.pending = [:]
-                for case .put(let entry) in state.changes { state.bytes &-= entry.body.size }
-                state.changes = [.removeWhere(.all)]
-            }
-            defer { state.isWriting = true }
-            return !state.isWriting
-        }
-        if begins { Self.writing.run(for: .service, isOwed: true) { self.write() } }
-    }
-
-    // MARK: what goes wrong
+    // MARK: failures
 
     /// Runs work on the database, which is opened if need be; nil if that failed, which is remembered.
     func attempt<Value>(
@@ -246,12 +259,31 @@ package final class DiskCache: Sendable {
             let epoch = lock.epoch
             if worker.epoch != epoch { worker.database = nil }
             worker.epoch = epoch
-            let database = try worker.database ?? CacheDatabase(files.database, isReadOnly: isReadOnly)
+            let database = try worker.database ?? opened(isReadOnly: isReadOnly)
             worker.database = database
+            watch()
             return try work(database)
         } catch {
             failed(error, worker, isReadOnly: isReadOnly)
             return nil
+        }
+    }
+
+    func opened(isReadOnly: Bool) throws -> CacheDatabase {
+        do {
+            return try CacheDatabase(files.database, isReadOnly: isReadOnly)
+        } catch is CacheDatabase.Outdated {
+            // once, after an update of Outrider
+            let path = files.database
+            // a failure is remembered for a while: lookups must not wait for each attempt
+            guard state.withLock({ CacheClock.now >= $0.retryAt }) else { throw CacheDatabase.Outdated() }
+            let update = lock.hold(Self.patience) { Result { _ = try CacheDatabase(path, isReadOnly: false) } }
+            if case .failure(let error)? = update {
+                let reason = (error as? SQLiteFailure)?.text ?? "\(error)"
+                pause("\(path) has the tables of an earlier version and cannot be updated: \(reason)")
+                throw error
+            }
+            return try CacheDatabase(path, isReadOnly: true)
         }
     }
 
@@ -264,7 +296,9 @@ package final class DiskCache: Sendable {
         }
         guard let failure = error as? SQLiteFailure else { return }
         if failure.isDamage {
-            if isReadOnly { return enqueue(.use(0)) }
+            if isReadOnly { return enqueue(.wake) }
+            // the lock is held; another process may have begun a new database meanwhile
+            guard worker.epoch == lock.epoch else { return }
             files.putAside(now: CacheClock.now)
             lock.raiseEpoch()
             state.withLock { $0.problem = "\(files.database) was damaged: it was put aside, and the cache begins anew" }
@@ -276,7 +310,7 @@ package final class DiskCache: Sendable {
         }
     }
 
-    /// Requests go on, and store nothing for a while.
+    /// Requests continue, and store nothing for a while.
     func pause(_ problem: String) {
         state.withLock { state in
             state.problem = problem

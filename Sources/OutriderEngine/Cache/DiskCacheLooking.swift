@@ -2,22 +2,25 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderHTTP
+import OutriderTransport
 import Synchronization
 
-/// What is asked of a store by hand, not by requests.
+/// Methods of users, beside the lookups of requests.
 extension DiskCache {
-    /// Entries in the order of their numbers, from behind one on. Blocks its own thread only.
-    package func list(after number: Int64, most: Int) async -> [(number: Int64, entry: CachedEntry)] {
-        await onReader { database in
-            try database.list(after: number, most: most).compactMap { row in
-                row.entry.map { (number: row.number, entry: $0) }
-            }
-        } ?? []
+    /// Entries in the order of their numbers, without their bodies, and the number behind which the next call continues;
+    /// nil behind the last entry. Damaged rows are left out.
+    package func list(after number: Int64, most: Int) async -> CacheStore.Page {
+        let rows = await onReader { try $0.list(after: number, most: most) } ?? []
+        return CacheStore.Page(
+            entries: rows.compactMap { row in row.entry.map { (number: row.number, entry: $0) } },
+            next: rows.count < most ? nil : rows.last?.number)
     }
 
     /// All entries of a URL.
     package func entries(_ key: CacheDigest) async -> [CachedEntry] {
-        let waiting = state.withLock { state in state.pending.values.filter { $0.id.key == key } }
+        let waiting = state.withLock { state in
+            state.pending.values.map(\.entry).filter { $0.id.key == key }
+        }
         let found = await onReader { database in try database.find(key).compactMap(\.entry) } ?? []
         return waiting + found.filter { entry in !waiting.contains { $0.id == entry.id } }
     }
@@ -28,17 +31,86 @@ extension DiskCache {
         return (Int(truncatingIfNeeded: found?.bytes ?? 0), Int(truncatingIfNeeded: found?.entries ?? 0))
     }
 
-    /// What is wrong with the database; nil for nothing.
-    package func fault() async -> String? { await onReader { try $0.fault() } ?? nil }
+    /// Rows, with their files, that `fault` reads between two looks for a cancellation.
+    private static let slice = 100
+
+    /// What is wrong with the store; nil for a sound store. Reads every row and every body, on a thread and a connection of
+    /// its own: lookups continue meanwhile. Ends early if the task is cancelled.
+    package func fault() async -> String? {
+        await settled()
+        let found = await onFiles { () -> (String?, CacheDatabase.Totals)? in
+            guard self.files.hasDatabase else { return nil }
+            do {
+                let database = try self.opened(isReadOnly: true)
+                return (try database.fault(), try database.errorOfTotals())
+            } catch {
+                return (self.complaint(error), (0, 0))
+            }
+        }
+        guard let (fault, totals) = found else { return nil }
+        if let fault { return fault }
+        if totals.bytes != 0 || totals.entries != 0 {
+            return "the counted bytes or entries differ from the stored ones; the next start corrects them"
+        }
+        var (number, damaged, first) = (Int64(0), 0, nil as String?)
+        while !Task.isCancelled {
+            let after = number
+            let part = await onFiles { self.damage(after: after) }
+            damaged += part.faults.count
+            first = first ?? part.faults.first
+            guard let next = part.next else { break }
+            number = next
+        }
+        return first.map { "\(damaged) damaged \(damaged == 1 ? "entry" : "entries"), which count as absent: \($0)" }
+    }
+
+    private func damage(after number: Int64) -> (faults: [String], next: Int64?) {
+        let database: CacheDatabase
+        let rows: [CacheDatabase.Row]
+        do {
+            database = try opened(isReadOnly: true)
+            rows = try database.list(after: number, most: Self.slice, isWithBodies: true)
+        } catch {
+            return ([complaint(error)].compactMap { $0 }, nil)
+        }
+        let faults = rows.compactMap { row -> String? in
+            guard let entry = row.entry else { return "row \(row.number) differs from its checksum" }
+            guard case .file(let name, let size) = entry.body else { return nil }
+            guard files.changed(name, size: size) != nil else {
+                // removed since the row was read
+                let isGone = (try? database.contains(row.number)) == false
+                return isGone ? nil : "the body of row \(row.number) is missing, or has another length"
+            }
+            guard let check = row.bodyCheck, let found = files.checksum(name, size: size), found != check else {
+                return nil
+            }
+            return "the body of row \(row.number) differs from its checksum"
+        }
+        return (faults, rows.count < Self.slice ? nil : rows.last?.number)
+    }
+
+    /// Why the database cannot be read; nil for a database that is not made yet. The writer puts a damaged database aside.
+    private func complaint(_ error: any Error) -> String? {
+        switch error {
+        case is CacheDatabase.Unmade: return nil
+        case let failure as SQLiteFailure:
+            if failure.isDamage { enqueue(.wake) }
+            return "\(files.database) cannot be read: \(failure.text)"
+        case let failure as CacheStoreFailure: return failure.message
+        default: return "\(files.database) has the tables of an earlier version, and cannot be updated at present"
+        }
+    }
+
+    private func onFiles<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withUnsafeContinuation { continuation in
+            BlockingThreads.files.run(for: .service, isOwed: true) { continuation.resume(returning: work()) }
+        }
+    }
 
     private func onReader<Value: Sendable>(
         _ work: @escaping @Sendable (CacheDatabase) throws -> Value
     ) async -> Value? {
-        await withUnsafeContinuation { continuation in
-            Self.reading.run(for: .service, isOwed: true) {
-                continuation.resume(returning: self.attempt(self.reader, isReadOnly: true, work))
-            }
-        }
+        await reads.value { self.attempt(self.reader, isReadOnly: true, work) }
     }
 
     /// All changes so far are on the disk.

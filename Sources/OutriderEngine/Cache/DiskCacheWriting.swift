@@ -6,100 +6,198 @@ import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// What the writing thread does: batches, eviction, checkpoints.
+/// The writer: batches of changes, each in a short transaction.
 extension DiskCache {
+    private enum Outcome {
+        case written, busy, failed
+    }
+
+    /// Limits of the changes and bytes in a transaction.
+    private static let mostChanges = 256
+    private static let mostBatchBytes = 4 << 20
+    /// Limit of the rows that a transaction removes.
+    static let mostRows = 512
+    /// Other processes get the lock between two batches.
+    static let turnMicroseconds: useconds_t = 5000
+    /// Longest wait for the lock, in seconds, before other stores get the thread.
+    static let patience = 0.25
+    /// When another process holds the lock for so many seconds, waiting entries are dropped.
+    private static let busySeconds = 2.0
+    private static let retrySeconds = 5.0
+    /// Storing ends when less is free, or less than a twentieth of a small disk.
+    private static let leastFree: UInt64 = 1 << 30
+
+    /// Writes a batch; the next batch follows behind the work of other stores.
     func write() {
-        while true {
-            let batch = state.withLock { state in
-                if let end = state.closesBy, Clocks.awake > end { state.changes = [] }
-                if !state.changes.isEmpty, !state.kept.isEmpty {
-                    state.changes = state.kept + state.changes
-                    state.kept = []
-                }
-                let batch = Array(Self.batch(of: state.changes))
-                state.changes.removeFirst(batch.count)
-                state.underway = batch
-                if batch.isEmpty { state.isWriting = false }
-                return batch
+        adoptLeftovers()
+        noteUse()
+        // a piece of eviction and a batch, in turns
+        let isEvicting = evictSome()
+        guard let batch = takeBatch() else { return isEvicting ? writes.run { self.write() } : rest() }
+        switch write(batch) {
+        case .written, .failed: state.withLock { ($0.underway, $0.busySince) = ([], nil) }
+        case .busy: giveWay(batch)
+        }
+        if state.withLock({ !$0.changes.isEmpty }) { usleep(Self.turnMicroseconds) }
+        writes.run { self.write() }
+    }
+
+    private func takeBatch() -> [Change]? {
+        if isLate { endWriting() }
+        return state.withLock { state in
+            if !state.changes.isEmpty, !state.kept.isEmpty, state.closesBy.map({ Clocks.awake <= $0 }) ?? true {
+                state.changes = state.kept + state.changes
+                state.kept = []
             }
-            if batch.isEmpty {
-                tidy()
-                let waiting = state.withLock { state in
-                    // changes that came meanwhile are waited for as well
-                    if state.isWriting { return [] as [@Sendable () -> Void] }
-                    defer { state.waiting = [] }
-                    return state.waiting
-                }
-                for work in waiting { work() }
-                return
-            }
-            let isWritten = write(batch)
-            let isMore = state.withLock { state in
-                state.underway = []
-                return isWritten && !state.changes.isEmpty
-            }
-            if isMore { usleep(Self.turnMicroseconds) }
+            var bytes = 0
+            let count = state.changes.prefix(Self.mostChanges).prefix { change in
+                defer { if case .put(let entry, _) = change { bytes &+= entry.body.size } }
+                return bytes < Self.mostBatchBytes
+            }.count
+            state.underway = Array(state.changes.prefix(count))
+            state.changes.removeFirst(count)
+            return count == 0 ? nil : state.underway
         }
     }
 
-    private static func batch(of changes: [Change]) -> ArraySlice<Change> {
-        var bytes = 0
-        let count = changes.prefix(mostChanges).prefix { change in
-            defer { if case .put(let entry) = change { bytes &+= entry.body.size } }
-            return bytes < mostBatchBytes
-        }.count
-        return changes.prefix(count)
+    /// The time to write is over: removals are left to the next process, entries go.
+    private func endWriting() {
+        let changes = state.withLock { state in
+            defer { state.changes = [] }
+            return state.changes
+        }
+        forget(changes)
+        keepRemovals(of: changes)
     }
 
-    /// Whether the batch is on the disk.
-    private func write(_ batch: [Change]) -> Bool {
-        let stores = batch.contains { if case .put = $0 { true } else { false } }
+    /// Nothing waits any more: callers of `settled` continue.
+    private func rest() {
+        tidy()
+        let found = state.withLock { state -> (waiting: [@Sendable () -> Void], retries: Bool)? in
+            // changes that came meanwhile are waited for as well
+            if !state.changes.isEmpty { return nil }
+            state.isWriting = false
+            let retries = !state.kept.isEmpty && !state.isRetrying && state.closesBy == nil
+            if retries { state.isRetrying = true }
+            defer { state.waiting = [] }
+            return (state.waiting, retries)
+        }
+        guard let (waiting, retries) = found else { return writes.run { self.write() } }
+        for work in waiting { work() }
+        if retries { retryLater() }
+    }
+
+    private func retryLater() {
+        Task { [weak self] in
+            do { try await Task.sleep(for: .seconds(Self.retrySeconds)) } catch {}
+            self?.state.withLock { $0.isRetrying = false }
+            self?.enqueue(.wake)
+        }
+    }
+
+    /// Another process holds the lock: the batch is tried again, for a while with its entries, then without.
+    private func giveWay(_ batch: [Change]) {
+        let isOver = state.withLock { state in
+            let since = state.busySince ?? Clocks.awake
+            state.busySince = since
+            state.underway = []
+            let isOver = Clocks.awake - since >= Self.busySeconds || state.closesBy.map { Clocks.awake > $0 } ?? false
+            if isOver { state.busySince = nil } else { state.changes = batch + state.changes }
+            return isOver
+        }
+        guard isOver else { return }
+        forget(batch)
+        keepRemovals(of: batch)
+        pause("another process has used \(files.directory) for seconds without a pause")
+    }
+
+    private func write(_ batch: [Change]) -> Outcome {
         var batch = batch
+        let stores = batch.contains { if case .put = $0 { true } else { false } }
         if stores, !hasRoom {
             pause("there is too little room on the disk of \(files.directory)")
             forget(batch)
             batch.removeAll { if case .put = $0 { true } else { false } }
-            if batch.isEmpty { return false }
+            if batch.isEmpty { return .failed }
         }
-        let (names, isFull) = writeBodies(of: batch)
-        let hour = CacheClock.now / 3_600_000
-        let outdates = batch.contains { if case .use = $0 { false } else { true } }
-        let written = lock.hold {
-            let removed = attempt(writer, isReadOnly: false) { database in
-                try database.change { changes throws(SQLiteFailure) in
-                    for change in batch { try self.apply(change, names, hour, to: &changes) }
-                }
-            }
-            if removed != nil, outdates { raiseMark() }
-            return removed
+        let isFull = writeBodies(of: batch)
+        let outdates = batch.contains { if case .wake = $0 { false } else { true } }
+        let result = lock.hold(patienceLeft) { () -> CacheDatabase.Changes? in
+            let changes = attempt(writer, isReadOnly: false) { try self.commit(batch, to: $0) }
+            if let changes, changes.removes { raiseRemovals() }
+            if changes != nil, outdates { raiseMark() }
+            return changes
         }
-        forget(batch)
-        guard let removed = written ?? nil else {
-            files.remove(Array(names.values))
+        // the next attempt uses the same files of bodies
+        guard let result else { return .busy }
+        guard let changes = result else {
+            dropBodies(of: batch)
+            forget(batch)
             keepRemovals(of: batch)
-            return false
+            return .failed
         }
-        files.remove(removed)
-        state.withLock { if !isFull { $0.problem = nil } }
-        if isFull { pause("there is no room for bodies in \(files.directory)") }
+        for case .put(let entry, _) in batch { writer.bodies[ObjectIdentifier(entry)] = nil }
+        goOn(with: changes.rest)
+        forget(batch)
+        files.remove(changes.files)
+        for case .forget(let path) in batch { unlink(path) }
+        if isFull {
+            pause("there is no room for bodies in \(files.directory)")
+        } else if batch.contains(where: { if case .put = $0 { true } else { false } }) {
+            state.withLock { if CacheClock.now >= $0.retryAt { $0.problem = nil } }
+        }
         note(batch)
-        evict()
-        return true
+        return .written
     }
 
-    /// Bodies of their own come first: a row never names a file that is not whole.
-    private func writeBodies(of batch: [Change]) -> (names: [ObjectIdentifier: String], isFull: Bool) {
-        var names: [ObjectIdentifier: String] = [:]
+    /// The rows beyond the limit of a transaction are removed in further transactions, before later changes.
+    private func goOn(with rest: [(selection: CacheDatabase.Selection, change: Change)]) {
+        guard !rest.isEmpty else { return }
+        let next = rest.map { selection, change -> Change in
+            if case .rest(_, let first) = change { return .rest(selection, of: first) }
+            return .rest(selection, of: change)
+        }
+        state.withLock { $0.changes = next + $0.changes }
+    }
+
+    /// A body in a file of its own.
+    struct BodyFile {
+        /// Keeps the entry, which identifies the file.
+        var entry: CachedEntry
+        var name: String
+        var check: Int64
+    }
+
+    /// Removes files of bodies that no row will name.
+    private func dropBodies(of batch: [Change]) {
+        for case .put(let entry, _) in batch {
+            if let body = writer.bodies.removeValue(forKey: ObjectIdentifier(entry)) { files.remove([body.name]) }
+        }
+    }
+
+    /// The same for all bodies.
+    func dropBodies() {
+        files.remove(writer.bodies.values.map(\.name))
+        writer.bodies = [:]
+    }
+
+    /// Bodies of their own come first: a row never names a file that is not whole. Returns whether there was too little room.
+    private func writeBodies(of batch: [Change]) -> Bool {
         var isFull = false
-        for case .put(let entry) in batch {
-            guard case .memory(let buffer) = entry.body, buffer.readableBytes > CacheStore.hotBody else { continue }
-            guard let name = files.write(Array(buffer.readableBytesView)) else {
+        for case .put(let entry, _) in batch {
+            guard case .memory(let buffer) = entry.body, buffer.readableBytes > CacheStore.hotBody,
+                writer.bodies[ObjectIdentifier(entry)] == nil
+            else { continue }
+            let bytes = Array(buffer.readableBytesView)
+            guard let name = files.write(bytes) else {
                 isFull = true
                 continue
             }
-            names[ObjectIdentifier(entry)] = name
+            var check = CyclicCheck()
+            check.add(bytes)
+            writer.bodies[ObjectIdentifier(entry)] = BodyFile(entry: entry, name: name, check: check.result)
         }
-        return (names, isFull)
+        return isFull
     }
 
     private var hasRoom: Bool {
@@ -111,133 +209,93 @@ extension DiskCache {
         return free >= min(Self.leastFree, all / 20)
     }
 
-    /// What could not be removed is not found any more, and is removed with the next batch.
+    /// Lookups do not find entries whose removal failed; the next batch removes them.
     private func keepRemovals(of batch: [Change]) {
-        let removals = batch.filter(\.isRemoval)
-        guard !removals.isEmpty, writer.epoch == lock.epoch else { return }
-        state.withLock { state in state.kept = Array((state.kept + removals).suffix(Self.mostQueued)) }
+        let removals = batch.filter(\.isLasting)
+        guard !removals.isEmpty, writer.epoch == lock.epoch || writer.database == nil else { return }
+        state.withLock { state in
+            state.kept += removals
+            if state.kept.count > Self.mostQueued { state.kept = [.purge(.all)] }
+        }
     }
 
     private func note(_ batch: [Change]) {
         for change in batch {
-            if case .put(let entry) = change { writer.written &+= entry.body.size &+ 4096 }
+            if case .put(let entry, _) = change {
+                writer.written &+= entry.body.size &+ 4096
+                writer.mayExceed = true
+            }
+            if case .wake = change { writer.mayExceed = true }
             if change.isRemoval { writer.hasFreed = true }
         }
-        guard writer.written > Self.checkpointBytes else { return }
-        writer.written = 0
-        _ = lock.hold { writer.database?.checkpoint() }
+        checkpoint()
     }
 
-    private func apply(
-        _ change: Change, _ names: [ObjectIdentifier: String], _ hour: Int64, to changes: inout CacheDatabase.Changes
-    ) throws(SQLiteFailure) {
-        switch change {
-        case .put(let entry):
-            // removed again while it waited
-            guard state.withLock({ $0.pending[entry.id] === entry }) else {
-                if let name = names[ObjectIdentifier(entry)] { files.remove([name]) }
-                return
+    /// One transaction for the batch.
+    private func commit(
+        _ batch: [Change], to database: CacheDatabase
+    ) throws(SQLiteFailure) -> CacheDatabase.Changes {
+        let mark = removals
+        let hour = CacheClock.now / 3_600_000
+        return try database.change { changes throws(SQLiteFailure) in
+            for change in batch {
+                try changes.remove(for: change)
+                try changes.record(change, mark: mark.count &+ 1, origin: origin)
+                if case .put(let entry, let since) = change {
+                    let body = writer.bodies[ObjectIdentifier(entry)]
+                    try self.store(entry, body, since: since, mark, hour, in: &changes)
+                }
             }
-            if case .file(let name, _) = entry.body { return try changes.put(entry, file: name, hour: hour) }
-            let name = names[ObjectIdentifier(entry)]
-            guard name != nil || entry.body.isHot else { return }
-            try changes.put(entry, file: name, hour: hour)
-        case .remove(let id):
-            try changes.remove("urlKey = ? AND principal = ? AND variant = ?") { statement in
-                statement.bind(1, id.key.bytes)
-                statement.bind(2, id.principal.bytes)
-                statement.bind(3, id.variant.bytes)
+            // before the commit as well: a process that is killed behind the commit raises nothing
+            if changes.removes {
+                raiseRemovals()
+                raiseMark()
             }
-        case .removeKey(let key): try changes.remove("urlKey = ?") { $0.bind(1, key.bytes) }
-        case .removeWhere(let purge): try purge.apply(to: &changes)
-        case .use(let number): if number > 0 { try changes.use(number, hour: hour) }
         }
     }
 
-    /// Other processes forget what they have in memory; this one knows what it changed itself.
-    private func raiseMark() {
-        let before = lock.changes
+    private func store(
+        _ entry: CachedEntry, _ body: BodyFile?, since: RemovalMark?, _ mark: RemovalMark, _ hour: Int64,
+        in changes: inout CacheDatabase.Changes
+    ) throws(SQLiteFailure) {
+        // removed again during the wait, by this process or another process
+        var isGone = state.withLock { $0.pending[entry.id]?.entry !== entry }
+        if !isGone, let since, since.foreign != mark.foreign {
+            isGone = try changes.isRemoved(entry, since: since.count, origin: origin)
+        }
+        if isGone {
+            if let body { changes.files.append(body.name) }
+            return
+        }
+        if case .file(let name, _) = entry.body { return try changes.put(entry, file: name, check: nil, hour: hour) }
+        guard body != nil || entry.body.isHot else { return }
+        try changes.put(entry, file: body?.name, check: body?.check, hour: hour)
+    }
+
+    /// Other processes forget their entries in memory; this process knows its own changes.
+    func raiseMark() {
+        let before = lock.news
         lock.raiseChanges()
-        let after = lock.changes
-        state.withLock { if $0.mark == before { $0.mark = after } }
+        let after = lock.news
+        // more than one: a process without the lock has left removals
+        state.withLock { if $0.mark == before, after == before &+ 1 { $0.mark = after } }
+    }
+
+    /// Exchanges of other processes find out whether their responses were removed.
+    private func raiseRemovals() {
+        lock.raiseRemovals()
+        state.withLock { $0.ownRemovals &+= 1 }
     }
 
     private func forget(_ batch: [Change]) {
+        var freed = 0
         state.withLock { state in
-            for case .put(let entry) in batch {
-                state.bytes &-= entry.body.size
-                if state.pending[entry.id] === entry { state.pending[entry.id] = nil }
+            for case .put(let entry, _) in batch {
+                freed &+= entry.body.size
+                if state.pending[entry.id]?.entry === entry { state.pending[entry.id] = nil }
             }
+            state.bytes &-= freed
         }
-    }
-
-    /// Gives up the entries that were not used for longest, a few in each transaction.
-    private func evict() {
-        let limits = state.withLock { $0.limits }
-        guard var totals = attempt(writer, isReadOnly: false, { try $0.totals() }),
-            totals.bytes > Int64(limits.maxBytes) || totals.entries > Int64(limits.maxEntries)
-        else { return }
-        // a little more than necessary, so that not each entry evicts one
-        let bytes = Int64(limits.maxBytes - limits.maxBytes / 20)
-        let entries = Int64(limits.maxEntries - limits.maxEntries / 20)
-        for _ in 0..<10_000 where totals.entries > 1 && (totals.bytes > bytes || totals.entries > entries) {
-            let isLate = state.withLock { state in state.closesBy.map { Clocks.awake > $0 } ?? false }
-            if isLate { return }
-            let excess = (bytes: totals.bytes - bytes, entries: min(totals.entries - entries, totals.entries - 1))
-            let removed = lock.hold {
-                attempt(writer, isReadOnly: false) { database -> [String] in
-                    let most = try database.oldest(freeing: excess.bytes, entries: excess.entries)
-                    return try database.change { changes throws(SQLiteFailure) in
-                        // the order of the index: any other order would sort all entries of an hour
-                        let count = try changes.remove(
-                            "id IN (SELECT id FROM entry ORDER BY usedHour, size LIMIT \(most))")
-                        self.state.withLock { $0.evicted += count }
-                    }
-                }
-            }
-            guard let removed = removed ?? nil else { return }
-            files.remove(removed)
-            writer.hasFreed = true
-            raiseMark()
-            guard let now = attempt(writer, isReadOnly: false, { try $0.totals() }) else { return }
-            // wrong totals promise rows that are not there
-            if now.entries >= totals.entries { return }
-            totals = now
-        }
-    }
-
-    /// At rest: gives free pages back, and removes what killed processes have left.
-    private func tidy() {
-        guard let database = writer.database else { return }
-        if writer.hasFreed {
-            writer.hasFreed = false
-            _ = lock.hold { attempt(writer, isReadOnly: false) { try $0.shrink() } }
-        }
-        guard !writer.isCleaned else { return }
-        writer.isCleaned = true
-        do throws(SQLiteFailure) {
-            files.clean(now: CacheClock.now, known: try database.fileNames())
-        } catch {
-            // the next start tries again
-        }
-    }
-
-    /// Writes what waits, for two seconds at most, and closes the database.
-    package func close() async {
-        state.withLock { $0.closesBy = Clocks.awake + 2 }
-        await settled()
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            Self.reading.run(for: .service, isOwed: true) {
-                self.reader.database = nil
-                continuation.resume()
-            }
-        }
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            Self.writing.run(for: .service, isOwed: true) {
-                // the last connection moves the log into the database
-                _ = self.lock.hold { self.writer.database = nil }
-                continuation.resume()
-            }
-        }
+        if freed > 0 { attached?.written(freed) }
     }
 }

@@ -4,7 +4,7 @@
 import Glibc
 import OutriderFiles
 
-/// The file `store.lock` of a store that several processes use: a lock for writing (flock(2)), and two counters.
+/// The file `store.lock` of a store that several processes use: a lock for writing (flock(2)), and counters.
 ///
 /// Each commit raises `changes`, so that other processes know that their copy in memory is old; setting a database
 /// aside raises `epoch`, so that they open the new database. Counters are read without the lock.
@@ -12,7 +12,7 @@ final class StoreLock: Sendable {
     private let file: CInt
 
     /// Longest wait for another process, in seconds.
-    private static let patience = 2.0
+    static let patience = 2.0
 
     /// - Parameter path: of a file that is created if missing and never removed.
     init(_ path: String) throws(FileFault) {
@@ -25,16 +25,29 @@ final class StoreLock: Sendable {
     var epoch: UInt64 { counter(at: 8) }
     /// Of a jar: counts its `cookies.clear`.
     var generation: UInt64 { counter(at: 16) }
+    /// Of a cache: counts transactions that remove entries on behalf of a client or a server.
+    var removals: UInt64 { counter(at: 24) }
+    /// Of a cache: counts files of removals that ended processes have left.
+    var leftovers: UInt64 { counter(at: 32) }
+    /// Of a cache: `changes` and `leftovers` together, from a single read.
+    var news: UInt64 {
+        var values: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+        // what a short file lacks stays 0
+        _ = pread(file, &values, 40, 0)
+        return values.0 &+ values.4
+    }
 
     /// With the lock only.
     func raiseChanges() { raise(at: 0) }
     func raiseEpoch() { raise(at: 8) }
+    func raiseRemovals() { raise(at: 24) }
     /// Also without the lock: two calls at once may count as a single call.
     func raiseGeneration() { raise(at: 16) }
+    func raiseLeftovers() { raise(at: 32) }
 
-    /// Runs work with the lock; nil if another process keeps the lock for seconds. Blocks.
-    func hold<Value>(_ work: () -> Value) -> Value? {
-        let end = Clocks.awake + Self.patience
+    /// Runs work with the lock; nil if another process keeps the lock for so many seconds. Blocks.
+    func hold<Value>(_ patience: Double = StoreLock.patience, _ work: () -> Value) -> Value? {
+        let end = Clocks.awake + patience
         var wait: useconds_t = 500
         while flock(file, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR, Clocks.awake < end else { return nil }

@@ -49,18 +49,18 @@ struct CacheList: Method {
         var result = Result()
         var number = Int64(params.after)  // safe: Int is not wider
         while !Task.isCancelled {
-            let found = await store.list(after: number, most: slice)
-            for one in found {
-                number = one.number
+            let page = await store.list(after: number, most: slice)
+            for one in page.entries {
                 if let prefix = params.prefix, !one.entry.url.hasPrefix(prefix) { continue }
                 if let tag = params.tag, !one.entry.tags.contains(tag) { continue }
                 result.entries.append(CacheEntryShape(entry: one.entry))
                 guard result.entries.count < params.limit else {
-                    result.next = number
+                    result.next = one.number
                     return result
                 }
             }
-            if found.count < slice { break }
+            guard let next = page.next else { break }
+            number = next
         }
         return result
     }

@@ -76,6 +76,23 @@ def test_a_tag_of_others_does_not_keep_a_response_out(wire, server):
     assert stored(wire) == [held.url]
 
 
+def test_another_service_makes_a_response_invalid_while_it_comes(server):
+    held, other = Held(server), Held(server)
+    with contract.Wire() as one, contract.Wire() as two:
+        for wire in (one, two):
+            fetch(wire, server.script(Reply())[0])
+        numbers = [held.start(one), other.start(one)]
+        fetch(two, held.url, method="POST", body={"text": "new"})
+        result(two.call("cache.stats", {"cache": "docs"}))
+        held.release.set()
+        other.release.set()
+        assert len(one.replies(numbers)) == 2
+        urls = stored(one)
+        assert held.url not in urls and other.url in urls
+        assert fetch(one, held.url)["body"]["text"] == "3" and fetch(two, held.url)["cache"]["status"] == "hit"
+    assert len(held.seen) == 3
+
+
 @pytest.mark.parametrize("status", [206, 304])
 def test_parts_and_confirmations_cannot_be_put(wire, status):
     error = wire.call("cache.put", {"cache": "docs", "url": "http://a.test/", "status": status, "base64": "eA=="})["error"]
