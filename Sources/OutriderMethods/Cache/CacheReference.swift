@@ -23,7 +23,7 @@ struct CacheReference {
 
     func resolved(_ call: Call<ClientScope>) throws(RPCError) -> CacheStore {
         let scope = call.scope
-        if let name { return try scope.share.caches.store(name, maxBytes: nil, scope.service) }
+        if let name { return scope.share.caches.store(name, maxBytes: nil, scope.service) }
         let record = try session?.resolved(scope)
         if let choice = record?.settings.cache { return try choice.store(record, scope) }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)

@@ -9,7 +9,7 @@ extension CacheChoice {
     /// The chosen cache. Throws `tooMany`.
     func store(_ session: SessionRecord?, _ scope: ClientScope) throws(RPCError) -> CacheStore {
         guard let name else { return (session?.cache ?? scope.cache).store(maxBytes: maxBytes, of: scope.share.user) }
-        return try scope.share.caches.store(name, maxBytes: maxBytes, scope.service)
+        return scope.share.caches.store(name, maxBytes: maxBytes, scope.service)
     }
 }
 

@@ -8,7 +8,22 @@ import Synchronization
 
 /// The named caches of a user.
 final class NamedCaches: Sendable {
-    private let stores = Mutex<[String: CacheStore]>([:])
+    private struct Open {
+        var store: CacheStore
+        /// Grows with each use of any cache.
+        var lastUse: Int
+    }
+
+    private struct State {
+        var stores: [String: Open] = [:]
+        var uses = 0
+        /// Closed stores that still write.
+        var closing: [Int: Task<Void, Never>] = [:]
+        /// The limits of closed caches, by name.
+        var limits: [String: CacheLimits] = [:]
+    }
+
+    private let state = Mutex(State())
     private let user: Int?
     private let isOnDisk: Bool
 
@@ -17,24 +32,40 @@ final class NamedCaches: Sendable {
     ///   - isOnDisk: false for users other than the service's own, whose disk is not for others.
     init(of user: Int?, isOnDisk: Bool) { (self.user, self.isOnDisk) = (user, isOnDisk) }
 
-    /// The most names per user.
+    /// The limit of open caches per user.
     static let most = 64
+    /// The limit of closed caches whose limits are remembered.
+    private static let mostRemembered = 1024
 
-    /// The cache of that name, made on first use. Throws `tooMany`.
-    func store(_ name: String, maxBytes: Int?, _ service: Service) throws(RPCError) -> CacheStore {
-        try stores.withLock { stores throws(RPCError) in
-            if let store = stores[name] {
+    /// The cache of that name, opened on first use. If too many are open, the cache whose last use is longest ago is closed:
+    /// its requests go on, and a later use opens the cache again.
+    func store(_ name: String, maxBytes: Int?, _ service: Service) -> CacheStore {
+        state.withLock { state in
+            state.uses += 1
+            if let store = state.stores[name]?.store {
+                state.stores[name]?.lastUse = state.uses
                 if let maxBytes { store.change(maxBytes: maxBytes) }
                 return store
             }
-            guard stores.count < Self.most else {
-                throw RPCError(
-                    .tooMany, "\(Self.most) named caches are open already: use one of them",
-                    data: ["pointer": .string("/cache")])
+            if state.stores.count >= Self.most, let last = state.stores.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+                state.stores[last.key] = nil
+                close(last.value.store, &state)
             }
-            let store = open(name, maxBytes: maxBytes, in: service.engine.settings.caches)
-            stores[name] = store
+            let store = open(name, maxBytes: maxBytes, state.limits[name], in: service.engine.settings.caches)
+            state.stores[name] = Open(store: store, lastUse: state.uses)
             return store
+        }
+    }
+
+    /// Closes a store in the background; the end of the service waits for it.
+    private func close(_ store: CacheStore, _ state: inout State) {
+        if let name = store.name, state.limits[name] != nil || state.limits.count < Self.mostRemembered {
+            state.limits[name] = store.limits
+        }
+        let number = state.uses
+        state.closing[number] = Task {
+            await store.close()
+            self.state.withLock { $0.closing[number] = nil }
         }
     }
 
@@ -42,13 +73,16 @@ final class NamedCaches: Sendable {
     private static let bytesOnDisk = 256 << 20
 
     /// A cache on disk; in memory, if its directory cannot be used.
-    private func open(_ name: String, maxBytes: Int?, in root: String?) -> CacheStore {
+    ///
+    /// - Parameter known: the limits of the cache when it was closed.
+    private func open(_ name: String, maxBytes: Int?, _ known: CacheLimits?, in root: String?) -> CacheStore {
         guard isOnDisk else {
             return CacheStore(
                 name: name, CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes),
                 problem: "caches on disk belong to the user of the service", user: user)
         }
-        let limits = CacheLimits(maxBytes: maxBytes ?? Self.bytesOnDisk)
+        var limits = known ?? CacheLimits(maxBytes: Self.bytesOnDisk)
+        if let maxBytes { limits.maxBytes = maxBytes }
         do throws(CacheStoreFailure) {
             let disk = try DiskCache(name, in: root, limits)
             return CacheStore(name: name, limits, secret: disk.secret, disk: disk, user: user)
@@ -59,8 +93,14 @@ final class NamedCaches: Sendable {
         }
     }
 
-    /// Writes pending data to disk.
-    func close() async { for store in stores.withLock({ Array($0.values) }) { await store.close() } }
+    /// Writes pending data to disk. A busy store does not delay the others.
+    func close() async {
+        let (stores, closing) = state.withLock { ($0.stores.values.map(\.store), Array($0.closing.values)) }
+        await withTaskGroup { group in
+            for store in stores { group.addTask { await store.close() } }
+            for task in closing { group.addTask { await task.value } }
+        }
+    }
 }
 
 /// The cache of a session, or of a client's requests without a session.

@@ -99,6 +99,14 @@ def test_parts_and_confirmations_cannot_be_put(wire, status):
     assert error["code"] == -32602 and error["data"]["pointer"] == "/status" and "200" in error["message"], error
 
 
+def test_more_caches_than_may_be_open(wire, server):
+    url, _ = server.script(Reply())
+    for number in range(70):
+        assert fetch(wire, url, f"n{number}")["cache"]["status"] == "miss"
+    # the first one was closed, and kept its entry
+    assert fetch(wire, url, "n0")["cache"]["status"] == "hit"
+
+
 def test_the_size_of_a_request_leaves_other_limits(wire, server):
     result(wire.call("cache.configure", {"cache": "docs", "maxEntries": 77, "maxEntryBytes": 5000}))
     fetch(wire, server.script(Reply())[0], {"name": "docs", "maxBytes": 1_000_000})
