@@ -8,46 +8,6 @@ import Testing
 
 @testable import OutriderEngine
 
-/// A directory for stores, which ends with the test.
-private final class Stores: Sendable {
-    let root: String
-
-    init() throws {
-        var path = Array("/tmp/outrider-caches-XXXXXX".utf8CString)
-        let isMade = path.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.map { mkdtemp($0) != nil } }
-        try #require(isMade == true)
-        root = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { _ = Self.remove(root) }
-
-    private static func remove(_ path: String) -> CInt {
-        for name in Workspace.names(in: path) where unlink("\(path)/\(name)") != 0 { _ = remove("\(path)/\(name)") }
-        return rmdir(path)
-    }
-
-    func open(_ name: String = "docs", _ limits: CacheLimits = CacheLimits(), idle: Double = 60) throws -> DiskCache {
-        try DiskCache(name, in: root, limits, idleSeconds: idle)
-    }
-
-    /// Changes the database behind the service.
-    func run(_ sql: String, _ name: String = "docs") throws {
-        try SQLiteDatabase("\(root)/\(name)/cache.db").run(sql)
-    }
-
-    func integer(_ sql: String, _ name: String = "docs") throws -> Int64 {
-        try SQLiteDatabase("\(root)/\(name)/cache.db").integer(sql) ?? -1
-    }
-
-    /// Holds the lock of a store, as a busy process would.
-    func busy(_ name: String = "docs", _ work: @Sendable () async throws -> Void) async throws {
-        let file = Glibc.open("\(root)/\(name)/store.lock", O_RDWR | O_CLOEXEC)
-        try #require(file >= 0 && flock(file, LOCK_EX) == 0)
-        defer { Glibc.close(file) }
-        try await work()
-    }
-}
-
 private func entry(
     _ number: Int, variant: Int = 0, bytes: Int = 10, tags: [String] = [], storedAt: Int64 = 0
 ) -> CachedEntry {
@@ -364,6 +324,62 @@ struct DiskCacheTests {
         #expect(await next.found(1).count == 1)
         await next.store([entry(2)])
         #expect(await next.found(2).count == 1)
+    }
+
+    @Test func `damage that only lookups meet puts the database aside`() async throws {
+        let disk = try stores.open()
+        await disk.store((1...400).map { entry($0, bytes: 2000) })
+        await disk.close()
+        let path = "\(stores.root)/docs/cache.db"
+        var info = stat()
+        #expect(stat(path, &info) == 0 && info.st_size > 400_000)
+        let file = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        // the first pages have the roots of the tables
+        for page in 30..<Int(info.st_size) / 4096 {
+            #expect(pwrite(file, [UInt8](repeating: 120, count: 4096), 4096, off_t(page * 4096)) == 4096)
+        }
+        Glibc.close(file)
+        for number in 1...400 { _ = await disk.found(number) }
+        await disk.settled()
+        #expect(Workspace.names(in: "\(stores.root)/docs").contains { $0.hasPrefix("damaged-") })
+        await disk.store([entry(1)])
+        #expect(await disk.found(1).count == 1)
+        #expect(await disk.fault() == nil)
+    }
+
+    @Test func `a journal that a kill left behind is rolled back`() async throws {
+        let disk = try stores.open()
+        let (path, draft) = ("\(stores.root)/docs/cache.db", "\(stores.root)/draft.db")
+        Glibc.close(Glibc.open(draft, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        do {
+            let database = try SQLiteDatabase(draft)
+            // pages reach the file before the end of the transaction
+            try database.run("PRAGMA cache_size = 1")
+            try database.run("BEGIN IMMEDIATE")
+            try database.run("CREATE TABLE a (b BLOB)")
+            for _ in 0..<20 { try database.run("INSERT INTO a VALUES (randomblob(5000))") }
+            for end in ["", "-journal"] {
+                let bytes = try #require(try StoreFile.read(draft + end))
+                try StoreFile.write(bytes, to: path + end)
+            }
+            try database.run("ROLLBACK")
+        }
+        #expect(throws: SQLiteFailure.self) { try CacheDatabase(path, isReadOnly: true) }
+        #expect(await disk.fault() == nil)
+        #expect(await disk.found(1).isEmpty)
+        #expect(disk.problem == nil)
+        await disk.store([entry(1)])
+        #expect(await disk.found(1).count == 1)
+    }
+
+    @Test func `many prefixes at once are removed in turns`() async throws {
+        let disk = try stores.open()
+        await disk.store((100...130).map { entry($0) })
+        for number in 100...119 { disk.remove(.prefix("http://a.test/\(number)")) }
+        #expect(disk.put(entry(119)))
+        await disk.settled()
+        #expect(await disk.totals().entries == 12)
+        #expect(await disk.found(119).count == 1)
     }
 }
 

@@ -19,6 +19,12 @@ final class CacheDatabase {
     /// The database has the tables of an earlier version: the first opening for writing adds the new tables.
     struct Outdated: Error {}
 
+    /// Whether a reader failed because the database has to be written first: it is outdated, or a process was killed while it
+    /// made the database.
+    static func mustBeWritten(_ error: any Error) -> Bool {
+        error is Outdated || (error as? SQLiteFailure)?.isUnfinished == true
+    }
+
     /// The database has no tables yet.
     struct Unmade: Error {}
 

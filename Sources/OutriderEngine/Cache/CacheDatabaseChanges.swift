@@ -76,6 +76,8 @@ extension CacheDatabase {
         private static let mostVariants = CacheTable.mostVariants
         /// Limit of the rows that a transaction reads without an index.
         private static let scan: Int64 = 4096
+        /// Limit of the removals without an index that go on in a transaction.
+        private static let mostScans = 4
         private static let recordSeconds: Int64 = 3600
         private static let mostRecords: Int64 = 10_000
         /// Old records that a transaction looks at: twice the number that a transaction adds.
@@ -83,6 +85,7 @@ extension CacheDatabase {
 
         /// Rows that removals have taken away.
         private var removed = 0
+        private var scans = 0
 
         fileprivate init(database: SQLiteDatabase) { self.database = database }
 
@@ -171,8 +174,18 @@ extension CacheDatabase {
         /// Removes selected rows up to the limit of the transaction; `rest` gets the selection if there may be more rows.
         mutating func remove(for change: DiskCache.Change) throws(SQLiteFailure) {
             guard let rows = change.rows else { return }
+            if rows.isScan { scans += 1 }
+            if scans > Self.mostScans, rows.isScan { return try postpone(rows, change) }
             guard let rest = try remove(rows, most: max(0, DiskCache.mostRows - removed)) else { return }
             self.rest.append((rest, change))
+        }
+
+        /// Leaves all rows of a removal to the next transactions.
+        private mutating func postpone(_ rows: Selection, _ change: DiskCache.Change) throws(SQLiteFailure) {
+            var rows = rows
+            // entries that are stored from now on stay
+            if rows.last == nil { rows.last = try database.integer("SELECT max(id) FROM entry") ?? 0 }
+            rest.append((rows, change))
         }
 
         /// Removes selected rows.

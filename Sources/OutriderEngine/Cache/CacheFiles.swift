@@ -22,6 +22,8 @@ struct CacheFiles: Sendable {
 
     private static let asideSeconds = 7 * 86_400
     private static let mostAside = 2
+    /// The ends of the names of the files that SQLite keeps beside a database.
+    private static let companions = ["-wal", "-shm", "-journal"]
     /// A file without a row that is older than this was left by a process that was killed.
     private static let orphanSeconds = 3600
 
@@ -197,7 +199,7 @@ struct CacheFiles: Sendable {
     /// Removes the database: all entries are absent.
     func dropDatabase() {
         // the log first: a process that opens the database meanwhile must not replay the log into a new file
-        for end in ["-wal", "-shm", ""] { unlink(database + end) }
+        for end in Self.companions + [""] { unlink(database + end) }
     }
 
     /// Whether there is a database, even if damaged; false for an empty file.
@@ -209,10 +211,10 @@ struct CacheFiles: Sendable {
     /// Renames a damaged database; the last two are kept for a week.
     func putAside(now: Int64) {
         let mark = "\(directory)/damaged-\(now / 1000)"
-        for end in ["", "-wal", "-shm"] { rename(database + end, "\(mark).db\(end)") }
+        for end in [""] + Self.companions { rename(database + end, "\(mark).db\(end)") }
         let aside = Workspace.names(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
         for name in aside.dropLast(Self.mostAside) {
-            for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") }
+            for end in [""] + Self.companions { unlink("\(directory)/\(name)\(end)") }
         }
     }
 

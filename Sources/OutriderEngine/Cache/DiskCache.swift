@@ -70,6 +70,8 @@ package final class DiskCache: Sendable {
         /// Transactions of this store with removals.
         var ownRemovals: UInt64 = 0
         var lastUse = 0.0
+        /// The epoch of the database in which the reader has found damage.
+        var damagedEpoch: UInt64?
         var isWatched = false
     }
 
@@ -147,9 +149,11 @@ package final class DiskCache: Sendable {
     package var problem: String? { state.withLock { $0.problem } }
     package var evicted: Int { state.withLock { $0.evicted } }
     var removals: RemovalMark {
-        let own = state.withLock { $0.ownRemovals }
-        let count = lock.removals
-        return RemovalMark(count: count, foreign: count &- own)
+        // both numbers from the same moment
+        state.withLock { state in
+            let count = lock.removals
+            return RemovalMark(count: count, foreign: count &- state.ownRemovals)
+        }
     }
 
     func attach(_ owner: any DiskCacheOwner) { self.owner.withLock { $0.owner = owner } }
@@ -272,16 +276,19 @@ package final class DiskCache: Sendable {
     func opened(isReadOnly: Bool) throws -> CacheDatabase {
         do {
             return try CacheDatabase(files.database, isReadOnly: isReadOnly)
-        } catch is CacheDatabase.Outdated {
-            // once, after an update of Outrider
+        } catch  where isReadOnly && CacheDatabase.mustBeWritten(error) {
+            // once: after an update of Outrider, or after a kill while the database was made
             let path = files.database
             // a failure is remembered for a while: lookups must not wait for each attempt
-            guard state.withLock({ CacheClock.now >= $0.retryAt }) else { throw CacheDatabase.Outdated() }
-            let update = lock.hold(Self.patience) { Result { _ = try CacheDatabase(path, isReadOnly: false) } }
-            if case .failure(let error)? = update {
-                let reason = (error as? SQLiteFailure)?.text ?? "\(error)"
-                pause("\(path) has the tables of an earlier version and cannot be updated: \(reason)")
-                throw error
+            guard state.withLock({ CacheClock.now >= $0.retryAt }) else { throw error }
+            // not the lock of the writer, which would be given up with this lock
+            guard let own = try? StoreLock(files.lock) else { throw error }
+            let update = own.hold(Self.patience) { Result { _ = try CacheDatabase(path, isReadOnly: false) } }
+            if case .failure(let failure)? = update {
+                let reason = (failure as? SQLiteFailure)?.text ?? "\(failure)"
+                let state = error is CacheDatabase.Outdated ? "has the tables of an earlier version" : "is not finished"
+                pause("\(path) \(state) and cannot be updated: \(reason)")
+                throw failure
             }
             return try CacheDatabase(path, isReadOnly: true)
         }
@@ -296,18 +303,37 @@ package final class DiskCache: Sendable {
         }
         guard let failure = error as? SQLiteFailure else { return }
         if failure.isDamage {
-            if isReadOnly { return enqueue(.wake) }
+            if isReadOnly { return suspect(worker.epoch) }
             // the lock is held; another process may have begun a new database meanwhile
-            guard worker.epoch == lock.epoch else { return }
-            files.putAside(now: CacheClock.now)
-            lock.raiseEpoch()
-            state.withLock { $0.problem = "\(files.database) was damaged: it was put aside, and the cache begins anew" }
+            if worker.epoch == lock.epoch { putAside() }
         } else if !isReadOnly {
             let unwritable = "\(files.directory) cannot be written: no room, or a failing disk (\(failure.text))"
             pause(
                 failure.isFull
                     ? "there is no room in \(files.directory)" : failure.isWriting ? unwritable : failure.text)
         }
+    }
+
+    /// The reader has found damage: the writer puts the database of that epoch aside.
+    func suspect(_ epoch: UInt64) {
+        state.withLock { $0.damagedEpoch = epoch }
+        enqueue(.wake)
+    }
+
+    /// With the lock only.
+    private func putAside() {
+        files.putAside(now: CacheClock.now)
+        lock.raiseEpoch()
+        state.withLock { $0.problem = "\(files.database) was damaged: it was put aside, and the cache begins anew" }
+    }
+
+    /// Puts the database aside in which the reader has found damage, unless another process has done so. With the lock only.
+    func putAsideIfSuspected() {
+        let epoch = state.withLock { state in
+            defer { state.damagedEpoch = nil }
+            return state.damagedEpoch
+        }
+        if let epoch, epoch == lock.epoch { putAside() }
     }
 
     /// Requests continue, and store nothing for a while.

@@ -30,7 +30,6 @@ extension DiskCache {
             lock.raiseEpoch()
         }
         lock.raiseLeftovers()
-        lock.raiseChanges()
     }
 
     /// Takes over the removals that other processes have left since the last look.

@@ -40,11 +40,12 @@ extension DiskCache {
         await settled()
         let found = await onFiles { () -> (String?, CacheDatabase.Totals)? in
             guard self.files.hasDatabase else { return nil }
+            let epoch = self.lock.epoch
             do {
                 let database = try self.opened(isReadOnly: true)
                 return (try database.fault(), try database.errorOfTotals())
             } catch {
-                return (self.complaint(error), (0, 0))
+                return (self.complaint(error, epoch), (0, 0))
             }
         }
         guard let (fault, totals) = found else { return nil }
@@ -67,11 +68,12 @@ extension DiskCache {
     private func damage(after number: Int64) -> (faults: [String], next: Int64?) {
         let database: CacheDatabase
         let rows: [CacheDatabase.Row]
+        let epoch = lock.epoch
         do {
             database = try opened(isReadOnly: true)
             rows = try database.list(after: number, most: Self.slice, isWithBodies: true)
         } catch {
-            return ([complaint(error)].compactMap { $0 }, nil)
+            return ([complaint(error, epoch)].compactMap { $0 }, nil)
         }
         let faults = rows.compactMap { row -> String? in
             guard let entry = row.entry else { return "row \(row.number) differs from its checksum" }
@@ -90,11 +92,11 @@ extension DiskCache {
     }
 
     /// Why the database cannot be read; nil for a database that is not made yet. The writer puts a damaged database aside.
-    private func complaint(_ error: any Error) -> String? {
+    private func complaint(_ error: any Error, _ epoch: UInt64) -> String? {
         switch error {
         case is CacheDatabase.Unmade: return nil
         case let failure as SQLiteFailure:
-            if failure.isDamage { enqueue(.wake) }
+            if failure.isDamage { suspect(epoch) }
             return "\(files.database) cannot be read: \(failure.text)"
         case let failure as CacheStoreFailure: return failure.message
         default: return "\(files.database) has the tables of an earlier version, and cannot be updated at present"

@@ -123,6 +123,7 @@ extension DiskCache {
         let isFull = writeBodies(of: batch)
         let outdates = batch.contains { if case .wake = $0 { false } else { true } }
         let result = lock.hold(patienceLeft) { () -> CacheDatabase.Changes? in
+            putAsideIfSuspected()
             let changes = attempt(writer, isReadOnly: false) { try self.commit(batch, to: $0) }
             if let changes, changes.removes { raiseRemovals() }
             if changes != nil, outdates { raiseMark() }
@@ -283,8 +284,10 @@ extension DiskCache {
 
     /// Exchanges of other processes find out whether their responses were removed.
     private func raiseRemovals() {
-        lock.raiseRemovals()
-        state.withLock { $0.ownRemovals &+= 1 }
+        state.withLock { state in
+            lock.raiseRemovals()
+            state.ownRemovals &+= 1
+        }
     }
 
     private func forget(_ batch: [Change]) {

@@ -173,9 +173,11 @@ struct SQLiteFailure: Error {
     }
     var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
 
-    /// For people; never holds a value that was stored.
     /// The operating system refused a write; the reason may be lost by now.
     var isWriting: Bool { code == SQLITE_IOERR | 3 << 8 }
+    /// A killed process has left a journal, which only a connection for writing rolls back.
+    var isUnfinished: Bool { primary == SQLITE_READONLY && [1, 3].contains(code >> 8) }
 
+    /// For people; never holds a value that was stored.
     var text: String { "\(String(cString: sqlite3_errstr(code))) (\(code), \(action))" }
 }

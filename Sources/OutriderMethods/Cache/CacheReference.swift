@@ -25,7 +25,7 @@ struct CacheReference {
         let scope = call.scope
         if let name { return scope.share.caches.store(name, maxBytes: nil, scope.service) }
         let record = try session?.resolved(scope)
-        if let choice = record?.settings.cache { return try choice.store(record, scope) }
+        if let choice = record?.settings.cache { return choice.store(record, scope) }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }
 }

@@ -26,7 +26,7 @@ struct RequestAssembly {
         if let plan = shared?.settings.plan { spec.security = plan }
         if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
         if params.cache != nil || shared?.settings.cache != nil {
-            try addCache(params, call)
+            addCache(params, call)
         }
         let encoder = spec.parameters?.encoder
         if let shared, !shared.settings.spec.fields.list.isEmpty {

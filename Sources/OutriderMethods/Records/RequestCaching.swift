@@ -6,8 +6,8 @@ import OutriderHTTP
 import OutriderRPC
 
 extension CacheChoice {
-    /// The chosen cache. Throws `tooMany`.
-    func store(_ session: SessionRecord?, _ scope: ClientScope) throws(RPCError) -> CacheStore {
+    /// The chosen cache.
+    func store(_ session: SessionRecord?, _ scope: ClientScope) -> CacheStore {
         guard let name else { return (session?.cache ?? scope.cache).store(maxBytes: maxBytes, of: scope.share.user) }
         return scope.share.caches.store(name, maxBytes: maxBytes, scope.service)
     }
@@ -16,7 +16,7 @@ extension CacheChoice {
 extension RequestAssembly {
     /// Sets the cache of the request: the request's choice, or else the session's. Event streams use no cache, and
     /// downloads only their own choice.
-    mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
+    mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) {
         let earlier = session?.shared.settings.cache
         guard var choice = params.cache.map({ $0.applied(to: earlier) }) ?? earlier else { return }
         let isWithout = params.isQuiet || params.cache == nil && params.spec.download != nil
@@ -26,7 +26,7 @@ extension RequestAssembly {
             let asker = code == earlier?.code ? session?.shared.settings.cacherCode?.asker : nil
             choice.spec.cacher = .modify(book.add(ClientAdvisor.Code(spec: code, asker: asker ?? Asker(call))))
         }
-        let store = try choice.store(session, call.scope)
+        let store = choice.store(session, call.scope)
         cache = call.scope.service.engine.binding(store, choice.spec)
     }
 }

@@ -47,7 +47,8 @@ final class NamedCaches: Sendable {
                 if let maxBytes { store.change(maxBytes: maxBytes) }
                 return store
             }
-            if state.stores.count >= Self.most, let last = state.stores.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+            if state.stores.count >= Self.most, let last = state.stores.min(by: { $0.value.lastUse < $1.value.lastUse })
+            {
                 state.stores[last.key] = nil
                 close(last.value.store, &state)
             }

@@ -93,9 +93,29 @@ def test_another_service_makes_a_response_invalid_while_it_comes(server):
     assert len(held.seen) == 3
 
 
+def test_two_services_remove_in_one_another(server):
+    """Both have all entries in memory, and remove a half of them at the same time."""
+    urls = [server.script(Reply())[0] for _ in range(24)]
+    offline = {"name": "docs", "mode": "onlyIfCached"}
+    with contract.Wire() as one, contract.Wire() as two:
+        for url in urls:
+            fetch(one, url)
+        result(one.call("cache.stats", {"cache": "docs"}))
+        assert all(fetch(two, url, offline)["ok"] for url in urls)
+        calls = [(wire, wire.start("cache.delete", {"cache": "docs", "url": url}))
+                 for wire, url in zip([one, two] * 10, urls[:20])]
+        for wire in (one, two):
+            assert len(wire.replies([number for by, number in calls if by is wire])) == 10
+        for wire in (one, two):
+            assert [url for url in urls if fetch(wire, url, offline)["ok"]] == urls[20:]
+            assert result(wire.call("cache.verify", {"cache": "docs"}))["ok"]
+        assert sorted(stored(one)) == sorted(urls[20:])
+
+
 @pytest.mark.parametrize("status", [206, 304])
 def test_parts_and_confirmations_cannot_be_put(wire, status):
-    error = wire.call("cache.put", {"cache": "docs", "url": "http://a.test/", "status": status, "base64": "eA=="})["error"]
+    params = {"cache": "docs", "url": "http://a.test/", "status": status, "base64": "eA=="}
+    error = wire.call("cache.put", params)["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/status" and "200" in error["message"], error
 
 

@@ -131,7 +131,8 @@ def test_kills_leave_whole_entries_or_none(server, folder, tmp_path):
         contract.await_socket(path, process)
         with contextlib.ExitStack() as stack:
             wires = [stack.enter_context(contract.Wire(path)) for _ in range(8)]
-            assert result(wires[0].call("cache.verify", {"cache": "docs"}))["ok"]
+            verified = result(wires[0].call("cache.verify", {"cache": "docs"}))
+            assert verified["ok"], verified
             for url, body in urls.items():
                 found = fetch(wires[0], url, {"name": "docs", "mode": "onlyIfCached"})
                 assert not found["ok"] or found["body"]["text"].encode() == body
