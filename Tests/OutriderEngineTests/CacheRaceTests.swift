@@ -102,4 +102,38 @@ struct CacheRaceTests {
         #expect(transport.inner.attempts.count == 2)
         #expect(await disk.totals().entries == (isRemoved ? 0 : 1))
     }
+
+    @Test func `a stored body that is gone is asked for`() async throws {
+        let stores = try Stores()
+        let disk = try stores.open()
+        let store = CacheStore(name: "docs", CacheLimits(), secret: disk.secret, disk: disk)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let transport = StoppingTransport([Self.script(200, [], bytes: 5)], on: group.next())
+        let engine = Engine(transport: transport, group: group, settings: EngineSettings())
+        let url = "http://127.0.0.1/a"
+        let now = CacheClock.now
+        let fields = HTTPFields([HTTPFields.Field("Cache-Control", "max-age=600")])
+        let head = CachedHead(status: 200, reason: "", version: "1.1", fields, requestedAt: now, respondedAt: now)
+        let entry = CachedEntry(
+            id: CacheEntryID(key: store.key(of: url), principal: .empty, variant: .empty), url: url, head: head,
+            vary: [],
+            body: .file(name: "0123456789abcdef", size: 100_000), tags: [], storedAt: now)
+        // an entry that waits for the disk is found; another service has removed its file
+        try await stores.busy {
+            store.put(entry)
+            for mode in [CacheSpec.Mode.onlyIfCached, .default] {
+                var options = CacheSpec()
+                options.mode = mode
+                let exchange = await engine.exchange(
+                    RequestSpec(url: url), quota: engine.makeQuota(), keepsBody: false,
+                    cache: engine.binding(store, options))
+                exchange.start()
+                _ = await exchange.reached(.finish)
+                let outcome = exchange.takeOutcome()
+                #expect(outcome?.failure?.kind == (mode == .default ? nil : .notCached))
+                #expect(outcome?.bodyBytes == (mode == .default ? 5 : 0))
+            }
+        }
+        #expect(transport.inner.attempts.count == 1)
+    }
 }

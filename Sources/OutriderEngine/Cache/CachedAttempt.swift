@@ -193,7 +193,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     // MARK: asking the server
 
-    private func ask(
+    func ask(
         _ entry: CachedEntry?, _ conditions: HTTPFields, _ forward: CacheForward, _ reason: String
     ) {
         store.count { $0.misses += query.bypass == nil ? 1 : 0 }
@@ -270,7 +270,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         if case .over = source { return }
         joined = nil
         disarm()
-        count(status)
         let now = CacheClock.now
         let size = use.range?.count ?? entry.body.size
         if let most = attempt.maximumBodyBytes, size > most { return stop(Self.tooLong(most, attempt.url.host)) }
@@ -283,34 +282,19 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
         for cookie in cookies { fields.add("Set-Cookie", cookie) }
         let hasBody = query.method != "HEAD"
+        var response = AttemptResponse(
+            status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason, version: entry.head.version,
+            fields: fields, body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
+        response.cache = report
         switch entry.body {
         case .memory(let bytes):
             let part = use.range.flatMap {
                 bytes.getSlice(at: bytes.readerIndex &+ $0.lowerBound, length: $0.count)
             }
-            source = .stored(hasBody ? part ?? bytes : ByteBuffer())
+            deliver(response, from: .stored(hasBody ? part ?? bytes : ByteBuffer()))
         case .file(let name, let whole):
-            guard hasBody, let disk = store.disk else {
-                source = .stored(ByteBuffer())
-                break
-            }
-            source = .file(CachedFile(disk, name, size: whole, range: use.range, loop))
-        }
-        var response = AttemptResponse(
-            status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason, version: entry.head.version,
-            fields: fields, body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
-        response.cache = report
-        finish(.success(response))
-    }
-
-    private func count(_ status: CacheReport.Status) {
-        store.count { counts in
-            switch status {
-            case .hit: counts.hits += 1
-            case .revalidated: counts.revalidated += 1
-            case .stale, .updating: counts.stale += 1
-            case .bypass, .miss: break
-            }
+            guard hasBody, let disk = store.disk else { return deliver(response, from: .stored(ByteBuffer())) }
+            open(CachedFile(disk, name, size: whole, range: use.range, loop), for: response)
         }
     }
 

@@ -19,6 +19,33 @@ extension CachedAttempt {
         HTTPFailure(.limitExceeded, "the body from \(host) is longer than \(most) bytes", phase: .response, sent: .sent)
     }
 
+    // MARK: stored responses
+
+    func deliver(_ response: AttemptResponse, from source: Source) {
+        store.count { counts in
+            switch response.cache?.status {
+            case .hit: counts.hits += 1
+            case .revalidated: counts.revalidated += 1
+            case .stale, .updating: counts.stale += 1
+            case .bypass, .miss, nil: break
+            }
+        }
+        self.source = source
+        finish(.success(response))
+    }
+
+    /// Delivers a response whose body is a file, or asks the server: another service may have removed the entry since the
+    /// lookup.
+    func open(_ file: CachedFile, for response: AttemptResponse) {
+        file.open { isThere in
+            if case .over = self.source { return }
+            if isThere { return self.deliver(response, from: .file(file)) }
+            let reason = "the stored body is gone"
+            if self.binding.spec.mode == .onlyIfCached || self.query.control.onlyIfCached { return self.refuse(reason) }
+            self.ask(nil, [], .uriMiss, reason)
+        }
+    }
+
     /// An attempt of its own, of which nothing is stored.
     func askDirectly(_ entry: CachedEntry?, _ forward: CacheForward, _ reason: String) {
         let inner = transport.make(attempt, observer: observer)
