@@ -8,8 +8,9 @@ import Synchronization
 /// Methods of users, beside the lookups of requests.
 extension DiskCache {
     /// Entries in the order of their numbers, without their bodies, and the number behind which the next call continues;
-    /// nil behind the last entry. Damaged rows are left out.
+    /// nil behind the last entry. Damaged rows are left out. A list begins when all changes so far are on the disk.
     package func list(after number: Int64, most: Int) async -> CacheStore.Page {
+        if number == 0 { await settled() }
         let rows = await onReader { try $0.list(after: number, most: most) } ?? []
         return CacheStore.Page(
             entries: rows.compactMap { row in row.entry.map { (number: row.number, entry: $0) } },
