@@ -289,7 +289,7 @@ final class CacheFlight: @unchecked Sendable {
             peeked = nil
             take(piece)
         }
-        while tail == nil, wantsMore {
+        while tail == nil, !isPulling, wantsMore {
             isPulling = true
             guard
                 let ready = inner.poll({ result in

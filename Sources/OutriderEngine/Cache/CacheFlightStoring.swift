@@ -20,8 +20,7 @@ extension CacheFlight {
         for piece in pieces { body.writeImmutableBuffer(piece) }
         let spec = order.query.spec
         guard case .modify(let name) = spec.cacher else {
-            commit(response, body, isMemoryOnly: spec.isMemoryOnly)
-            return finish()
+            return commit(response, body, isMemoryOnly: spec.isMemoryOnly)
         }
         guard let watcher = observer.watcher, total <= CacheDraft.mostBytes else { return finish() }
         let draft = CacheDraft(
@@ -40,11 +39,13 @@ extension CacheFlight {
         if let draft, let response, isWanted, draft.body.count <= store.limits.longestBody {
             var response = response
             response.fields = draft.fields
-            commit(response, ByteBuffer(bytes: draft.body), isMemoryOnly: draft.isMemoryOnly, userInfo: draft.userInfo)
+            return commit(
+                response, ByteBuffer(bytes: draft.body), isMemoryOnly: draft.isMemoryOnly, userInfo: draft.userInfo)
         }
         finish()
     }
 
+    /// Stores the response, and ends the exchange: what a client asks for next finds the entry.
     private func commit(
         _ response: AttemptResponse, _ body: ByteBuffer, isMemoryOnly: Bool, userInfo: String? = nil
     ) {
@@ -61,6 +62,7 @@ extension CacheFlight {
             isMemoryOnly: isMemoryOnly)
         if response.status == 206 { return join(entry, body, isMemoryOnly: isMemoryOnly) }
         put(entry, isMemoryOnly: isMemoryOnly)
+        finish()
     }
 
     /// Whether no other process has removed entries since the exchange began: else its response may be outdated.
@@ -78,12 +80,10 @@ extension CacheFlight {
 
     /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.
     private func join(_ entry: CachedEntry, _ body: ByteBuffer, isMemoryOnly: Bool) {
-        guard let part = entry.head.part, part.range.count == body.readableBytes else { return }
+        guard let part = entry.head.part, part.range.count == body.readableBytes else { return finish() }
         let requestedAt = requestedAt
-        // the flight ends before the lookup: removals count until the part is stored
-        _ = store.flights.begin()
         store.find(order.place, on: transport.loop) { found in
-            defer { self.store.flights.end() }
+            defer { self.finish() }
             guard let old = found.entry, old.head.isCombinable(with: entry.head) else {
                 return self.put(entry, isMemoryOnly: isMemoryOnly)
             }
