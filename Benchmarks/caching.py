@@ -241,7 +241,7 @@ def checksum(data):
 
 
 def filled(folder, origin, name, count):
-    """Copies the one row of a store so often, under other URLs, as rows of an earlier version: with a checksum for all."""
+    """Copies the one row of a store so often, under other URLs, as rows of an earlier version: with one checksum."""
     place = folder / "caches" / name
     secret = (place / "secret").read_bytes()
     with sqlite3.connect(place / "cache.db") as database:
