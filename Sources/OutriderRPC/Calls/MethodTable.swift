@@ -67,6 +67,12 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         }
     }
 
+    /// Adds a method that writes its result itself: a copy of megabytes would keep the event loop.
+    package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result == JSONText {
+        addCall(method)
+        entries[M.name] = { params, call in try await M.call(try Self.decoded(M.self, try params.take()), call) }
+    }
+
     /// Adds a method whose calls may run without a task.
     package mutating func add<M: BegunMethod>(_ method: M.Type) where M.Scope == Scope {
         addCall(method)
