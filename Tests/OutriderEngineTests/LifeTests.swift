@@ -301,6 +301,19 @@ struct LifeTests {
         #expect(exchange.outcome?.failure?.kind == .explicitlyCancelled)
     }
 
+    @Test func `no event precedes the creation, although another thread suspends`() async throws {
+        for _ in 0..<2000 {
+            let listener = Listener()
+            let exchange = await Stage(Self.well).exchange(observer: listener)
+            async let suspended: Void = Task.detached { exchange.suspend() }.value
+            exchange.start()
+            await suspended
+            exchange.resume()
+            #expect(await exchange.reached(.finish))
+            #expect(listener.events.first == "created")
+        }
+    }
+
     @Test func `whatever its owner does and when, it ends once [F18]`() async throws {
         var random = SplitMix(state: 7)
         let changes = try Self.changes

@@ -48,8 +48,6 @@ package final class Exchange: Sendable {
         /// Carries the exchange, from its start to its end.
         var driver: ExchangeDriver?
         var isStarted = false
-        /// Whether the observer has received the first event.
-        var isIntroduced = false
         /// The failure of a cancelled exchange.
         var cancellation: HTTPFailure?
         /// Whether a cancelled download keeps its partial file, for a resume.
@@ -112,6 +110,8 @@ package final class Exchange: Sendable {
     package let quota: BodyQuota
     let identity: ExchangeIdentity
     let state: Mutex<State>
+    /// Whether the observer has received the first event.
+    let isIntroduced = Mutex(false)
 
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,

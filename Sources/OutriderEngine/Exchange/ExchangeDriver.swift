@@ -29,7 +29,6 @@ final class ExchangeDriver: @unchecked Sendable {
     let download: DownloadRun?
     let loop: any EventLoop
     private let executor: LoopExecutor
-    private let isNew: Bool
     /// Ends a delay when the network has changed.
     private var pathWatch: Int?
     let began = ContinuousClock.now
@@ -75,7 +74,7 @@ final class ExchangeDriver: @unchecked Sendable {
         self.exchange = exchange
         self.loop = loop
         executor = exchange.surroundings.executors.current
-        (observer, isNew) = exchange.introduce()
+        observer = exchange.observer
         outlet = exchange.outlet
         heldBefore = exchange.held(at: began)
         sink = Self.sink(for: exchange)
@@ -102,9 +101,9 @@ final class ExchangeDriver: @unchecked Sendable {
 
     /// Begins; on the loop, once.
     func start() {
-        guard observer != nil else { return begin() }
-        let resumed = { @Sendable in self.tell(.state(.resumed, at: .now)) { self.begin() } }
-        if isNew { tell(.state(.created, at: exchange.created), then: resumed) } else { resumed() }
+        guard let observer else { return begin() }
+        let created = exchange.introduce { observer.heard(.state(.created, at: exchange.created)) }
+        deliver(created) { self.tell(.state(.resumed, at: .now)) { self.begin() } }
     }
 
     /// A request that was cancelled before is not sent.
@@ -206,7 +205,11 @@ final class ExchangeDriver: @unchecked Sendable {
 
     /// Tells the observer, and completes once the event is delivered.
     func tell(_ event: ExchangeEvent, then completion: @escaping @Sendable () -> Void) {
-        guard let delivery = observer?.heard(event) else { return completion() }
+        deliver(observer?.heard(event), then: completion)
+    }
+
+    private func deliver(_ delivery: EventDelivery?, then completion: @escaping @Sendable () -> Void) {
+        guard let delivery else { return completion() }
         // a cancelled request still reports its end
         wait(for: delivery, isOfEnd: cancellation != nil, then: completion)
     }

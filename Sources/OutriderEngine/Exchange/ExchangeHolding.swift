@@ -15,27 +15,33 @@ extension Exchange {
     /// Stops reading and writing until `resume`; timeouts pause. No effect on an ended exchange.
     package func suspend() {
         waitNoMore()
-        let (control, observer, isNew) = state.withLock { state in
+        let (control, observer, isSuspended) = state.withLock { state in
             let before = state.snapshot.phase
             guard state.cancellation == nil, !state.isEnding, become(.suspended, &state) else {
-                return (nil, nil, nil) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool?)
+                return (nil, nil, false) as ((any AttemptControl)?, (any ExchangeObserver)?, Bool)
             }
             state.held.hold(at: .now)
             state.untold = before == .created || before == .resumed ? [] : [before]
             state.told = state.untold.count
             pauseProgress(&state)
-            defer { state.isIntroduced = true }
-            return (state.control, state.observer, !state.isIntroduced)
+            return (state.control, state.observer, true)
         }
         lendTurn()
         control?.hold()
-        guard let isNew else { return }
+        guard isSuspended else { return }
         tell(.requestSuspended) { .attempt(attemptNumber) }
         if control != nil { tell(.attemptSuspended) { .attempt(attemptNumber) } }
         guard let observer else { return }
         watch(nil)
-        if isNew { observer.glimpsed(.state(.created, at: created)) }
+        introduce(to: observer)
         observer.glimpsed(.state(.suspended, at: .now))
+    }
+
+    private func introduce(to observer: any ExchangeObserver) {
+        _ = introduce {
+            observer.glimpsed(.state(.created, at: created))
+            return nil
+        }
     }
 
     /// Continues after `suspend`, or starts a new exchange. If the group has no room, the exchange stays suspended
@@ -86,6 +92,7 @@ extension Exchange {
             if control != nil { tell(.attemptResumed) { .attempt(attemptNumber) } }
             if let observer {
                 if control != nil { watch(totalTimeout) }
+                introduce(to: observer)
                 observer.glimpsed(.state(.resumed, at: .now))
                 for phase in news { observer.glimpsed(.state(phase, at: .now)) }
             }

@@ -30,11 +30,14 @@ extension Exchange {
     /// The failure of a cancelled exchange; nil if not cancelled.
     var cancellation: HTTPFailure? { state.withLock { $0.cancellation } }
 
-    /// The observer, and whether this is its first event.
-    func introduce() -> ((any ExchangeObserver)?, isNew: Bool) {
-        state.withLock { state in
-            defer { state.isIntroduced = true }
-            return (state.observer, !state.isIntroduced)
+    var observer: (any ExchangeObserver)? { state.withLock { $0.observer } }
+
+    /// Tells of the creation, unless that is done. Whichever thread has another event waits, so that none precedes this one.
+    func introduce(_ tell: () -> EventDelivery?) -> EventDelivery? {
+        isIntroduced.withLock { isDone in
+            if isDone { return nil }
+            isDone = true
+            return tell()
         }
     }
 
