@@ -51,6 +51,44 @@ struct MemoryBudgetTests {
         #expect(budget.counts.held == 0 && budget.counts.shares.isEmpty)
     }
 
+    @Test func `short bodies far beyond the budget stop no long message, and messages still go one at a time`() {
+        let (one, two, three) = (quota(1), quota(2), quota(3))
+        // short bodies are taken whatever is held
+        budget.takeAnyway(5000, for: ClientKey(9))
+        let (first, second, third) = (Charges(), Charges(), Charges())
+        _ = one.wait(forMessage: 300) { first.add($0) }
+        _ = two.wait(forMessage: 300) { second.add($0) }
+        _ = three.wait(forMessage: 300) { third.add($0) }
+        #expect(first.now == [true] && second.now.isEmpty)
+        // a message that gave way is still held: so much beyond the budget, no other one follows
+        first.list.withLock { $0[0].giveWay() }
+        #expect(second.now.isEmpty)
+        // the message passes to another charge, which ends
+        let other = MemoryCharge(one, 0, isStored: false)
+        first.list.withLock { other.take(over: $0[0]) }
+        first.drop()
+        #expect(second.now.isEmpty)
+        other.release()
+        #expect(second.now == [true] && third.now.isEmpty)
+        second.drop()
+        #expect(third.now == [true])
+        third.drop()
+        budget.give(5000, of: ClientKey(9))
+        #expect(budget.counts.held == 0)
+    }
+
+    @Test func `a client keeps 1 MiB of short bodies in memory, and more of them only while there is room`() {
+        let full = quota(1).message(1000)
+        let two = quota(2)
+        #expect(two.takeMemory(1 << 20, of: 1000))
+        #expect(!two.takeMemory(1000, of: 1000))
+        two.giveMemory(1 << 20)
+        #expect(two.takeMemory(1000, of: 1000))
+        two.giveMemory(1000)
+        full?.release()
+        #expect(budget.counts.held == 0)
+    }
+
     @Test func `a wait that ends takes nothing, and lets others go on`() {
         let (one, two, three) = (quota(1), quota(2), quota(3))
         let charges = Charges()

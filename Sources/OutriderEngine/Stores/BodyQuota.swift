@@ -31,12 +31,15 @@ package final class BodyQuota: Sendable {
         self.client = client
     }
 
+    /// So much of its short bodies each client keeps in memory, whatever others hold: 1 MiB.
+    private static let alwaysKept = 1 << 20
+
     /// Charges memory; false if the quota or the budget is exceeded.
     ///
-    /// - Parameter body: the size of the body: the budget never refuses a short one.
+    /// - Parameter body: the size of the body: the budget refuses a short one only beyond `alwaysKept`.
     func takeMemory(_ bytes: Int, of body: Int) -> Bool {
         guard Self.take(bytes, from: memory, limit: limits.memory) else { return false }
-        if body <= MemoryBudget.counted {
+        if body <= MemoryBudget.counted, memory.load(ordering: .relaxed) <= Self.alwaysKept {
             budget.takeAnyway(bytes, for: client)
             return true
         }

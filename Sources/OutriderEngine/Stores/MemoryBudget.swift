@@ -12,7 +12,8 @@ import Synchronization
 /// Payloads that can go to files use the first half only, so that messages always find room soon. A message that finds
 /// none waits. One waiting message at a time may exceed the budget: so reading goes on even if all the rest is held by
 /// messages that never end. Such a message gives way to the next after some time, until a quarter more than the
-/// budget is held.
+/// budget is held. While no message exceeds the budget, the next may, however much is held: short bodies always find
+/// memory, and must not stop long messages.
 package final class MemoryBudget: Sendable {
     /// The default: 192 MiB, and on small machines an eighth of the memory.
     package static let usual: Int = {
@@ -53,6 +54,8 @@ package final class MemoryBudget: Sendable {
         var waiting: [FairQueue.ID: Tell] = [:]
         /// A message has exceeded the budget.
         var isExceeded = false
+        /// How many messages beyond the budget are held, also those that gave way.
+        var beyond = 0
         /// Waits that never exceed the budget.
         var patient: Set<FairQueue.ID> = []
         /// The most that may be held before a further message exceeds the budget.
@@ -85,12 +88,13 @@ package final class MemoryBudget: Sendable {
 
         /// Lets the next waiting message exceed the budget, unless another message does.
         mutating func exceed() -> [(Tell, Bool)] {
-            guard !isExceeded, queue.isAwaited, queue.held < mostExceeded else { return [] }
+            guard !isExceeded, queue.isAwaited, queue.held < mostExceeded || beyond == 0 else { return [] }
             let ids = patient
             guard let next = queue.runNext({ !ids.contains($0) }) else { return [] }
             note()
             guard let tell = waiting.removeValue(forKey: next.id) else { return [] }
             isExceeded = true
+            beyond &+= 1
             return [(tell, true)]
         }
     }
@@ -170,11 +174,14 @@ package final class MemoryBudget: Sendable {
 
     /// Gives bytes back.
     ///
-    /// - Parameter isBeyond: whether they had exceeded the budget by `wait`.
-    func give(_ bytes: Int, of client: ClientKey, isBeyond: Bool = false) {
+    /// - Parameters:
+    ///   - isBeyond: whether no other message may exceed the budget because of them.
+    ///   - beyond: how many of the messages had exceeded the budget by `wait`.
+    func give(_ bytes: Int, of client: ClientKey, isBeyond: Bool = false, beyond: Int = 0) {
         let (due, trims) = state.withLock { state -> ([(Tell, Bool)], Bool) in
             let begun = state.queue.leave(client, weight: bytes)
             if isBeyond { state.isExceeded = false }
+            state.beyond &-= beyond
             let due = state.begin(begun)
             guard state.mayTrim, !state.willTrim else { return (due, false) }
             state.willTrim = true

@@ -12,6 +12,8 @@ package final class MemoryCharge: BodyHolder, Sendable {
         var isOver = false
         /// Whether no other message may exceed the budget.
         var isFirst = false
+        /// How many messages in it exceed the budget.
+        var beyond = 0
     }
 
     private let quota: BodyQuota
@@ -26,7 +28,7 @@ package final class MemoryCharge: BodyHolder, Sendable {
         self.quota = quota
         self.isStored = isStored
         self.isBeyond = isBeyond
-        state = Mutex(State(bytes: bytes, isFirst: isBeyond))
+        state = Mutex(State(bytes: bytes, isFirst: isBeyond, beyond: isBeyond ? 1 : 0))
     }
 
     deinit { release() }
@@ -57,9 +59,10 @@ package final class MemoryCharge: BodyHolder, Sendable {
         let isOver = state.withLock { state in
             state.bytes += old.bytes
             state.isFirst = state.isFirst || old.isFirst
+            state.beyond &+= old.beyond
             return state.isOver
         }
-        if isOver { quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst) }
+        if isOver { quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst, beyond: old.beyond) }
     }
 
     /// Gives the bytes back. Repeated calls have no effect.
@@ -72,7 +75,7 @@ package final class MemoryCharge: BodyHolder, Sendable {
         if isStored {
             quota.giveMemory(old.bytes)
         } else {
-            quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst)
+            quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst, beyond: old.beyond)
         }
     }
 
