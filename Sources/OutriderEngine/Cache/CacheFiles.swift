@@ -177,9 +177,12 @@ struct CacheFiles: Sendable {
 
     /// Writes lines for the next process; false if that failed.
     func leave(_ lines: [String]) -> Bool {
-        let path = "\(directory)/\(Self.leftover)\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        let name = "\(Self.leftover)\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        let path = "\(temporary)/\(name)"
         do throws(OAuthFailure) {
+            // whole from the first moment that another process can see it
             try StoreFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: path)
+            try StoreFile.move(path, to: "\(directory)/\(name)")
             return true
         } catch {
             unlink(path)

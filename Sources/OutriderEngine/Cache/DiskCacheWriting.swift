@@ -138,10 +138,12 @@ extension DiskCache {
             return .failed
         }
         for case .put(let entry, _) in batch { writer.bodies[ObjectIdentifier(entry)] = nil }
-        goOn(with: changes.rest)
+        let done = batch.filter { if case .forget = $0 { true } else { false } }
+        // what others have left stays on disk until the last of it is removed
+        goOn(with: changes.rest, then: done)
         forget(batch)
         files.remove(changes.files)
-        for case .forget(let path) in batch { unlink(path) }
+        if changes.rest.isEmpty { for case .forget(let path) in done { unlink(path) } }
         if isFull {
             pause("there is no room for bodies in \(files.directory)")
         } else if batch.contains(where: { if case .put = $0 { true } else { false } }) {
@@ -152,13 +154,13 @@ extension DiskCache {
     }
 
     /// The rows beyond the limit of a transaction are removed in further transactions, before later changes.
-    private func goOn(with rest: [(selection: CacheDatabase.Selection, change: Change)]) {
+    private func goOn(with rest: [(selection: CacheDatabase.Selection, change: Change)], then last: [Change]) {
         guard !rest.isEmpty else { return }
         let next = rest.map { selection, change -> Change in
             if case .rest(_, let first) = change { return .rest(selection, of: first) }
             return .rest(selection, of: change)
         }
-        state.withLock { $0.changes = next + $0.changes }
+        state.withLock { $0.changes = next + last + $0.changes }
     }
 
     /// A body in a file of its own.
