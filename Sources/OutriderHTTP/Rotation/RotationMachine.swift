@@ -187,6 +187,10 @@ package struct RotationMachine: ~Copyable {
         let isInTime = age.map { $0 <= record.grace } ?? false
         let isRepeatable = isInTime || intent.isOwed || record.rotates == false || known == nil
         guard intent.replays == 0, isRepeatable else { return giveUp(record) }
+        // in an outage all processes wait together; a repetition that is not owed must not grow old
+        if intent.isOwed, known != nil, let left = lastPause?.left(at: now, boot: boot) {
+            return run([.end(.failed(.paused(record.spec.name, left)))])
+        }
         return run([.prepare(record), again(intent, record, at: now)])
     }
 

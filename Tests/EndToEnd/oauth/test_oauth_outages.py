@@ -149,6 +149,17 @@ def test_a_response_lost_at_the_start_of_an_outage_costs_no_login(server, store,
     assert server.outcomes()[4:] == ["ok"] and not browser.exists()
 
 
+def test_a_response_lost_in_an_outage_sends_no_further_requests(server, store, clocks, browser):
+    """The repetition is owed, and all processes keep the pause together."""
+    store.environment.update(clocks.environment)
+    store.put(server, server.issue())
+    server.cuts, server.script = ["commit"], [(503, {"Retry-After": "60"}, b"")] * 200
+    processes = [store.start(store.obtaining(1)) for _ in range(40)]
+    answers = [store.one(store.heard(process)) for process in processes]
+    assert all(isinstance(answer, Failure) and answer.kind == "temporary" for answer in answers), answers
+    assert server.outcomes() == ["cut", "scripted"]
+
+
 @pytest.mark.parametrize("host", ["no-such-host.invalid:80", "127.0.0.1:1"], ids=["no name", "refused"])
 def test_ten_minutes_without_a_server_are_worth_few_attempts(server, store, clocks, browser, host):
     """Nobody knows its name, or it does not run; how often that was tried stands beside the record."""

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderHTTP
 import Testing
+
+@testable import OutriderHTTP
 
 /// A response is lost while the server is out of order: the outage costs no login, however long it lasts.
 @Suite struct RotationOutageTests {
@@ -99,6 +100,22 @@ import Testing
             }
             intent = next
         }
+    }
+
+    @Test func `an owed repetition waits for the end of the pause`() throws {
+        var files = RotationFiles()
+        files.record = .whole(Self.record)
+        files.intent = .whole(try Self.stamped(by: 503))
+        let first = RotationPause.after(nil, retryAfter: nil, jitter: 1, at: Self.later(2), boot: "b")
+        files.pause = RotationPause.after(first, retryAfter: 30, jitter: 1, at: Self.later(2), boot: "b")
+        var early = Self.process(100)
+        guard case .failed(let failure)? = Self.asked(files, at: Self.later(20), &early).end else {
+            Issue.record("the token was sent during the pause")
+            return
+        }
+        #expect(failure.kind == .temporary && failure.reason == "paused")
+        var late = Self.process(200)
+        #expect(Self.asked(files, at: Self.later(33), &late).intent?.replays == 1)
     }
 
     @Test func `a process that ends after the answer of an outage leaves the repetition owed`() throws {
