@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The memory for the large payloads of a client: a share of a budget of the service. Messages up to `counted` bytes
+/// The memory for the large payloads of a client: a share of a budget of the service. Messages up to `LongBody.counted` bytes
 /// are not counted.
 package protocol PayloadMemory: AnyObject, Sendable {
     /// Memory for a message; nil if there is no room now.
@@ -21,10 +21,6 @@ package protocol PayloadMemory: AnyObject, Sendable {
 
     /// A message was refused for lack of memory.
     func countRefusal()
-}
-
-extension PayloadMemory {
-    package static var counted: Int { 64 << 10 }
 }
 
 /// Memory that is taken, until `release` or the last reference goes.

@@ -68,10 +68,10 @@ final class FrameFeed {
     /// Bytes that wait while the connection is seized, or for the client to read, may be raw bytes or short messages:
     /// reading stops soon, and they are not counted.
     private func reserve() {
-        guard reserves || buffer.count > MessageMemory.counted, !busy, !over, raw == nil, !isHeld, !isFull else {
+        guard reserves || buffer.count > LongBody.counted, !busy, !over, raw == nil, !isHeld, !isFull else {
             return
         }
-        reserves = buffer.count > MessageMemory.counted
+        reserves = buffer.count > LongBody.counted
         // the message was skipped
         guard reserves else { return memory.end() }
         guard !memory.covers(buffer.count) else { return }

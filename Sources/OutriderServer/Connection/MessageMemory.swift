@@ -9,8 +9,6 @@ import OutriderRPC
 /// Short messages take none. If there is no room the connection stops reading until there is some, or its patience
 /// ends.
 final class MessageMemory {
-    /// Messages up to this are not counted.
-    static let counted = 64 << 10
     /// Memory is doubled, or taken in steps of this.
     private static let step = 512 << 10
     /// How long a message waits for memory.
@@ -34,7 +32,7 @@ final class MessageMemory {
     /// Whether there is memory for a message of so many bytes: they are read, parsed and decoded, of which two copies
     /// exist at once.
     func covers(_ count: Int) -> Bool {
-        guard let memory, count > Self.counted else { return true }
+        guard let memory, count > LongBody.counted else { return true }
         let missing = missing(count)
         if missing <= 0 { return true }
         if let charge { return charge.grow(by: missing) }

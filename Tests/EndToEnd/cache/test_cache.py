@@ -8,23 +8,10 @@ import time
 
 import contract
 import pytest
-from cache_server import CacheServer, Reply
+from cache_server import Reply
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 ETAG = (("Cache-Control", "max-age=0"), ("ETag", '"v1"'))
-
-
-@pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    """Where named caches go."""
-    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = CacheServer()
-    yield server
-    server.close()
 
 
 def fetch(wire, url, cache=True, **more):

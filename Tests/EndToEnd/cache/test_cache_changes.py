@@ -6,23 +6,10 @@ import threading
 
 import contract
 import pytest
-from cache_server import CacheServer, Reply
+from cache_server import Reply
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-
-
-@pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
-    return tmp_path / "caches"
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = CacheServer()
-    yield server
-    server.close()
 
 
 def fetch(wire, url, cache="docs", **more):

@@ -4,25 +4,13 @@
 
 import contract
 import pytest
-from cache_server import CacheServer, Reply
+from cache_server import Reply
 from callback_client import converse
 from request_client import result
 from subscription_client import subscribe, told, topics
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 BODY = b"0123456789"
-
-
-@pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = CacheServer()
-    yield server
-    server.close()
 
 
 def fetch(wire, url, wanted=None, cache=True, **more):

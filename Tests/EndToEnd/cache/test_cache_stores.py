@@ -12,7 +12,7 @@ import time
 
 import contract
 import pytest
-from cache_server import CacheServer, Reply
+from cache_server import Reply
 from request_client import result, until
 from shell import outrider
 from syscall_faults import injected, needs_strace
@@ -20,19 +20,6 @@ from syscall_faults import injected, needs_strace
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 LONG = 200_000
 TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "40"))
-
-
-@pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
-    return tmp_path / "caches"
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = CacheServer()
-    yield server
-    server.close()
 
 
 def fetch(wire, url, cache="docs", **more):

@@ -14,23 +14,11 @@ import time
 
 import contract
 import pytest
-from budget import LEAST, MIB, Origin, letters, memory, serving, until
+from budget import LEAST, MIB, letters, memory, origins, services, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-@pytest.fixture
-def origin():
-    origin = Origin()
-    yield origin
-    origin.release.set()
-    origin.listener.close()
-
-
-@pytest.fixture
-def service(tmp_path):
-    """The socket of a service with the smallest budget."""
-    with serving(tmp_path) as path:
-        yield path
+origin, service = origins(), services()
 
 
 class Client:

@@ -9,7 +9,7 @@ import time
 
 import contract
 import pytest
-from budget import MIB, Origin, serving, until
+from budget import MIB, origins, services, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -21,18 +21,7 @@ STAGES = [
 ]
 
 
-@pytest.fixture
-def origin():
-    origin = Origin()
-    yield origin
-    origin.release.set()
-    origin.listener.close()
-
-
-@pytest.fixture
-def service(tmp_path):
-    with serving(tmp_path) as path:
-        yield path
+origin, service = origins(), services()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import threading
 import time
 
 import contract
+import pytest
 
 MIB = 1 << 20
 LEAST = 16 * MIB
@@ -92,3 +93,30 @@ def until(path, right, seconds=15):
         assert time.monotonic() < end, found
         time.sleep(0.05)
     return found
+
+
+def origins():
+    """A fixture: an origin for each test.
+
+    origin = origins()
+    """
+
+    @pytest.fixture
+    def origin():
+        origin = Origin()
+        yield origin
+        origin.release.set()
+        origin.listener.close()
+
+    return origin
+
+
+def services():
+    """A fixture: the socket of a service with the smallest budget, for each test."""
+
+    @pytest.fixture
+    def service(tmp_path):
+        with serving(tmp_path) as path:
+            yield path
+
+    return service
