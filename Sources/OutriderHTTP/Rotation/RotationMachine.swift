@@ -273,17 +273,15 @@ package struct RotationMachine: ~Copyable {
             if repeated != nil { return giveUp(record) }
             return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
         }
-        return run(
-            [tidying(after: failure)] + (failure.kind == .temporary ? [pause(failure, at: now)] : []) + [
-                .end(.failed(failure))
-            ])
+        let pausing = failure.kind == .temporary ? [pause(failure, at: now)] : []
+        return run([tidying(after: failure)] + pausing + [.end(.failed(failure))])
     }
 
     /// The outcome of a lost attempt remains unknown. An outage does not cost the login: a server that is out of order
     /// has not looked at the token.
     private func tidying(after failure: OAuthFailure) -> Action {
         guard var intent = repeated?.intent else { return .clear }
-        intent.isOwed = failure.kind == .temporary
+        if failure.kind == .temporary { intent.isOwed = true }
         return .stamp(intent)
     }
 
