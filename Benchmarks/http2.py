@@ -58,12 +58,18 @@ class HTTP2(Transfers):
         proxy = origin.DelayProxy(self.https, ROUND_TRIP)
         url = f"https://localhost:{proxy.port}/1k.json"
         cells = {"outrider_six": lambda: self.sent_at_once(url, httpVersion="1.1", session=True),
-                 "outrider": lambda: self.sent_at_once(url)}
+                 "pycurl_http2": lambda: self.pycurl_at_once(url), "outrider": lambda: self.sent_at_once(url)}
         samples = self.interleave(cells)
         proxy.stop()
         values = {name: statistics.median(some) for name, some in samples.items()}
         self.row("200 requests at once, 20 ms away", "requests/s", values)
         self.judged(values["outrider"], 10 * values["outrider_six"], "10 x outrider_six")
+        self.judged(values["outrider"], values["pycurl_http2"], "1 x pycurl_http2")
+
+    def pycurl_at_once(self, url):
+        """Requests a second of 200 handles of one multi, on a connection that is warm."""
+        sample = self.workload("burst", "pycurl_http2", 200, url)
+        return sample["n"] / sample["seconds"]
 
     def sent_at_once(self, url, session=False, **params):
         """Requests a second of 200, on a connection that is warm."""

@@ -210,7 +210,11 @@ def parallel_pycurl_http2(n, url, ca):
     parallel_pycurl(n, url, ca, http2=True)
 
 
-def parallel_pycurl(n, url, ca, http2=False):
+def burst_pycurl_http2(n, url, ca):
+    parallel_pycurl(n, url, ca, http2=True, at_once=n)
+
+
+def parallel_pycurl(n, url, ca, http2=False, at_once=64):
     from io import BytesIO
 
     import pycurl
@@ -227,7 +231,7 @@ def parallel_pycurl(n, url, ca, http2=False):
 
     def work(n):
         handles = []
-        for _ in range(min(64, n)):
+        for _ in range(min(at_once, n)):
             handle = pycurl.Curl()
             handle.setopt(pycurl.URL, url)
             handle.setopt(pycurl.CAINFO, ca)
