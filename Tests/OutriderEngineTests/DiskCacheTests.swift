@@ -2,37 +2,10 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-import NIOCore
 import OutriderHTTP
 import Testing
 
 @testable import OutriderEngine
-
-private func entry(
-    _ number: Int, variant: Int = 0, bytes: Int = 10, tags: [String] = [], storedAt: Int64 = 0
-) -> CachedEntry {
-    let id = CacheEntryID(
-        key: CacheDigest(high: UInt64(number), low: 1), principal: .empty,
-        variant: CacheDigest(high: 0, low: UInt64(variant)))
-    let head = CachedHead(status: 200, reason: "", version: "1.1", [], requestedAt: 0, respondedAt: 0)
-    return CachedEntry(
-        id: id, url: "http://a.test/\(number)", head: head, vary: [],
-        body: .memory(ByteBuffer(repeating: 7, count: bytes)),
-        tags: tags, storedAt: storedAt)
-}
-
-extension DiskCache {
-    fileprivate func found(_ number: Int) async -> [CachedEntry] {
-        await withUnsafeContinuation { continuation in
-            find(entry(number).id.key, .empty) { continuation.resume(returning: $0) }
-        }
-    }
-
-    fileprivate func store(_ entries: [CachedEntry]) async {
-        for entry in entries { #expect(put(entry)) }
-        await settled()
-    }
-}
 
 struct DiskCacheTests {
     private let stores: Stores
@@ -174,30 +147,6 @@ struct DiskCacheTests {
         #expect(await next.totals().bytes == 2 * bytes)
     }
 
-    @Test func `totals that promise rows which are not there do not stop the writer`() async throws {
-        let disk = try stores.open()
-        await disk.store([entry(1)])
-        try stores.run("UPDATE total SET bytes = 1000000000, entries = 77")
-        // the totals were compared before: entries go in vain, and the totals are compared again
-        await disk.store([entry(2)])
-        await disk.store([entry(3)])
-        #expect(await disk.totals().entries == 1)
-        #expect(await disk.fault() == nil)
-    }
-
-    @Test func `a store closes before its eviction has ended`() async throws {
-        let disk = try stores.open()
-        await disk.store((1...200).map { entry($0) })
-        var limits = CacheLimits()
-        limits.maxEntries = 10
-        disk.change(limits)
-        await disk.close(within: 0)
-        #expect(try stores.integer("SELECT count(*) FROM entry") > 10)
-        disk.change(limits)
-        await disk.settled()
-        #expect(await disk.totals().entries <= 10)
-    }
-
     @Test func `a database that is no database any more is no sound store`() async throws {
         let disk = try stores.open()
         await disk.store([entry(1)])
@@ -223,33 +172,6 @@ struct DiskCacheTests {
         #expect(await next.found(1).isEmpty)
         #expect(next.problem?.contains("earlier version") == true)
         #expect(!next.put(entry(2)))
-    }
-
-    @Test func `the use of an entry is written at the end`() async throws {
-        let disk = try stores.open()
-        await disk.store([entry(1), entry(2)])
-        try stores.run("UPDATE entry SET usedHour = 1")
-        #expect(await disk.found(1).count == 1)
-        await disk.close()
-        #expect(try stores.integer("SELECT count(*) FROM entry WHERE usedHour > 1") == 1)
-    }
-
-    @Test func `entries that were used from memory are evicted last`() async throws {
-        final class Owner: DiskCacheOwner {
-            func takeUsed() -> [CacheEntryID] { [entry(1).id] }
-            func written(_ bytes: Int) {}
-        }
-        let disk = try stores.open()
-        await disk.store((1...4).map { entry($0) })
-        try stores.run("UPDATE entry SET usedHour = 1")
-        let owner = Owner()
-        disk.attach(owner)
-        var limits = CacheLimits()
-        limits.maxEntries = 2
-        disk.change(limits)
-        await disk.settled()
-        #expect(await disk.found(1).count == 1)
-        #expect(await disk.totals().entries <= 2)
     }
 
     @Test func `a link among the parents of a store is followed`() async throws {

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import NIOCore
+import OutriderHTTP
 import Testing
 
 @testable import OutriderEngine
@@ -43,5 +45,32 @@ final class Stores: Sendable {
         try #require(file >= 0 && flock(file, LOCK_EX) == 0)
         defer { Glibc.close(file) }
         try await work()
+    }
+}
+
+/// An entry of the URL of that number.
+func entry(
+    _ number: Int, variant: Int = 0, bytes: Int = 10, tags: [String] = [], storedAt: Int64 = 0
+) -> CachedEntry {
+    let id = CacheEntryID(
+        key: CacheDigest(high: UInt64(number), low: 1), principal: .empty,
+        variant: CacheDigest(high: 0, low: UInt64(variant)))
+    let head = CachedHead(status: 200, reason: "", version: "1.1", [], requestedAt: 0, respondedAt: 0)
+    return CachedEntry(
+        id: id, url: "http://a.test/\(number)", head: head, vary: [],
+        body: .memory(ByteBuffer(repeating: 7, count: bytes)),
+        tags: tags, storedAt: storedAt)
+}
+
+extension DiskCache {
+    func found(_ number: Int) async -> [CachedEntry] {
+        await withUnsafeContinuation { continuation in
+            find(entry(number).id.key, .empty) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func store(_ entries: [CachedEntry]) async {
+        for entry in entries { #expect(put(entry)) }
+        await settled()
     }
 }

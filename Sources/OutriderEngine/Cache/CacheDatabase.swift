@@ -49,6 +49,7 @@ final class CacheDatabase {
             if isReadOnly { throw Outdated() }
             try Self.update(database)
         }
+        if !isNew, !isReadOnly, try database.integer(Self.hasOrder) == 0 { try Self.reorder(database) }
         select = try database.prepare("SELECT \(Self.columns) FROM entry WHERE urlKey = ? AND principal = ?")
     }
 
@@ -86,7 +87,7 @@ final class CacheDatabase {
             checksum INTEGER NOT NULL, bodyCheck INTEGER)
             """)
         try database.run("CREATE UNIQUE INDEX entryKey ON entry (urlKey, principal, variant)")
-        try database.run("CREATE INDEX entryUsed ON entry (usedHour, size)")
+        try database.run(order)
         try database.run("CREATE TABLE tag (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID")
         try database.run("CREATE INDEX tagEntry ON tag (entry)")
         try database.run("CREATE TABLE total (bytes INTEGER NOT NULL, entries INTEGER NOT NULL)")
@@ -106,6 +107,11 @@ final class CacheDatabase {
 
     private static let removalIndex = "CREATE INDEX removalMark ON removal (mark)"
 
+    /// The order of eviction. The size makes the index whole for the sums.
+    private static let order = "CREATE INDEX entryAge ON entry (usedHour, storedAt, size)"
+
+    private static let hasOrder = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'entryAge'"
+
     private static let hasChecks = "SELECT count(*) FROM pragma_table_info('entry') WHERE name = 'bodyCheck'"
 
     private static func update(_ database: SQLiteDatabase) throws {
@@ -113,6 +119,13 @@ final class CacheDatabase {
         try database.run("ALTER TABLE entry ADD COLUMN bodyCheck INTEGER")
         try database.run(removalTable)
         try database.run(removalIndex)
+        try database.run("COMMIT")
+    }
+
+    private static func reorder(_ database: SQLiteDatabase) throws {
+        try database.run("BEGIN IMMEDIATE")
+        try database.run("DROP INDEX IF EXISTS entryUsed")
+        try database.run(order)
         try database.run("COMMIT")
     }
 
@@ -233,10 +246,11 @@ final class CacheDatabase {
         return names
     }
 
-    /// The numbers of the entries, unused for longest, that free so much; at most 32.
+    /// The numbers of the entries that free so much: unused for longest, and of the same hour those stored first; at most
+    /// 32.
     func oldest(freeing bytes: Int64, entries: Int64) throws(SQLiteFailure) -> [Int64] {
         // the order of the index: any other order would sort all entries of an hour
-        let statement = try database.prepare("SELECT id, size FROM entry ORDER BY usedHour, size LIMIT 32")
+        let statement = try database.prepare("SELECT id, size FROM entry ORDER BY usedHour, storedAt LIMIT 32")
         var freed: Int64 = 0
         var numbers: [Int64] = []
         // safe: Int is not wider
