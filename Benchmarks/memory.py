@@ -192,9 +192,25 @@ def fed_streams(service, part):
             client.start("stream.write", stream=stream, base64=piece, wait=0)
 
 
+def short_pieces(service, part):
+    piece = base64.b64encode(bytes(60 << 10)).decode()
+    for _ in range(30 // part):
+        client = service.client()
+        stream = client.call("upload.open")["stream"]
+        for _ in range(270):
+            client.call("stream.write", stream=stream, base64=piece, wait=0)
+
+
 def routers(service, part):
     for number in range(24 // part):
         endpoints = {f"e{index}": {"path": f"/{index}/" + "x" * 1400} for index in range(5500)}
+        service.client().start(
+            "router.define", name=f"api{number}", baseUrl=service.origin.url, endpoints=endpoints)
+
+
+def small_endpoints(service, part):
+    for number in range(24 // part):
+        endpoints = {f"e{index}": {"path": f"/{index}"} for index in range(20000)}
         service.client().start(
             "router.define", name=f"api{number}", baseUrl=service.origin.url, endpoints=endpoints)
 
@@ -237,8 +253,8 @@ def partial_responses(service, part):
         service.client().start("data.send", url=service.origin.url + "/part/8000000", maxInline=8 * MIB)
 
 
-ROWS = [waiting_bodies, unread_answers, unread_reads, fed_streams, routers, stored_bodies, detached_bodies,
-        pulled_streams, partial_messages, partial_responses]
+ROWS = [waiting_bodies, unread_answers, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
+        stored_bodies, detached_bodies, pulled_streams, partial_messages, partial_responses]
 
 
 def measure(row, binary, memory, part):

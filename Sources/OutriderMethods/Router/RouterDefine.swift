@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -39,14 +40,28 @@ struct RouterDefine: Method {
 }
 
 extension RouterRecord {
+    /// Memory of an endpoint beside its text.
+    private static let endpointBytes = 768
+
     /// Puts it into the table of its client, or into the one that the connections of its user share.
-    func keep(_ call: Call<ClientScope>) throws(RPCError) {
+    ///
+    /// - Parameter document: the memory of the document with the definition; nil for a short one, and for a definition in
+    ///   the message.
+    func keep(_ call: Call<ClientScope>, _ document: MemoryCharge? = nil) throws(RPCError) {
         if isShared, call.peer.info.transport == .stdio {
             throw RPCError(
                 .notPermitted, "shared works on a socket only: a service on stdio has one client",
                 data: ["pointer": .string("/shared")])
         }
-        if let charge = try call.keptMessage() { count(charge) }
+        let tables = router.endpoints.count &* Self.endpointBytes
+        var charge: (any PayloadCharge)? = document
+        if document == nil { charge = try call.keptMessage() }
+        if let charge {
+            guard charge.grow(by: tables) else { throw call.scope.noMemory() }
+            count(charge)
+        } else {
+            count(try call.kept(tables))
+        }
         try (isShared ? call.scope.share.routers : call.scope.routers).keep(self)
     }
 }

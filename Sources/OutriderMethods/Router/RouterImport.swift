@@ -53,8 +53,7 @@ struct RouterImport: Method {
             Swift.Result { () throws(RPCError) in try make(params, file) }
         }
         let record = try made.get()
-        record.count(charge)
-        try record.keep(call)
+        try record.keep(call, charge)
         return await RouterWork.text(Reply(record: record))
     }
 

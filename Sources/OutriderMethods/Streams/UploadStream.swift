@@ -19,6 +19,7 @@ final class UploadStream: Holdable, BodyFeed {
     private enum Phase { case open, finished, done }
 
     private enum Piece {
+        /// Not counted: at most `LongBody.counted` bytes of a stream in all.
         case short([UInt8])
         /// From the offset on. It may wait in a file.
         case long(LongBody, offset: Int)
@@ -40,6 +41,8 @@ final class UploadStream: Holdable, BodyFeed {
         var pieces: [Piece] = []
         /// Bytes in the pieces.
         var waiting = 0
+        /// Bytes in the short pieces, which are the last ones.
+        var uncounted = 0
         /// Bytes in total.
         var written = 0
         var hand: (@Sendable (BodyFeedStep) -> Void)?
@@ -47,6 +50,32 @@ final class UploadStream: Holdable, BodyFeed {
         var writers: [Bell] = []
         /// Why the service ended the stream; nil for other ends.
         var failure: HTTPFailure?
+
+        /// Queues bytes. With `isCounted`, many short pieces become a long body, which the caller must settle.
+        mutating func append(_ bytes: [UInt8], isCounted: Bool) -> LongBody? {
+            waiting += bytes.count
+            guard isCounted, uncounted + bytes.count > LongBody.counted else {
+                uncounted += bytes.count
+                pieces.append(.short(bytes))
+                return nil
+            }
+            let long = LongBody(gathered(bytes))
+            pieces.append(.long(long, offset: 0))
+            return long
+        }
+
+        /// The last short pieces, which leave the queue, and then these bytes.
+        private mutating func gathered(_ bytes: [UInt8]) -> [UInt8] {
+            guard uncounted > 0 else { return bytes }
+            var whole: [UInt8] = []
+            whole.reserveCapacity(uncounted + bytes.count)
+            var first = pieces.endIndex
+            while first > 0, case .short = pieces[first - 1] { first -= 1 }
+            for case .short(let piece) in pieces[first...] { whole += piece }
+            pieces.removeSubrange(first...)
+            uncounted = 0
+            return whole + bytes
+        }
     }
 
     private let state = Mutex(State())
@@ -88,7 +117,7 @@ final class UploadStream: Holdable, BodyFeed {
     func take(
         _ bytes: [UInt8], memory: (any PayloadMemory)? = nil, message: (any PayloadCharge)? = nil
     ) -> Outcome? {
-        let long = bytes.count > LongBody.counted && memory != nil ? LongBody(bytes) : nil
+        var long: LongBody?
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable () -> Void)?) in
             switch state.phase {
             case .finished: return (refusal(isFinished: true), nil)
@@ -98,8 +127,7 @@ final class UploadStream: Holdable, BodyFeed {
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
             state.written &+= bytes.count
             if bytes.isEmpty { return (nil, nil) }
-            state.pieces.append(long.map { .long($0, offset: 0) } ?? .short(bytes))
-            state.waiting += bytes.count
+            long = state.append(bytes, isCounted: memory != nil)
             guard let hand = state.hand, case .step(let step)? = Self.takePiece(&state) else { return (nil, nil) }
             state.hand = nil
             return (nil, { hand(step) })
@@ -264,6 +292,7 @@ final class UploadStream: Holdable, BodyFeed {
         case .short(let bytes):
             state.pieces.removeFirst()
             state.waiting -= bytes.count
+            state.uncounted -= bytes.count
             return .step(.bytes(bytes))
         case .long(let body, let offset):
             let end = min(offset + LongBody.pieceBytes, body.count)
@@ -307,7 +336,7 @@ final class UploadStream: Holdable, BodyFeed {
             if state.phase != .done { state.failure = failure }
             state.phase = .done
             state.pieces = []
-            state.waiting = 0
+            (state.waiting, state.uncounted) = (0, 0)
             defer { (state.hand, state.writers) = (nil, []) }
             return (state.hand, state.writers)
         }

@@ -133,6 +133,35 @@ def test_fed_bytes_go_to_files_and_arrive_whole(service, clients, origin):
     until(service, lambda now: now["held"] == 0)
 
 
+def test_short_fed_pieces_go_to_files_and_arrive_whole(service, clients, origin):
+    many, fed = clients(6), []
+    for number, client in enumerate(many):
+        stream = client.call("upload.open")["result"]["stream"]
+        pieces = [bytes([65 + number]) * 40_000 + b"|%d" % index for index in range(100)]
+        for piece in pieces:
+            data = {"stream": stream, "base64": base64.b64encode(piece).decode(), "wait": 0}
+            assert client.call("stream.write", **data)["result"]["accepted"] == len(piece)
+        fed.append((client, stream, b"".join(pieces)))
+    assert until(service, lambda now: now["spilt"]["payloads"] >= 6)["held"] <= LEAST
+    for client, stream, body in fed:
+        client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}}, 8).join()
+        client.send("stream.finish", {"stream": stream}, 9).join()
+        replies = {reply["id"]: reply["result"] for reply in (client.reply(), client.reply())}
+        assert replies[8]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    until(service, lambda now: now["held"] == 0)
+
+
+def test_routers_of_many_small_endpoints_are_counted(service, clients, origin):
+    endpoints = {f"e{index}": {"path": f"/{index}"} for index in range(8000)}
+    replies = [
+        client.call("router.define", name=f"r{number}", baseUrl=origin.url, endpoints=endpoints)
+        for number, client in enumerate(clients(8))
+    ]
+    refused = [reply["error"] for reply in replies if "error" in reply]
+    assert refused and all("--memory" in error["message"] for error in refused)
+    assert "result" in replies[0]
+
+
 def test_what_would_stay_is_refused_with_the_remedy(service, clients, origin):
     refused = 0
     for number, client in enumerate(clients(8)):
