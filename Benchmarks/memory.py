@@ -209,10 +209,20 @@ def routers(service, part):
 
 
 def small_endpoints(service, part):
-    for number in range(24 // part):
-        endpoints = {f"e{index}": {"path": f"/{index}"} for index in range(20000)}
+    for number in range(60 // part):
+        endpoints = {f"e{index}": {"path": f"/{index}"} for index in range(8000)}
         service.client().start(
             "router.define", name=f"api{number}", baseUrl=service.origin.url, endpoints=endpoints)
+
+
+def batch_replies(service, part):
+    """Batches whose last call does not end."""
+    for _ in range(16 // part):
+        params = {"url": service.origin.url + "/size/8000000", "maxInline": 8 * MIB}
+        calls = [{"jsonrpc": "2.0", "id": number, "method": "data.send", "params": params} for number in range(4)]
+        hangs = {"url": service.origin.url + "/hang"}
+        calls.append({"jsonrpc": "2.0", "id": 9, "method": "data.send", "params": hangs})
+        service.client().send(json.dumps(calls).encode() + b"\n", None)
 
 
 def stored_bodies(service, part):
@@ -254,7 +264,7 @@ def partial_responses(service, part):
 
 
 ROWS = [waiting_bodies, unread_answers, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
-        stored_bodies, detached_bodies, pulled_streams, partial_messages, partial_responses]
+        batch_replies, stored_bodies, detached_bodies, pulled_streams, partial_messages, partial_responses]
 
 
 def measure(row, binary, memory, part):

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderJSON
 import OutriderRPC
 import Testing
 
 struct BatchMachineTests {
     private func fill(_ machine: inout BatchMachine, _ batch: Int, _ slot: Int, _ reply: String?) -> String {
-        switch machine.fill(BatchPlace(batch: batch, slot: slot), reply.map { Array($0.utf8) }) {
+        let member = reply.map { Outgoing.result(.string($0), JSONText(written: Array("1".utf8))).member }
+        return switch machine.fill(BatchPlace(batch: batch, slot: slot), member) {
         case .waiting: "waiting"
         case .nothing: "nothing"
-        case .complete(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .complete(let replies): text(OutgoingFrame.batch(replies, .line))
         }
+    }
+
+    private func text(_ frames: [OutgoingFrame]) -> String { String(decoding: frames.flatMap(\.bytes), as: UTF8.self) }
+
+    /// The array of the results of the calls with these ids.
+    private func array(_ ids: String...) -> String {
+        "[" + ids.map { #"{"jsonrpc":"2.0","id":"\#($0)","result":1}"# }.joined(separator: ",") + "]\n"
     }
 
     @Test func `replies stand in the order of the calls, whenever they come`() {
@@ -22,13 +31,22 @@ struct BatchMachineTests {
         let step2 = fill(&machine, batch, 0, "a")
         #expect(step2 == "waiting")
         let step3 = fill(&machine, other, 0, "x")
-        #expect(step3 == "[x]")
+        #expect(step3 == array("x"))
         let step4 = fill(&machine, batch, 1, nil)
         #expect(step4 == "waiting")
         let step5 = fill(&machine, batch, 3, "d")
-        #expect(step5 == "[a,c,d]")
+        #expect(step5 == array("a", "c", "d"))
         let step6 = fill(&machine, batch, 3, "d")
         #expect(step6 == "waiting")
+    }
+
+    @Test func `the length of an array counts all its replies`() throws {
+        let replies = (1...3).map { Outgoing.result(.integer($0), JSONText(written: Array("{}".utf8))).member }
+        let framed = text(OutgoingFrame.batch(replies, .header))
+        let parts = framed.split(separator: "\r\n\r\n", maxSplits: 1)
+        #expect(parts[0] == "Content-Length: \(parts[1].utf8.count)")
+        #expect(parts[1] + "\n" == text(OutgoingFrame.batch(replies, .line)))
+        #expect(parts[1].hasPrefix(#"[{"jsonrpc""#) && parts[1].hasSuffix(#""result":{}}]"#))
     }
 
     @Test func `a batch of notifications is not answered`() {

@@ -255,7 +255,6 @@ struct OutgoingTests {
         #expect(
             text(.question(7, Question("a.b", JSONNothing())))
                 == "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a.b\",\"params\":{}}\n")
-        #expect(text(.batch(Array("[1]".utf8))) == "[1]\n")
     }
 
     @Test func `header frames count their bytes`() {
@@ -263,8 +262,7 @@ struct OutgoingTests {
         #expect(
             text(.result(.integer(1), result), .header)
                 == "Content-Length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}")
-        #expect(text(.batch(Array("[1]".utf8)), .header) == "Content-Length: 3\r\n\r\n[1]")
         #expect(Outgoing.result(.integer(1), result).frame(.header).messageBytes == 36)
-        #expect(String(decoding: Outgoing.result(.integer(1), result).item, as: UTF8.self).hasSuffix("{}}"))
+        #expect(String(decoding: Outgoing.result(.integer(1), result).member.bytes, as: UTF8.self).hasSuffix("{}}"))
     }
 }

@@ -4,7 +4,7 @@
 /// Collects the replies of batches in the order of the calls, until the last reply is there (JSON-RPC 2.0 section 6).
 package struct BatchMachine: ~Copyable {
     private struct Batch {
-        var replies: [[UInt8]?]
+        var replies: [OutgoingFrame?]
         var missing: Int
     }
 
@@ -13,10 +13,10 @@ package struct BatchMachine: ~Copyable {
 
     package init() {}
 
-    package enum Fill: Equatable {
+    package enum Fill {
         case waiting
-        /// The whole array, in the order of the calls.
-        case complete([UInt8])
+        /// All replies, in the order of the calls, for `OutgoingFrame.batch`.
+        case complete([OutgoingFrame])
         /// The batch held only notifications: nothing is sent.
         case nothing
     }
@@ -32,8 +32,8 @@ package struct BatchMachine: ~Copyable {
         return number
     }
 
-    /// Fills a place with the bytes of its reply; nil if the message has no reply. To be called once for each place.
-    package mutating func fill(_ place: BatchPlace, _ reply: [UInt8]?) -> Fill {
+    /// Fills a place with its reply; nil if the message has no reply. To be called once for each place.
+    package mutating func fill(_ place: BatchPlace, _ reply: OutgoingFrame?) -> Fill {
         guard var batch = batches.removeValue(forKey: place.batch), batch.replies.indices.contains(place.slot) else {
             return .waiting
         }
@@ -44,14 +44,6 @@ package struct BatchMachine: ~Copyable {
             return .waiting
         }
         let replies = batch.replies.compactMap(\.self)
-        if replies.isEmpty { return .nothing }
-        var bytes: [UInt8] = [UInt8(ascii: "[")]
-        bytes.reserveCapacity(replies.reduce(2) { $0 + $1.count + 1 })
-        for (index, reply) in replies.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(contentsOf: reply)
-        }
-        bytes.append(UInt8(ascii: "]"))
-        return .complete(bytes)
+        return replies.isEmpty ? .nothing : .complete(replies)
     }
 }

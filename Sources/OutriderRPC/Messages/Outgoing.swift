@@ -6,27 +6,36 @@ package import OutriderJSON
 /// An outgoing message: the bytes before the result, the result's own bytes, the bytes after. The result is not copied
 /// until it is written to the wire.
 package struct OutgoingFrame: Sendable {
-    package let head: [UInt8]
+    package private(set) var head: [UInt8]
     package private(set) var body: [UInt8]
     /// The body in place of `body`, if it is long.
     package private(set) var long: LongBody?
-    package let tail: StaticString
+    package private(set) var tail: StaticString
     package var count: Int { head.count + body.count + (long?.count ?? 0) + tail.utf8CodeUnitCount }
 
     /// Length of the JSON text, without framing.
     package let messageBytes: Int
 
-    init(head: [UInt8], body: [UInt8], braces: Bool, framing: Framing) {
-        messageBytes = head.count + body.count + (braces ? 1 : 0)
+    /// An object; without framing it is a reply in a batch.
+    init(head: [UInt8], body: [UInt8], framing: Framing?) {
+        messageBytes = head.count + body.count + 1
         self.body = body
-        switch framing {
-        case .line:
-            self.head = head
-            tail = braces ? "}\n" : "\n"
-        case .header:
-            self.head = Array("Content-Length: \(messageBytes)\r\n\r\n".utf8) + head
-            tail = braces ? "}" : ""
+        self.head = framing == .header ? Self.lengthField(messageBytes) + head : head
+        tail = framing == .line ? "}\n" : "}"
+    }
+
+    private static func lengthField(_ count: Int) -> [UInt8] { Array("Content-Length: \(count)\r\n\r\n".utf8) }
+
+    /// The frames of an array of replies without framing, which leave one directly after the other. At least one.
+    package static func batch(_ replies: [OutgoingFrame], _ framing: Framing) -> [OutgoingFrame] {
+        var frames = replies
+        for index in frames.indices { frames[index].head.insert(UInt8(ascii: index == 0 ? "[" : ","), at: 0) }
+        frames[frames.count - 1].tail = framing == .line ? "}]\n" : "}]"
+        if framing == .header {
+            let length = frames.reduce(0) { $0 + $1.count }
+            frames[0].head = lengthField(length) + frames[0].head
         }
+        return frames
     }
 
     /// Makes a long body one that can go to a file; nil for a short body.
@@ -95,33 +104,23 @@ package enum Outgoing: Sendable {
     case error(RequestID?, RPCError)
     case event(Event)
     case question(Int64, Question)
-    /// The replies of a batch: a JSON array.
-    case batch([UInt8])
 
-    package func frame(_ framing: Framing) -> OutgoingFrame {
+    package func frame(_ framing: Framing) -> OutgoingFrame { frame(framing: framing) }
+
+    /// The frame of a reply as a member of a batch.
+    package var member: OutgoingFrame { frame(framing: nil) }
+
+    private func frame(framing: Framing?) -> OutgoingFrame {
         switch self {
         case .result(let id, let text):
-            return OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, braces: true, framing: framing)
+            OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, framing: framing)
         case .error(let id, let error):
-            return OutgoingFrame(
-                head: Self.head(id, ",\"error\":"), body: JSONWriter.bytes(of: error), braces: true, framing: framing)
+            OutgoingFrame(head: Self.head(id, ",\"error\":"), body: JSONWriter.bytes(of: error), framing: framing)
         case .event(let event):
-            return OutgoingFrame(
-                head: Self.head(nil, event.name), body: event.params.bytes, braces: true, framing: framing)
+            OutgoingFrame(head: Self.head(nil, event.name), body: event.params.bytes, framing: framing)
         case .question(let id, let question):
-            return OutgoingFrame(
-                head: Self.head(id, question.method), body: question.params.bytes, braces: true, framing: framing)
-        case .batch(let bytes):
-            return OutgoingFrame(head: [], body: bytes, braces: false, framing: framing)
+            OutgoingFrame(head: Self.head(id, question.method), body: question.params.bytes, framing: framing)
         }
-    }
-
-    /// The bytes of a reply as a member of a batch.
-    package var item: [UInt8] {
-        let frame = frame(.line)
-        var bytes = frame.bytes
-        bytes.removeLast()
-        return bytes
     }
 
     private static func head(_ id: RequestID?, _ member: StaticString) -> [UInt8] {

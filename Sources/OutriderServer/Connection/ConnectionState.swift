@@ -136,14 +136,30 @@ struct ConnectionState: ~Copyable {
     /// Queues the reply to a call, or fills its place in a batch.
     mutating func deliver(_ outgoing: Outgoing, to place: BatchPlace?) -> Effects {
         guard let place else { return push(withinTerms(outgoing)) }
-        return fill(place, withinTerms(outgoing).item)
+        return fill(place, withinTerms(outgoing).member)
     }
 
-    mutating func fill(_ place: BatchPlace?, _ reply: [UInt8]?) -> Effects {
+    mutating func fill(_ place: BatchPlace?, _ reply: OutgoingFrame?) -> Effects {
         guard let place else { return settled() }
+        var reply = reply
+        let long = reply?.lengthen()
+        if let long { uncounted.append(long) }
         switch batches.fill(place, reply) {
-        case .waiting, .nothing: return settled()
-        case .complete(let bytes): return push(.batch(bytes))
+        case .waiting, .nothing:
+            var effects = settled()
+            // a flush counts what was added
+            if long != nil { effects.flush = effects.flush || wantsFlush() }
+            return effects
+        case .complete(let replies):
+            var effects = Effects()
+            for frame in OutgoingFrame.batch(replies, framing) {
+                let more = push(frame)
+                effects.flush = effects.flush || more.flush
+                effects.watches = effects.watches || more.watches
+                effects.changesReading = effects.changesReading || more.changesReading
+                effects.isLong = more.isLong
+            }
+            return effects
         }
     }
 

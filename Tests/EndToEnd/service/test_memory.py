@@ -151,6 +151,28 @@ def test_short_fed_pieces_go_to_files_and_arrive_whole(service, clients, origin)
     until(service, lambda now: now["held"] == 0)
 
 
+def test_replies_of_an_unfinished_batch_go_to_files_and_come_whole(service, clients, origin):
+    many, params = clients(4), {"url": origin.url + "/size/2000000", "maxInline": 4 * MIB}
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "data.send", "params": params}
+        for number in range(4)
+    ]
+    held = {"jsonrpc": "2.0", "id": 9, "method": "data.send", "params": {"url": origin.url + "/hold"}}
+    for client in many:
+        client.write(json.dumps([*calls, held]).encode() + b"\n")
+    assert until(service, lambda now: now["spilt"]["payloads"] >= 8)["held"] <= LEAST
+    origin.release.set()
+    for client in many:
+        replies = client.reply()
+        assert [reply["id"] for reply in replies] == [0, 1, 2, 3, 9] and all(reply["result"]["ok"] for reply in replies)
+        for reply in replies[:4]:
+            body = reply["result"]["body"]
+            assert body["text"].encode() == letters(2_000_000)
+    for client in many:
+        client.close()
+    until(service, lambda now: now["held"] == 0)
+
+
 def test_routers_of_many_small_endpoints_are_counted(service, clients, origin):
     endpoints = {f"e{index}": {"path": f"/{index}"} for index in range(8000)}
     replies = [
