@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import contract
@@ -57,13 +58,20 @@ def test_localhost_is_reachable(wire):
 
 def test_a_probe_connects_once(wire):
     """[X3]"""
-    came = []
-    with Host(lambda connection: came.append(connection.recv(1))) as host:
+    came, closed = [], threading.Event()
+
+    def note(connection):
+        came.append(connection.recv(1))
+        closed.set()
+
+    with Host(note) as host:
         reply = result(
             wire.call("reachability.status", {"url": f"http://127.0.0.1:{host.port}/", "probe": "connect"})
         )
         assert reply["status"] == "reachable" and reply["probe"]["ok"], reply
         assert reply["probe"]["remote"] == f"127.0.0.1:{host.port}", reply
+        # the client may have the reply before this end of the connection is noticed
+        assert closed.wait(10)
     assert came == [b""]
     url = f"http://127.0.0.1:{free_port()}/"
     reply = result(wire.call("reachability.status", {"url": url, "probe": "connect"}))

@@ -10,6 +10,7 @@ import secrets
 import socket
 import subprocess
 import threading
+import time
 
 import contract
 import pytest
@@ -203,8 +204,19 @@ def test_a_secret_is_nowhere_in_memory_after_its_call(running, writing, framing,
         # creating a credential takes longer than the call behind it
         while b'"id":1' not in said and b'"id":null' not in said:
             said += client.recv(1 << 16)
+        if writing == "a notification":
+            await_credential(path, "one")
         assert service.remembers([known]) == {known}
         assert service.remembers([text, escaped(text)]) == set()
+
+
+def await_credential(path, name):
+    """A notification has no reply that tells its end, and other calls may overtake it."""
+    end = time.monotonic() + 30
+    with contract.Wire(path) as wire:
+        while "error" in wire.call("oauth.get", {"credential": name}):
+            assert time.monotonic() < end, "the credential was not created"
+            time.sleep(0.02)
 
 
 @only_root
