@@ -7,20 +7,17 @@ SWIFT := swift build --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
-.PHONY: help setup build test test-quick check format schema docs run bench install deb wheel clean
+.PHONY: help setup build test test-quick check format schema docs run bench fuzz soak install deb wheel clean
 
 help:
 	@echo 'make run      build, start the service and a small origin, and show how to call it'
 	@echo 'make test     every test, Swift and Python; make test-quick: the rules and the usual cases, in two minutes'
 	@echo 'make build    the release binary: .build/release/outrider'
-	@echo 'make check    formatting, walls, words, links; says which command mends what it finds'
-	@echo 'make format   rewrite the Swift files in the one format'
-	@echo 'make schema   assemble schema/ into openrpc.json, the Swift and Python tables and docs/reference'
-	@echo 'make docs     the same, and docs/alamofire.md, which says which test shows what'
-	@echo 'make bench    side by side with other HTTP clients'
+	@echo 'make check    formatting, walls, words, links; says what mends each finding; make format: rewrites the Swift files'
+	@echo 'make schema   assemble schema/ into openrpc.json, the tables, docs/reference and docs/alamofire.md; make docs: the same'
+	@echo 'make bench    side by side with other HTTP clients; make fuzz and make soak: TIME=60 seconds of damaged input, of load'
 	@echo 'make install  the binary, manual pages, completions and user units for systemd, below $$PREFIX (/usr/local)'
-	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary in it'
-	@echo 'make clean    forget everything that was built'
+	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary; make clean: forget all'
 
 setup:
 	@scripts/setup
@@ -48,6 +45,9 @@ schema docs:
 bench: build
 	@scripts/setup --bench
 	for part in instructions run client transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
+
+fuzz soak: build
+	scripts/$@ --seconds $(or $(TIME),60)
 
 install: build
 	DESTDIR=$(DESTDIR) scripts/package install $(PREFIX)
