@@ -114,6 +114,15 @@ def test_many_answers_on_one_connection_keep_their_order(service, clients, origi
     until(service, lambda now: now["held"] == 0)
 
 
+def arrive_whole(fed, origin):
+    """Uploads the fed streams: clients, streams and the bytes that were written."""
+    for client, stream, body in fed:
+        client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}}, 8).join()
+        client.send("stream.finish", {"stream": stream}, 9).join()
+        replies = {reply["id"]: reply["result"] for reply in (client.reply(), client.reply())}
+        assert replies[8]["body"]["text"] == hashlib.sha256(body).hexdigest()
+
+
 def test_fed_bytes_go_to_files_and_arrive_whole(service, clients, origin):
     many, fed = clients(6), []
     for number, client in enumerate(many):
@@ -125,11 +134,7 @@ def test_fed_bytes_go_to_files_and_arrive_whole(service, clients, origin):
             assert client.reply()["result"]["accepted"] == len(piece)
         fed.append((client, stream, b"".join(pieces)))
     assert until(service, lambda now: now["spilt"]["payloads"] >= 6)["held"] <= LEAST
-    for client, stream, body in fed:
-        client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}}, 8).join()
-        client.send("stream.finish", {"stream": stream}, 9).join()
-        replies = {reply["id"]: reply["result"] for reply in (client.reply(), client.reply())}
-        assert replies[8]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    arrive_whole(fed, origin)
     until(service, lambda now: now["held"] == 0)
 
 
@@ -143,11 +148,7 @@ def test_short_fed_pieces_go_to_files_and_arrive_whole(service, clients, origin)
             assert client.call("stream.write", **data)["result"]["accepted"] == len(piece)
         fed.append((client, stream, b"".join(pieces)))
     assert until(service, lambda now: now["spilt"]["payloads"] >= 6)["held"] <= LEAST
-    for client, stream, body in fed:
-        client.send("upload.send", {"url": origin.url + "/", "body": {"stream": stream}}, 8).join()
-        client.send("stream.finish", {"stream": stream}, 9).join()
-        replies = {reply["id"]: reply["result"] for reply in (client.reply(), client.reply())}
-        assert replies[8]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    arrive_whole(fed, origin)
     until(service, lambda now: now["held"] == 0)
 
 
