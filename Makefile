@@ -19,8 +19,8 @@ help:
 	@echo 'make install  the binary, manual pages, completions and user units for systemd, below $$PREFIX (/usr/local)'
 	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary; make clean: forget all'
 
-setup:
-	@scripts/setup
+setup check:
+	@scripts/$@
 
 build: setup
 	$(SWIFT) $(RELEASE) --product outrider
@@ -31,9 +31,6 @@ run: build
 test test-quick:
 	@scripts/setup --test
 	@scripts/test $(if $(filter test-quick,$@),--quick)
-
-check:
-	@scripts/check
 
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests
@@ -46,7 +43,9 @@ bench: build
 	@scripts/setup --bench
 	for part in instructions run client transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
-fuzz soak: build
+# scripts/fuzz builds what it tries
+soak: build
+fuzz soak: setup
 	scripts/$@ --seconds $(or $(TIME),60)
 
 install: build
