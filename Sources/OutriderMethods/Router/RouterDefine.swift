@@ -54,9 +54,8 @@ extension RouterRecord {
                 data: ["pointer": .string("/shared")])
         }
         let tables = router.endpoints.count &* Self.endpointBytes
-        var charge: (any PayloadCharge)? = document
-        if document == nil { charge = try call.keptMessage() }
-        if let charge {
+        let held: (any PayloadCharge)? = try document == nil ? call.keptMessage() : document
+        if let charge = held {
             guard charge.grow(by: tables) else { throw call.scope.noMemory() }
             count(charge)
         } else {

@@ -74,7 +74,8 @@ final class UploadStream: Holdable, BodyFeed {
             for case .short(let piece) in pieces[first...] { whole += piece }
             pieces.removeSubrange(first...)
             uncounted = 0
-            return whole + bytes
+            whole += bytes
+            return whole
         }
     }
 
