@@ -7,7 +7,7 @@ import Testing
 
 struct BatchMachineTests {
     private func fill(_ machine: inout BatchMachine, _ batch: Int, _ slot: Int, _ reply: String?) -> String {
-        let member = reply.map { Outgoing.result(.string($0), JSONText(written: Array("1".utf8))).member }
+        let member = reply.map { Outgoing.result(.string($0), JSONText(written: Array("1".utf8))).frame(nil) }
         return switch machine.fill(BatchPlace(batch: batch, slot: slot), member) {
         case .waiting: "waiting"
         case .nothing: "nothing"
@@ -41,7 +41,7 @@ struct BatchMachineTests {
     }
 
     @Test func `the length of an array counts all its replies`() throws {
-        let replies = (1...3).map { Outgoing.result(.integer($0), JSONText(written: Array("{}".utf8))).member }
+        let replies = (1...3).map { Outgoing.result(.integer($0), JSONText(written: Array("{}".utf8))).frame(nil) }
         let framed = text(OutgoingFrame.batch(replies, .header))
         let parts = framed.split(separator: "\r\n\r\n", maxSplits: 1)
         #expect(parts[0] == "Content-Length: \(parts[1].utf8.count)")

@@ -105,12 +105,8 @@ package enum Outgoing: Sendable {
     case event(Event)
     case question(Int64, Question)
 
-    package func frame(_ framing: Framing) -> OutgoingFrame { frame(framing: framing) }
-
-    /// The frame of a reply as a member of a batch.
-    package var member: OutgoingFrame { frame(framing: nil) }
-
-    private func frame(framing: Framing?) -> OutgoingFrame {
+    /// Without framing: a reply as a member of a batch.
+    package func frame(_ framing: Framing?) -> OutgoingFrame {
         switch self {
         case .result(let id, let text):
             OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, framing: framing)

@@ -141,7 +141,7 @@ final class Connection: Peer, Sendable {
         file.read(at: range.lowerBound, count: range.count) { bytes in
             self.loop.execute {
                 // half a message cannot be taken back
-                guard let bytes, bytes.count == range.count else { return self.lose("cannot be read from its file") }
+                guard let bytes, bytes.count == range.count else { return self.abort("cannot be read from its file") }
                 self.state.withLock { $0.fetched(bytes) }
                 self.flush()
             }
@@ -154,13 +154,13 @@ final class Connection: Peer, Sendable {
         for body in bodies {
             body.settle(memory) {
                 memory.countRefusal()
-                self.onLoop { self.lose("has no room in memory, nor in a file") }
+                self.onLoop { self.abort("has no room in memory, nor in a file") }
             }
         }
     }
 
     /// Ends the connection, because a queued message cannot be sent. On the loop.
-    private func lose(_ why: String) {
+    private func abort(_ why: String) {
         service.logger.warning(
             "a message to \(setting.name) \(why): the connection is closed (read replies sooner, or raise --memory)")
         wire.abort()

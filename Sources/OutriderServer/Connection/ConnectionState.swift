@@ -136,7 +136,7 @@ struct ConnectionState: ~Copyable {
     /// Queues the reply to a call, or fills its place in a batch.
     mutating func deliver(_ outgoing: Outgoing, to place: BatchPlace?) -> Effects {
         guard let place else { return push(withinTerms(outgoing)) }
-        return fill(place, withinTerms(outgoing).member)
+        return fill(place, withinTerms(outgoing).frame(nil))
     }
 
     mutating func fill(_ place: BatchPlace?, _ reply: OutgoingFrame?) -> Effects {
