@@ -12,7 +12,7 @@ extension Engine {
 extension Engine {
     /// Evaluates the certificates of a server without a request; see `HTTPTransport`.
     package func examine(_ attempt: Attempt, chain: [[UInt8]]? = nil) async -> TLSExamination {
-        guard let transport = surroundings.transport as? HTTPTransport else {
+        guard let transport = environment.transport as? HTTPTransport else {
             return TLSExamination(failure: HTTPFailure(.sessionTaskFailed, "the transport has no TLS"))
         }
         return await transport.examine(attempt, chain: chain)

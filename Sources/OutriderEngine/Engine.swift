@@ -10,7 +10,7 @@ import Synchronization
 /// large bodies. One per process.
 package final class Engine: Sendable {
     package let settings: EngineSettings
-    let surroundings: Surroundings
+    let environment: ExchangeEnvironment
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
@@ -37,7 +37,7 @@ package final class Engine: Sendable {
         jars = CookieJars(root: settings.jars, suffixes: settings.publicSuffixes)
         let executors = LoopExecutors(group)
         let paths = NetworkPathMonitor(executors)
-        surroundings = Surroundings(
+        environment = ExchangeEnvironment(
             transport: transport,
             workspace: Workspace(in: settings.temporaryDirectory), counters: EngineCounters(), executors: executors,
             paths: paths, networkChanges: NetworkChanges(paths),
@@ -45,14 +45,14 @@ package final class Engine: Sendable {
             mostAttempts: settings.mostAttempts)
     }
 
-    package var counts: EngineCounts { surroundings.counters.counts }
-    package var statistics: EngineStatistics { surroundings.tally.now }
+    package var counts: EngineCounts { environment.counters.counts }
+    package var statistics: EngineStatistics { environment.tally.now }
     /// Tokens of OAuth 2, for exchanges and for other senders of requests.
-    package var credentials: CredentialBroker { surroundings.credentials }
+    package var credentials: CredentialBroker { environment.credentials }
     /// Receives the events of the engine.
-    package var monitor: Monitor { surroundings.monitor }
+    package var monitor: Monitor { environment.monitor }
     /// The executor of the current loop, for tasks that should stay there.
-    package var executor: LoopExecutor { surroundings.executors.current }
+    package var executor: LoopExecutor { environment.executors.current }
 
     /// The limits of a client's kept bodies, to be shared by all its bodies.
     package func makeQuota() -> BodyQuota {
@@ -63,32 +63,32 @@ package final class Engine: Sendable {
     /// Makes an exchange, ready to start. If building fails, the exchange ends with that failure once started.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeAdvisor)? = nil, turns: (any TurnKeeper)? = nil, outlet: (any BodyOutlet)? = nil,
-        identity: ExchangeIdentity = ExchangeIdentity(), keeper: CredentialKeeper? = nil,
+        advisor: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
+        identity: ExchangeIdentity = ExchangeIdentity(), sessionCredentials: SessionCredentials? = nil,
         cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil, stage: ReplayStage? = nil
     ) async -> Exchange {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
             var attempt = try await attempt(for: spec, of: quota.client)
-            if attempt.holdsMuch { try await attempt.hold(quota, surroundings.workspace) }
+            if attempt.holdsMuch { try await attempt.hold(quota, environment.workspace) }
             request = .success(attempt)
         } catch {
             request = .failure(error)
         }
         let exchange = Exchange(
-            spec, request, in: surroundings, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            turns: turns, outlet: outlet, identity: identity, keeper: keeper, cookies: cookies,
+            spec, request, in: environment, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
+            gate: gate, outlet: outlet, identity: identity, sessionCredentials: sessionCredentials, cookies: cookies,
             cache: cache, stage: stage ?? self.stage)
         exchange.tellCreation()
-        if let failure = turns?.join(exchange) { exchange.end(with: failure) }
+        if let failure = gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
 
     /// The same without waiting, for requests without observers and later reads; nil if facts about the body must be
     /// looked up first, or the body must go to a file.
     package func exchangeAtOnce(
-        _ spec: RequestSpec, quota: BodyQuota, turns: (any TurnKeeper)? = nil, identity: ExchangeIdentity,
-        keeper: CredentialKeeper? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
+        _ spec: RequestSpec, quota: BodyQuota, gate: (any AdmissionGate)? = nil, identity: ExchangeIdentity,
+        sessionCredentials: SessionCredentials? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
         stage: ReplayStage? = nil
     ) -> Exchange? {
         guard spec.compression == nil, spec.body.isAtHand else { return nil }
@@ -99,11 +99,11 @@ package final class Engine: Sendable {
             request = .success(attempt)
         }
         let exchange = Exchange(
-            spec, request, in: surroundings, quota: quota, keepsBody: false, observer: nil, advisor: nil, turns: turns,
-            outlet: nil, identity: identity, keeper: keeper, cookies: cookies, cache: cache,
+            spec, request, in: environment, quota: quota, keepsBody: false, observer: nil, advisor: nil, gate: gate,
+            outlet: nil, identity: identity, sessionCredentials: sessionCredentials, cookies: cookies, cache: cache,
             stage: stage ?? self.stage)
         exchange.tellCreation()
-        if let failure = turns?.join(exchange) { exchange.end(with: failure) }
+        if let failure = gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
 
@@ -137,20 +137,20 @@ package final class Engine: Sendable {
         _ form: MultipartForm, to destination: FormDestination, quota: BodyQuota
     ) async throws(HTTPFailure) -> EncodedForm {
         try await EncodedForm.make(
-            form, destination, BodyStore(quota: quota, workspace: surroundings.workspace))
+            form, destination, BodyStore(quota: quota, workspace: environment.workspace))
     }
 
     /// Waits for a browser that returns from a login; calls `arrived` once, with the query that `expects` accepts.
     func listen(
-        _ wishes: LoopbackWishes, expects: @escaping @Sendable (String) -> Bool,
+        _ options: LoopbackWishes, expects: @escaping @Sendable (String) -> Bool,
         arrived: @escaping @Sendable (String) -> Void
     ) async throws(OAuthFailure) -> LoopbackListener {
-        try await LoopbackListener.open(wishes, group: group, expects: expects, arrived: arrived)
+        try await LoopbackListener.open(options, group: group, expects: expects, arrived: arrived)
     }
 
     /// Runs short work once after so many seconds. Cancel the work when no longer needed.
-    package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
-        surroundings.executors.later(seconds: seconds, work)
+    package func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> ScheduledWork {
+        environment.executors.later(seconds: seconds, work)
     }
 
     /// The present route to a URL; without a URL, any route out of this machine. Sends no packet.
@@ -162,21 +162,21 @@ package final class Engine: Sendable {
     package func watchPath(
         to url: HTTPURL?, adjust: @escaping @Sendable (PathSample) -> PathSample,
         tell: @escaping @Sendable (PathSample, PathSample) -> Void
-    ) -> PathWatch {
-        PathWatch(
-            surroundings.paths, surroundings.executors, sample: { adjust(NetworkPath.sample(to: url)) }, tell: tell)
+    ) -> NetworkPathSubscription {
+        NetworkPathSubscription(
+            environment.paths, environment.executors, sample: { adjust(NetworkPath.sample(to: url)) }, tell: tell)
     }
 
     /// Calls back after each change of interfaces or local addresses, until `ignoreNetwork`. Must return quickly.
     package func listenToNetwork(_ changed: @escaping @Sendable () -> Void) -> Int {
-        surroundings.networkChanges.listen(changed)
+        environment.networkChanges.listen(changed)
     }
 
-    package func ignoreNetwork(_ id: Int) { surroundings.networkChanges.ignore(id) }
+    package func ignoreNetwork(_ id: Int) { environment.networkChanges.ignore(id) }
 
     /// Keeps bytes that are too long for an inline result.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
-        var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: surroundings.workspace))
+        var sink = BodySink(.stored, maxInline: 0, store: BodyStore(quota: quota, workspace: environment.workspace))
         try await sink.keep(ByteBuffer(bytes: bytes))
         guard case .kept(let body) = try await sink.end(keeping: true, contentType: contentType) else { return nil }
         return body
@@ -184,14 +184,14 @@ package final class Engine: Sendable {
 
     /// Writes bytes to a private file, on another thread; nil if that fails.
     package func spill(_ bytes: [UInt8], quota: BodyQuota, _ done: @escaping @Sendable (SpilledBytes?) -> Void) {
-        quota.spill(bytes, in: surroundings.workspace, done)
+        quota.spill(bytes, in: environment.workspace, done)
     }
 
     /// Removes the files of killed services. Blocks.
-    package func sweep() { surroundings.workspace.sweep() }
+    package func sweep() { environment.workspace.sweep() }
 
     /// Removes the private files. Exchanges must have ended.
     package func close() {
-        surroundings.workspace.remove()
+        environment.workspace.remove()
     }
 }

@@ -18,8 +18,8 @@ final class LoopExecutors: Sendable {
         single = executors.count == 1 ? executors.first?.value : nil
     }
 
-    func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> Postponed {
-        Postponed(seconds, on: group, work)
+    func later(seconds: Double, _ work: @escaping @Sendable () -> Void) -> ScheduledWork {
+        ScheduledWork(seconds, on: group, work)
     }
 
     /// The executor of the current loop, or of any loop.

@@ -59,7 +59,7 @@ package final class MonitorOwner: Sendable {
 /// Receives events. Must return at once, and may be called on any thread.
 package protocol MonitorSink: AnyObject, Sendable {
     /// - Parameter detail: evaluate only if wanted.
-    func heard(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail)
+    func receive(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail)
 }
 
 /// Reports the events of the engine. Without a listener, each topic costs a load and a branch.
@@ -93,7 +93,7 @@ package final class Monitor: Sendable {
     }
 
     package func report(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail) {
-        sink.withLock { $0 }?.heard(topic, subject, detail)
+        sink.withLock { $0 }?.receive(topic, subject, detail)
     }
 }
 

@@ -48,7 +48,7 @@ package enum JSONParser {
         _ bytes: UnsafeBufferPointer<UInt8>, _ cuts: [Range<Int>], _ members: Int, _ secrets: [Range<Int>]
     ) throws(JSONFailure) -> JSONValue {
         if cuts.isEmpty, secrets.isEmpty { return try build(bytes, members: members) }
-        var cutouts = Cutouts(of: bytes, at: cuts, secrets: secrets)
+        var cutouts = JSONPlaceholders(of: bytes, at: cuts, secrets: secrets)
         let skeleton = cutouts.skeleton()
         return try skeleton.withUnsafeBufferPointer { skeleton throws(JSONFailure) in
             try build(skeleton, members: members, putBack: cutouts)
@@ -60,7 +60,7 @@ package enum JSONParser {
     /// The bytes must have passed JSONScanner, whose depth limit keeps the recursion here shallow, and which counted
     /// the members of all objects.
     static func build(
-        _ bytes: UnsafeBufferPointer<UInt8>, members: Int = 0, putBack cutouts: Cutouts? = nil
+        _ bytes: UnsafeBufferPointer<UInt8>, members: Int = 0, putBack cutouts: JSONPlaceholders? = nil
     ) throws(JSONFailure) -> JSONValue {
         // jansson need not check for duplicates, which costs a look-up per name: a lower number of members shows them
         if let value = tree(bytes, members: members, putBack: cutouts) { return value }
@@ -86,7 +86,7 @@ package enum JSONParser {
 
     /// Nil if jansson refuses the text, or if an object has two members of the same name.
     private static func tree(
-        _ bytes: UnsafeBufferPointer<UInt8>, members: Int, putBack cutouts: Cutouts?
+        _ bytes: UnsafeBufferPointer<UInt8>, members: Int, putBack cutouts: JSONPlaceholders?
     ) -> JSONValue? {
         _ = seeded
         let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
@@ -107,11 +107,11 @@ package enum JSONParser {
 
 /// Copies jansson's tree to a JSONValue.
 private struct Builder {
-    let cutouts: Cutouts?
+    let cutouts: JSONPlaceholders?
     /// Of all objects so far.
     private(set) var members = 0
 
-    init(cutouts: Cutouts?) { self.cutouts = cutouts }
+    init(cutouts: JSONPlaceholders?) { self.cutouts = cutouts }
 
     mutating func value(_ node: UnsafeMutablePointer<json_t>) -> JSONValue {
         switch node.pointee.type {

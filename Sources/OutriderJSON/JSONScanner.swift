@@ -69,7 +69,7 @@ package struct JSONScanner {
     /// The check without `JSONQuickScan` before.
     ///
     /// - Parameter collects: refuse numbers beyond the range of a Double, and collect, in order, the ranges for
-    ///   `Cutouts`: the inside of long string values without escapes, and numbers whose written form would be lost.
+    ///   `JSONPlaceholders`: the inside of long string values without escapes, and numbers whose written form would be lost.
     /// - Returns: those ranges, and the number of members of all objects.
     package static func scanWhole(
         _ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits, collects: Bool

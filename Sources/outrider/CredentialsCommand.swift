@@ -115,7 +115,7 @@ extension CredentialsCommand {
             // words after `command` belong to that program, so the parser does not look for options
             if ["--help", "-h"].contains(choice.first) { throw CleanExit.helpRequest(self) }
             // the command may prompt for a passphrase
-            Keeper.hide()
+            CredentialHelper.hide()
             let root = try CredentialsCommand.root(store)
             guard !choice.isEmpty else {
                 let key = try await reporting { () throws(OAuthFailure) in try store.vault().diskKey() }
@@ -157,7 +157,7 @@ extension CredentialsCommand {
         @OptionGroup var store: StoreOptions
 
         func run() async throws {
-            Keeper.hide()
+            CredentialHelper.hide()
             let root = try CredentialsCommand.root(store)
             let passphrase = try Passphrase.ask(twice: false)
             try await reporting { () throws(OAuthFailure) in try KeyChoice(root).unlock(with: passphrase) }
@@ -206,7 +206,7 @@ extension CredentialsCommand {
             }
         }
 
-        private static func isUnknown(_ name: String, to vault: KeeperVault) async throws(OAuthFailure) -> Bool {
+        private static func isUnknown(_ name: String, to vault: HelperVault) async throws(OAuthFailure) -> Bool {
             do throws(OAuthFailure) {
                 return try await vault.read(name) == nil
             } catch {
@@ -237,8 +237,8 @@ extension CredentialsCommand {
 /// Prompts on the terminal without echo; without a terminal, reads standard input.
 enum Passphrase {
     static func ask(twice: Bool) throws(CommandFailure) -> Secret {
-        let first = try Unseen.line("Passphrase: ")
-        if twice, isatty(STDIN_FILENO) == 1, try Unseen.line("Once more: ") != first {
+        let first = try HiddenPrompt.line("Passphrase: ")
+        if twice, isatty(STDIN_FILENO) == 1, try HiddenPrompt.line("Once more: ") != first {
             throw CommandFailure(.usage, "these were two different passphrases")
         }
         return Secret(first)

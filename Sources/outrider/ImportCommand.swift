@@ -32,7 +32,7 @@ extension CredentialsCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() async throws {
-            Keeper.hide()
+            CredentialHelper.hide()
             var wanted = try Self.read(try StandardInput.whole(most: 1 << 18))
             if let issuer = wanted.wantsIssuer { wanted.complete(by: try metadata(issuer)) }
             let given = wanted

@@ -62,7 +62,7 @@ enum OptionAdvice {
         let names = Outrider.configuration.subcommands.compactMap { $0.configuration.commandName }
         // a later word that is written like the command
         if names.contains(command) { return nil }
-        let near = NearNames.of(command, among: names.filter { $0 != "keeper" })
+        let near = NameSuggestions.of(command, among: names.filter { $0 != "credential-helper" })
         let hint = near.isEmpty ? "see `outrider --help`" : "did you mean \(near.joined(separator: " or "))?"
         return "there is no command \(command): \(hint)"
     }

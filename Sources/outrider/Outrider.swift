@@ -48,7 +48,7 @@ struct Outrider: AsyncParsableCommand {
             CacheCommand.self,
             CookiesCommand.self,
             CredentialsCommand.self,
-            KeeperCommand.self,
+            CredentialHelperCommand.self,
             StatusCommand.self,
             StopCommand.self,
             RestartCommand.self,
@@ -105,8 +105,8 @@ struct Outrider: AsyncParsableCommand {
 
     /// Starts commands that other programs run and wait for, without the parser. False for other commands.
     private static func startPlainly(_ words: [String]) async throws -> Bool {
-        if words.elementsEqual(["keeper"]) {
-            try await KeeperCommand.run()
+        if words.elementsEqual(["credential-helper"]) {
+            try await CredentialHelperCommand.run()
         } else if words.first == "serve", let settings = Settings(plain: words.dropFirst()) {
             try await ServiceProcess(settings: settings).run()
         } else {

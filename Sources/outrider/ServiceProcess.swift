@@ -18,7 +18,7 @@ struct ServiceProcess {
 
     func run() async throws {
         // before the process has any secret
-        Keeper.hide()
+        CredentialHelper.hide()
         if settings.stdio { try StandardFiles.check() }
         // Find listening sockets from systemd first, before other descriptors can take their numbers.
         let listening: [Listening]
@@ -30,7 +30,7 @@ struct ServiceProcess {
         if settings.readyFile != nil { Detachment.detach() }
         // A single event loop: with two, a call and its connection may be on different loops, and the hops cost more
         // than the second processor gains; also, clients share connections only within a pool.
-        let group = LoopVigil.makeGroup()
+        let group = BusyPollingLoop.makeGroup()
         let descriptors = DescriptorLimit.raise()
         ServiceMemory.returnLargeBlocks()
         var wires = settings.transport

@@ -28,7 +28,7 @@ struct StoreOptions: ParsableArguments {
 
     var settings: StoreSettings { StoreSettings(credentials: credentials, credentialKey: credentialKey) }
 
-    func vault(trustRoots: String? = nil, proxy: String? = nil) -> KeeperVault {
+    func vault(trustRoots: String? = nil, proxy: String? = nil) -> HelperVault {
         settings.vault(trustRoots: trustRoots, proxy: proxy)
     }
 }
@@ -51,8 +51,8 @@ struct StoreSettings: Sendable {
     }
 
     /// The vault, whose secrets are in plain form only in helper processes.
-    func vault(trustRoots: String? = nil, proxy: String? = nil) -> KeeperVault {
-        KeeperVault(
+    func vault(trustRoots: String? = nil, proxy: String? = nil) -> HelperVault {
+        HelperVault(
             directory: credentials, key: credentialKey.flatMap { KeySource(word: $0) }, trustRoots: trustRoots,
             proxy: proxy)
     }

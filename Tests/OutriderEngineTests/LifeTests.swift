@@ -346,7 +346,7 @@ struct LifeTests {
 }
 
 /// Answers every question, and writes it down.
-private final class Advisor: ExchangeAdvisor {
+private final class Advisor: ExchangeDelegate {
     let questions = Mutex<[String]>([])
 
     private func note(_ question: String) { questions.withLock { $0.append(question) } }

@@ -193,7 +193,7 @@ struct Stage {
 
     func exchange(
         _ destination: BodyDestination = .inline, maxInline: Int = 1000, keepsBody: Bool = false,
-        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeAdvisor)? = nil,
+        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeDelegate)? = nil,
         _ change: (inout RequestSpec) -> Void = { _ in }
     ) async -> Exchange {
         var spec = RequestSpec(url: "http://127.0.0.1/a")
@@ -207,7 +207,7 @@ struct Stage {
     /// Runs it to its end.
     func outcome(
         _ destination: BodyDestination = .inline, maxInline: Int = 1000, keepsBody: Bool = false,
-        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeAdvisor)? = nil,
+        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeDelegate)? = nil,
         _ change: (inout RequestSpec) -> Void = { _ in }
     ) async -> ExchangeOutcome? {
         let exchange = await exchange(
@@ -227,12 +227,12 @@ final class SlowListener: ExchangeObserver {
     var progressInterval: Double? { nil }
     var events: [String] { listener.events }
 
-    func heard(_ event: ExchangeEvent) -> EventDelivery? {
-        _ = listener.heard(event)
+    func receive(_ event: ExchangeEvent) -> EventDelivery? {
+        _ = listener.receive(event)
         return { await self.waitForRoom() }
     }
 
-    func glimpsed(_ event: ExchangeEvent) {}
+    func receiveDroppable(_ event: ExchangeEvent) {}
 
     func open() {
         closed.withLock { closed in
@@ -260,12 +260,12 @@ final class Listener: ExchangeObserver {
 
     var events: [String] { heard.withLock { $0 } }
 
-    func heard(_ event: ExchangeEvent) -> EventDelivery? {
-        glimpsed(event)
+    func receive(_ event: ExchangeEvent) -> EventDelivery? {
+        receiveDroppable(event)
         return nil
     }
 
-    func glimpsed(_ event: ExchangeEvent) {
+    func receiveDroppable(_ event: ExchangeEvent) {
         let word =
             switch event {
             case .state(let phase, _): phase.rawValue

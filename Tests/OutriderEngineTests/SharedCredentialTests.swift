@@ -40,7 +40,7 @@ import Testing
                 vault: nil, clock: { self.clock.withLock { $0 } },
                 later: { _, work in
                     self.alarms.withLock { $0.append(work) }
-                    return Postponed(3600, on: MultiThreadedEventLoopGroup.singleton, {})
+                    return ScheduledWork(3600, on: MultiThreadedEventLoopGroup.singleton, {})
                 }, tell: { event, _ in self.events.withLock { $0.append(event.name) } })
         }
 

@@ -104,7 +104,7 @@ struct RequestStage {
     func text(_ method: String, _ params: JSONObject) async throws -> String {
         let entry = try #require(Methods.table[method])
         let text = try await entry(
-            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: Later()))
+            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: AfterReplyQueue()))
         return String(decoding: text.bytes, as: UTF8.self)
     }
 

@@ -33,7 +33,7 @@ final class ScriptedPeer: Peer {
 
     var terms: PeerTerms { agreed.withLock { $0 } }
 
-    func seize() throws(RPCError) -> any RawPipe { throw RPCError(.notPermitted, "a script has no bytes") }
+    func hijack() throws(RPCError) -> any RawPipe { throw RPCError(.notPermitted, "a script has no bytes") }
 
     func agree(to terms: PeerTerms) { agreed.withLock { $0 = terms } }
 
@@ -125,7 +125,7 @@ extension Call<ClientScope> {
         _ method: String, _ params: JSONValue = .object([:]), peer: any Peer, scope: ClientScope
     ) async throws -> JSONValue {
         let entry = try #require(Methods.table[method])
-        let later = Later()
+        let later = AfterReplyQueue()
         let text = try await entry(Once(params), Call(id: .integer(1), scope: scope, peer: peer, later: later))
         later.run()
         return try JSONParser.parse(text.bytes)

@@ -82,9 +82,9 @@ struct StreamTests {
 
     /// A pull stream that nothing comes in for.
     private func silent() throws -> ReadStream {
-        let hub = StreamHub(peer)
+        let hub = StreamFanout(peer)
         hub.release()
-        let call = Call(id: .integer(1), scope: scope, peer: peer, later: Later())
+        let call = Call(id: .integer(1), scope: scope, peer: peer, later: AfterReplyQueue())
         return try hub.open(ByteItems(), as: .bytes, .pull, in: call)
     }
 

@@ -59,16 +59,16 @@ struct BatchMachineTests {
     }
 }
 
-struct NearNamesTests {
+struct NameSuggestionsTests {
     private let names = ["data.send", "data.start", "diagnostics.echo", "server.info", "rpc.discover"]
 
     @Test func `a slip of the finger is recognised`() {
-        #expect(NearNames.of("diagnostics.ehco", among: names).first == "diagnostics.echo")
-        #expect(NearNames.of("Data.Send", among: names).first == "data.send")
+        #expect(NameSuggestions.of("diagnostics.ehco", among: names).first == "diagnostics.echo")
+        #expect(NameSuggestions.of("Data.Send", among: names).first == "data.send")
     }
 
     @Test func `something else is not`() {
-        #expect(NearNames.of("textDocument/hover", among: names).isEmpty)
-        #expect(NearNames.of("", among: names).isEmpty)
+        #expect(NameSuggestions.of("textDocument/hover", among: names).isEmpty)
+        #expect(NameSuggestions.of("", among: names).isEmpty)
     }
 }

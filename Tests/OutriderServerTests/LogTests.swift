@@ -56,7 +56,7 @@ struct LogTests {
         let line = String(repeating: "x", count: 999) + "\n"
         for _ in 0..<4000 { writer.write(line) { "dropped \($0)\n" } }
         #expect(writer.dropped > 1000)
-        let all = Monitor<String?>(nil)
+        let all = ConditionVariable<String?>(nil)
         BlockingThread.start {
             let text = read(reading)
             all.change { $0 = text }
@@ -77,7 +77,7 @@ struct LogTests {
     }
 
     @Test func `a descriptor that cannot be written is complained about once, and costs lines only`() {
-        let problems = Monitor<[String]>([])
+        let problems = ConditionVariable<[String]>([])
         let full = open("/dev/full", O_WRONLY)
         let writer = LineWriter(full) { problem in problems.change { $0.append(problem) } }
         for _ in 0..<3 {

@@ -205,7 +205,7 @@ struct TimeoutTests {
         await server.close()
     }
 
-    /// Writes to a slow disk before the first byte, as the keeper of credentials does.
+    /// Writes to a slow disk before the first byte, as the helper of credentials does.
     private final class SlowObserver: AttemptObserver {
         func sending(_ control: any AttemptControl) {
             control.hold()

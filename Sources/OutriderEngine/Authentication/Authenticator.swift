@@ -8,19 +8,20 @@ import Synchronization
 final class Authenticator: Sendable {
     /// The name of the client's callback; nil for none.
     let callback: String?
-    private let keeper: CredentialKeeper
+    private let sessionCredentials: SessionCredentials
     private let machine: Mutex<AuthenticationMachine>
 
     /// - Parameters:
-    ///   - keeper: of the session; nil for credentials that are forgotten with the exchange.
+    ///   - sessionCredentials: of the session; nil for credentials that are forgotten with the exchange.
     ///   - source: the origin or a proxy.
     ///   - proxies: of the signed requests.
     init(
-        _ own: UserCredential?, callback: String?, _ keeper: CredentialKeeper?, source: ChallengeSource = .origin,
+        _ own: UserCredential?, callback: String?, _ sessionCredentials: SessionCredentials?,
+        source: ChallengeSource = .origin,
         proxies: ProxyRules? = nil
     ) {
         self.callback = callback
-        self.keeper = keeper ?? CredentialKeeper()
+        self.sessionCredentials = sessionCredentials ?? SessionCredentials()
         machine = Mutex(
             AuthenticationMachine(
                 own: own, asks: callback != nil, source: source, isConfidential: { $0.isConfidential(through: proxies) }
@@ -28,18 +29,18 @@ final class Authenticator: Sendable {
     }
 
     /// Nil for a request without credentials, as most are.
-    static func make(for spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
+    static func make(for spec: RequestSpec, _ sessionCredentials: SessionCredentials?) -> Authenticator? {
         var own: UserCredential?
         if case .challenge(let credential)? = spec.authorization { own = credential }
         let callback = spec.shared?.plan.challenge
-        guard own != nil || callback != nil || keeper?.isEmpty == false else { return nil }
-        return Authenticator(own, callback: callback, keeper, proxies: spec.proxies)
+        guard own != nil || callback != nil || sessionCredentials?.isEmpty == false else { return nil }
+        return Authenticator(own, callback: callback, sessionCredentials, proxies: spec.proxies)
     }
 
     /// The authenticator for the proxies of a request; nil without proxies.
-    static func forProxies(of spec: RequestSpec, _ keeper: CredentialKeeper?) -> Authenticator? {
+    static func forProxies(of spec: RequestSpec, _ sessionCredentials: SessionCredentials?) -> Authenticator? {
         guard let proxies = spec.proxies, !proxies.isDirect else { return nil }
-        return Authenticator(nil, callback: spec.shared?.plan.challenge, keeper, source: .proxy)
+        return Authenticator(nil, callback: spec.shared?.plan.challenge, sessionCredentials, source: .proxy)
     }
 
     /// Adds a credential that belongs to the server or proxy at the URL.
@@ -70,7 +71,7 @@ final class Authenticator: Sendable {
         }
     }
 
-    func answered(_ given: GivenCredential?) -> AuthenticationMachine.Step {
+    func answered(_ given: CallbackCredential?) -> AuthenticationMachine.Step {
         let nonce = Self.clientNonce()
         return both { machine, spaces in
             machine.answered(given?.credential, isKept: given?.isKept ?? false, &spaces, clientNonce: nonce)
@@ -89,7 +90,7 @@ final class Authenticator: Sendable {
         _ work: (inout AuthenticationMachine, inout ProtectionSpaces) -> Value
     ) -> Value {
         machine.withLock { machine in
-            keeper.with { spaces in work(&machine, &spaces) }
+            sessionCredentials.with { spaces in work(&machine, &spaces) }
         }
     }
 

@@ -56,7 +56,7 @@ struct CookieSeal {
     func isKey(of check: [UInt8]) -> Bool { open(check, Self.mark) == Self.mark }
 }
 
-extension KeeperVault: JarKeySource {
+extension HelperVault: JarKeySource {
     /// Derived from the key of the credentials on disk, which stays in memory only meanwhile.
     package func jarKey() throws(OAuthFailure) -> [UInt8] {
         guard let disk, let source = try diskKey() else { throw .noKeyProvider }

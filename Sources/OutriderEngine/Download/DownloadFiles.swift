@@ -20,53 +20,53 @@ enum DownloadFiles {
     ///
     /// - Parameter suggested: the name if the destination is a directory without a name.
     static func open(
-        _ wishes: DownloadSpec.Wishes, suggested: String?, url: String, _ workspace: Workspace
+        _ options: DownloadSpec.Options, suggested: String?, url: String, _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
-        if let journal = wishes.journal { return try resume(journal, wishes, suggested, workspace) }
-        let place = try place(wishes, suggested, workspace)
+        if let journal = options.journal { return try resume(journal, options, suggested, workspace) }
+        let place = try place(options, suggested, workspace)
         try place.check()
         let file = try PartialFile(in: place, url: url)
         file.change { journal in
-            if wishes.place != .temporary { journal.target = place.path }
-            journal.replaces = wishes.replaces
+            if options.place != .temporary { journal.target = place.path }
+            journal.replaces = options.replaces
         }
-        let hasSome = wishes.resumes && file.written().map { file.adopt($0) } ?? false
-        return Opened(place: place, file: file, isTemporary: wishes.place == .temporary, hasSome: hasSome)
+        let hasSome = options.resumes && file.written().map { file.adopt($0) } ?? false
+        return Opened(place: place, file: file, isTemporary: options.place == .temporary, hasSome: hasSome)
     }
 
     private static func place(
-        _ wishes: DownloadSpec.Wishes, _ suggested: String?, _ workspace: Workspace
+        _ options: DownloadSpec.Options, _ suggested: String?, _ workspace: Workspace
     ) throws(HTTPFailure) -> DownloadPlace {
-        switch wishes.place {
+        switch options.place {
         case .temporary:
             return try DownloadPlace(
                 directory: try workspace.downloads(), name: "outrider_\(hex(.random(in: 0...UInt64.max)))",
                 replaces: false, creating: false)
         case .path(let path):
-            return try DownloadPlace(path: path, replaces: wishes.replaces, creating: wishes.createsDirectories)
+            return try DownloadPlace(path: path, replaces: options.replaces, creating: options.createsDirectories)
         case .directory(let directory, let name):
             return try DownloadPlace(
                 directory: try DownloadPlace.absolute(directory), name: name ?? suggested ?? FileName.fallback,
-                replaces: wishes.replaces, creating: wishes.createsDirectories)
+                replaces: options.replaces, creating: options.createsDirectories)
         }
     }
 
     /// Opens the partial file named in resume data; refuses a file that is not a partial file of ours.
     private static func resume(
-        _ journal: DownloadJournal, _ wishes: DownloadSpec.Wishes, _ suggested: String?, _ workspace: Workspace
+        _ journal: DownloadJournal, _ options: DownloadSpec.Options, _ suggested: String?, _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
         let slash = journal.partial.lastIndex(of: "/") ?? journal.partial.startIndex
         let name = String(journal.partial[journal.partial.index(after: slash)...])
         guard PartialName.isPartial(name) else { throw unusable("it names no partial file of a download") }
         let directory = slash == journal.partial.startIndex ? "/" : String(journal.partial[..<slash])
-        var wishes = wishes
-        if wishes.place == .temporary, let target = journal.target {
-            wishes.place = .path(target)
-            wishes.replaces = wishes.replaces || journal.replaces
+        var options = options
+        if options.place == .temporary, let target = journal.target {
+            options.place = .path(target)
+            options.replaces = options.replaces || journal.replaces
         }
-        if case .directory(let where_, nil) = wishes.place, let target = journal.target {
+        if case .directory(let where_, nil) = options.place, let target = journal.target {
             let last = target.split(separator: "/").last.map(String.init)
-            wishes.place = .directory(where_, name: last ?? suggested)
+            options.place = .directory(where_, name: last ?? suggested)
         }
         let home: DownloadPlace
         do throws(HTTPFailure) {
@@ -74,15 +74,15 @@ enum DownloadFiles {
         } catch {
             throw unusable(error.message, error.underlying)
         }
-        let place = try place(wishes, suggested, workspace)
+        let place = try place(options, suggested, workspace)
         try place.check()
         let file = try PartialFile(in: home, named: name, url: journal.url, mustExist: true)
-        let isTemporary = wishes.place == .temporary
+        let isTemporary = options.place == .temporary
         // the journal beside the file is newer than the client's resume data
         let hasSome = file.adopt(file.written() ?? journal)
         file.change { journal in
             journal.target = isTemporary ? nil : place.path
-            journal.replaces = wishes.replaces
+            journal.replaces = options.replaces
         }
         return Opened(place: place, file: file, isTemporary: isTemporary, hasSome: hasSome)
     }

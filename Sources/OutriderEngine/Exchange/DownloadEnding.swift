@@ -123,11 +123,11 @@ extension DownloadRun {
 
     private func isKept(after failure: HTTPFailure, _ file: PartialFile) -> Bool {
         let (stage, isResumable) = state.withLock { ($0.stage, $0.isResumable) }
-        if failure.kind == .explicitlyCancelled, !exchange.keepsPartial, !wishes.resumes { return false }
+        if failure.kind == .explicitlyCancelled, !exchange.keepsPartial, !options.resumes { return false }
         switch stage {
         case .untouched: return isResumable && file.held.count > 0
         case .taking:
-            guard isResumable, ResumeRule.mayResume(file.journal.version, isVerified: !wishes.checksums.isEmpty) else {
+            guard isResumable, ResumeRule.mayResume(file.journal.version, isVerified: !options.checksums.isEmpty) else {
                 return false
             }
             return file.held.count > 0 || failure.kind == .insufficientSpace
@@ -170,7 +170,7 @@ extension ExchangeDriver {
 
     /// A callback may choose the destination, now that the file has arrived.
     private func askWhere(_ download: DownloadRun, _ attempt: Attempt) async {
-        guard let name = download.wishes.destinationCode, let advisor = exchange.advisor, let file = download.arrived
+        guard let name = download.options.destinationCode, let advisor = exchange.advisor, let file = download.arrived
         else { return }
         do throws(HTTPFailure) {
             let place = try await advisor.destination(name, file, moment(attempt))

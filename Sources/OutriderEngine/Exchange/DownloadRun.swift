@@ -60,7 +60,7 @@ final class DownloadRun: Sendable {
         var pacer: RatePacer?
     }
 
-    let wishes: DownloadSpec.Wishes
+    let options: DownloadSpec.Options
     let exchange: Exchange
     private let observer: (any ExchangeObserver)?
     private let began = ContinuousClock.now
@@ -70,7 +70,7 @@ final class DownloadRun: Sendable {
     let state: Mutex<State>
 
     init(_ spec: DownloadSpec, _ exchange: Exchange, _ observer: (any ExchangeObserver)?) {
-        wishes = spec.wishes
+        options = spec.options
         self.exchange = exchange
         self.observer = observer
         var isOwnRange = false
@@ -81,8 +81,8 @@ final class DownloadRun: Sendable {
         }
         self.isOwnRange = isOwnRange
         self.isDecoded = isDecoded
-        var state = State(checksums: spec.wishes.checksums)
-        state.pacer = spec.wishes.rateLimit.map { RatePacer(bytesPerSecond: $0, now: 0) }
+        var state = State(checksums: spec.options.checksums)
+        state.pacer = spec.options.rateLimit.map { RatePacer(bytesPerSecond: $0, now: 0) }
         self.state = Mutex(state)
     }
 
@@ -91,7 +91,7 @@ final class DownloadRun: Sendable {
 
     var file: PartialFile? { state.withLock { $0.opened?.file } }
 
-    private var isVerified: Bool { !wishes.checksums.isEmpty }
+    private var isVerified: Bool { !options.checksums.isEmpty }
 
     // MARK: requests
 
@@ -112,23 +112,23 @@ final class DownloadRun: Sendable {
         guard let asked, let file else { return }
         let last = hasEnd ? "\(asked.upperBound &- 1)" : ""
         attempt.fields.add("Range", "bytes=\(asked.lowerBound)-\(last)")
-        if wishes.sendsCondition, let condition = file.journal.version.condition {
+        if options.sendsCondition, let condition = file.journal.version.condition {
             attempt.fields.add("If-Range", condition)
         }
         exchange.sends(attempt)
     }
 
     private var hasName: Bool {
-        if case .directory(_, nil) = wishes.place, wishes.journal == nil { return false }
+        if case .directory(_, nil) = options.place, options.journal == nil { return false }
         return true
     }
 
     private func open(suggested: String?, _ attempt: Attempt) async throws(HTTPFailure) {
-        let wishes = wishes
-        let workspace = exchange.surroundings.workspace
+        let options = options
+        let workspace = exchange.environment.workspace
         let url = attempt.url.description
         let opened = try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
-            try DownloadFiles.open(wishes, suggested: suggested, url: url, workspace)
+            try DownloadFiles.open(options, suggested: suggested, url: url, workspace)
         }
         state.withLock { state in
             state.opened = opened
@@ -164,7 +164,7 @@ final class DownloadRun: Sendable {
         guard let file else { return true }
         let asked = state.withLock { $0.asked }
         let rule = ResumeRule(
-            asked: asked, version: file.journal.version, held: file.held, whenChanged: wishes.whenChanged,
+            asked: asked, version: file.journal.version, held: file.held, whenChanged: options.whenChanged,
             isVerified: isVerified)
         let verdict = rule.verdict(
             status: answer.status, answer.fields, length: answer.body.expectedBytes, isOwnRange: isOwnRange)
@@ -220,7 +220,7 @@ final class DownloadRun: Sendable {
 
     /// Collects the digests of the whole file from a response's fields.
     func note(_ fields: HTTPFields, _ covers: Covers) {
-        guard wishes.checksDigests, !isDecoded else { return }
+        guard options.checksDigests, !isDecoded else { return }
         let declared = covers.declared(fields)
         state.withLock { state in
             for checksum in declared where !state.checksums.contains(checksum) { state.checksums.append(checksum) }
@@ -229,7 +229,7 @@ final class DownloadRun: Sendable {
 
     /// The digests of the present part in a response's fields.
     func partChecksums(_ fields: HTTPFields) -> [Checksum] {
-        wishes.checksDigests && !isDecoded ? Checksum.ofContent(fields) : []
+        options.checksDigests && !isDecoded ? Checksum.ofContent(fields) : []
     }
 
     // MARK: progress
@@ -241,7 +241,7 @@ final class DownloadRun: Sendable {
             return state.received
         }
         let (report, goesOn) = exchange.received(received, onWire: nil)
-        if let report { observer?.glimpsed(.progress(report)) }
+        if let report { observer?.receiveDroppable(.progress(report)) }
         return goesOn
     }
 
@@ -260,7 +260,7 @@ final class DownloadRun: Sendable {
             state.isDivided = false
             state.hasRestarted = false
             state.destination = nil
-            state.checksums = wishes.checksums
+            state.checksums = options.checksums
         }
     }
 }

@@ -64,7 +64,7 @@ extension DownloadRun {
     private func take(
         _ body: any AttemptResponseBody, _ range: Range<Int64>, to file: PartialFile, stopsEarly: Bool = false
     ) async throws(HTTPFailure) {
-        let writer = PartWriter(file, range, exchange.surroundings.executors, for: exchange.quota.client)
+        let writer = PartWriter(file, range, exchange.environment.executors, for: exchange.quota.client)
         var left = range.upperBound &- range.lowerBound
         do throws(HTTPFailure) {
             while !(stopsEarly && left == 0), var chunk = try await body.next() {
@@ -102,19 +102,19 @@ extension DownloadRun {
             return !state.isDivided && state.isResumable
         }
         let version = file.journal.version
-        guard wishes.segments > 1, isFirst, let total, version.isRecognizable else { return [coming] }
+        guard options.segments > 1, isFirst, let total, version.isRecognizable else { return [coming] }
         var gaps = file.held.gaps(of: total)
         // the present body brings the first piece
         guard let first = gaps.first, first.lowerBound == coming.lowerBound else { return [coming] }
         gaps[0] = first.lowerBound..<min(first.upperBound, coming.upperBound)
-        return SegmentPlan.pieces(gaps, wishes.segments)
+        return SegmentPlan.pieces(gaps, options.segments)
     }
 
     private func take(
         _ body: any AttemptResponseBody, _ pieces: [Range<Int64>], _ attempt: Attempt, _ file: PartialFile
     ) async throws(HTTPFailure) {
         file.change { $0.isSequential = false }
-        let executor = exchange.surroundings.executors.current
+        let executor = exchange.environment.executors.current
         let failure = await withTaskGroup(of: HTTPFailure?.self) { group in
             for piece in pieces.dropFirst() {
                 group.addTask(executorPreference: executor) { await self.fetch(piece, like: attempt, file) }
@@ -146,7 +146,7 @@ extension DownloadRun {
         do throws(HTTPFailure) {
             let answer = try await exchange.transport.send(attempt, observer: Unheard())
             let rule = ResumeRule(
-                asked: piece, version: file.journal.version, held: file.held, isVerified: !wishes.checksums.isEmpty)
+                asked: piece, version: file.journal.version, held: file.held, isVerified: !options.checksums.isEmpty)
             let verdict = rule.verdict(status: answer.status, answer.fields, length: answer.body.expectedBytes)
             guard case .part(let range, _) = verdict else {
                 answer.body.abandon()

@@ -42,7 +42,7 @@ package final class Exchange: Sendable {
         var built: Result<Attempt, HTTPFailure>?
         var owner: MonitorOwner?
         var observer: (any ExchangeObserver)?
-        var advisor: (any ExchangeAdvisor)?
+        var advisor: (any ExchangeDelegate)?
         /// Nil if the request must not authenticate.
         var authenticator: Authenticator?
         /// Carries the exchange, from its start to its end.
@@ -58,11 +58,11 @@ package final class Exchange: Sendable {
         var waiters: [Waiter] = []
         var nextWaiter = 0
         var whenEnded: [@Sendable () -> Void] = []
-        var watchdog: Postponed?
+        var watchdog: ScheduledWork?
         /// Time suspended, or waiting for a callback.
-        var held = HeldTime()
+        var held = PausedDuration()
         /// The time limit for all attempts together.
-        var resource: ResourceTime?
+        var resource: ResourceTimeout?
         var lost: Timeline?
         /// Controls the present attempt.
         var control: (any AttemptControl)?
@@ -95,9 +95,9 @@ package final class Exchange: Sendable {
     /// Nil if the exchange is no download.
     let download: DownloadSpec?
     /// Nil if the exchange need not wait for others.
-    let turns: (any TurnKeeper)?
+    let gate: (any AdmissionGate)?
     /// The credentials of its session; nil without a session.
-    let keeper: CredentialKeeper?
+    let sessionCredentials: SessionCredentials?
     /// Nil if the request neither sends nor takes cookies.
     let cookies: ExchangeCookies?
     /// Nil without a proxy.
@@ -106,7 +106,7 @@ package final class Exchange: Sendable {
     let cache: CacheBinding?
     /// The replay stage before the network; nil for none.
     let stage: ReplayStage?
-    let surroundings: Surroundings
+    let environment: ExchangeEnvironment
     package let quota: BodyQuota
     let identity: ExchangeIdentity
     let state: Mutex<State>
@@ -114,30 +114,31 @@ package final class Exchange: Sendable {
     let isIntroduced = Mutex(false)
 
     init(
-        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in surroundings: Surroundings, quota: BodyQuota,
-        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeAdvisor)?,
-        turns: (any TurnKeeper)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
-        keeper: CredentialKeeper?, cookies: ExchangeCookies? = nil,
+        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,
+        quota: BodyQuota,
+        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeDelegate)?,
+        gate: (any AdmissionGate)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
+        sessionCredentials: SessionCredentials?, cookies: ExchangeCookies? = nil,
         cache: CacheBinding? = nil, stage: ReplayStage? = nil
     ) {
         self.cache = cache
         self.stage = stage
-        self.turns = turns
+        self.gate = gate
         self.cookies = cookies
         self.identity = identity
-        self.keeper = keeper
-        proxyAuthenticator = Authenticator.forProxies(of: spec, keeper)
+        self.sessionCredentials = sessionCredentials
+        proxyAuthenticator = Authenticator.forProxies(of: spec, sessionCredentials)
         destination = spec.destination
         maxInline = spec.maxInline
         self.keepsBody = keepsBody
         plan = spec.shared
         download = spec.download
-        self.surroundings = surroundings
+        self.environment = environment
         self.quota = quota
-        number = surroundings.counters.next()
+        number = environment.counters.next()
         var state = State(request: request, owner: identity.owner, observer: observer, advisor: advisor)
         state.outlet = outlet
-        state.authenticator = Authenticator.make(for: spec, keeper)
+        state.authenticator = Authenticator.make(for: spec, sessionCredentials)
         if let interval = observer?.progressInterval {
             state.upload = ProgressMachine(.upload, interval: .seconds(interval))
             state.download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
@@ -154,7 +155,7 @@ package final class Exchange: Sendable {
         self.state = Mutex(state)
     }
 
-    deinit { surroundings.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }
+    deinit { environment.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }
 
     /// Sends the request, unless suspended before. Repeated calls have no effect.
     package func start() {
@@ -170,8 +171,8 @@ package final class Exchange: Sendable {
     }
 
     func run() {
-        surroundings.counters.began()
-        let loop = surroundings.transport.loop
+        environment.counters.began()
+        let loop = environment.transport.loop
         if loop.inEventLoop { carry(on: loop) } else { loop.execute { self.carry(on: loop) } }
     }
 

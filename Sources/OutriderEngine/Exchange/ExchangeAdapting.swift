@@ -95,7 +95,7 @@ extension ExchangeDriver {
     }
 
     /// The failure if the head is not acceptable.
-    private func judged(by advisor: any ExchangeAdvisor, _ moment: ExchangeMoment) async -> HTTPFailure? {
+    private func judged(by advisor: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
         do throws(HTTPFailure) {
             exchange.hold()
             defer { exchange.release() }
@@ -117,7 +117,7 @@ extension ExchangeDriver {
         }
     }
 
-    private func reviewed(by advisor: any ExchangeAdvisor, _ moment: ExchangeMoment) async -> HTTPFailure? {
+    private func reviewed(by advisor: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
         do throws(HTTPFailure) {
             exchange.hold()
             defer { exchange.release() }

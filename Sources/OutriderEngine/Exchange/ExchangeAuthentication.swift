@@ -66,7 +66,7 @@ extension ExchangeDriver {
         let hash = try await bodyHash(of: attempt.body, chosen)
         let answer = chosen.answer(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
         outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.basicValue)
-        outgoing.login = Login(chosen.credential, chosen.scheme)
+        outgoing.login = AppliedCredential(chosen.credential, chosen.scheme)
         signing.sent = SentSignature(signature: chosen, answer: answer)
         exchange.sends(outgoing)
         exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
@@ -137,7 +137,7 @@ extension ExchangeDriver {
     func credential(
         for question: AuthenticationQuestion, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
-    ) async -> GivenCredential? {
+    ) async -> CallbackCredential? {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,

@@ -33,7 +33,7 @@ extension Exchange: CacheWatcher {
                 MonitorDetail.CacheNote(name: store.name, url: entry.url, size: entry.body.size),
                 attempt: attemptNumber)
         }
-        guard surroundings.monitor.wants(.cacheEvicted) else { return }
+        guard environment.monitor.wants(.cacheEvicted) else { return }
         let count = store.takeEvicted()
         guard count > 0 else { return }
         tell(.cacheEvicted) {

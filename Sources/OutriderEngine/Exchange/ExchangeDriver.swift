@@ -19,7 +19,7 @@ final class ExchangeDriver: @unchecked Sendable {
     private enum Wait {
         case none, admission
         case task(Task<Void, Never>)
-        case delay(Postponed)
+        case delay(ScheduledWork)
     }
 
     let exchange: Exchange
@@ -73,21 +73,21 @@ final class ExchangeDriver: @unchecked Sendable {
     init(_ exchange: Exchange, on loop: any EventLoop) {
         self.exchange = exchange
         self.loop = loop
-        executor = exchange.surroundings.executors.current
+        executor = exchange.environment.executors.current
         observer = exchange.observer
         outlet = exchange.outlet
         heldBefore = exchange.held(at: began)
         sink = Self.sink(for: exchange)
         download = exchange.download.map { [observer] in DownloadRun($0, exchange, observer) }
         var steps = exchange.plan?.plan.steps ?? ExchangeMachine.Steps()
-        if exchange.turns != nil { steps.insert(.admit) }
-        let most = exchange.plan?.plan.isLasting == true ? .max : exchange.surroundings.mostAttempts
+        if exchange.gate != nil { steps.insert(.admit) }
+        let most = exchange.plan?.plan.isLasting == true ? .max : exchange.environment.mostAttempts
         switch exchange.request {
         case .success(let attempt):
             self.attempt = attempt
             machine = ExchangeMachine(steps, mostAttempts: most)
             if let most = attempt.timeouts.resource { exchange.limitResource(most) }
-            if steps.contains(.retry) { exchange.surroundings.budgets.attempted(attempt.url.origin) }
+            if steps.contains(.retry) { exchange.environment.budgets.attempted(attempt.url.origin) }
         case .failure(let failure):
             machine = ExchangeMachine(steps, unbuilt: failure, mostAttempts: most)
         }
@@ -96,13 +96,13 @@ final class ExchangeDriver: @unchecked Sendable {
     static func sink(for exchange: Exchange, _ destination: BodyDestination? = nil) -> BodySink {
         BodySink(
             destination ?? exchange.destination, maxInline: exchange.maxInline,
-            store: BodyStore(quota: exchange.quota, workspace: exchange.surroundings.workspace))
+            store: BodyStore(quota: exchange.quota, workspace: exchange.environment.workspace))
     }
 
     /// Begins; on the loop, once.
     func start() {
         guard let observer else { return begin() }
-        let created = exchange.introduce { observer.heard(.state(.created, at: exchange.created)) }
+        let created = exchange.introduce { observer.receive(.state(.created, at: exchange.created)) }
         deliver(created) { self.tell(.state(.resumed, at: .now)) { self.begin() } }
     }
 
@@ -135,7 +135,7 @@ final class ExchangeDriver: @unchecked Sendable {
         // a cancellation may precede its `cancel` in this turn of the loop
         if cancellation == nil { cancellation = exchange.cancellation }
         let step = cancellation.map { ended(decided, with: $0) } ?? decided
-        if exchange.turns != nil, !step.isOnWire { exchange.giveTurn() }
+        if exchange.gate != nil, !step.isOnWire { exchange.giveTurn() }
         entered(step)
         switch step {
         case .adapt: adapt()
@@ -205,7 +205,7 @@ final class ExchangeDriver: @unchecked Sendable {
 
     /// Tells the observer, and completes once the event is delivered.
     func tell(_ event: ExchangeEvent, then completion: @escaping @Sendable () -> Void) {
-        deliver(observer?.heard(event), then: completion)
+        deliver(observer?.receive(event), then: completion)
     }
 
     private func deliver(_ delivery: EventDelivery?, then completion: @escaping @Sendable () -> Void) {
@@ -215,10 +215,10 @@ final class ExchangeDriver: @unchecked Sendable {
     }
 
     /// The same for async code.
-    func told(_ event: ExchangeEvent) async { await observer?.heard(event)?() }
+    func told(_ event: ExchangeEvent) async { await observer?.receive(event)?() }
 
     private func delay(_ seconds: Double) {
-        let alarm = exchange.surroundings.executors.later(seconds: min(max(seconds, 0), 86400)) {
+        let alarm = exchange.environment.executors.later(seconds: min(max(seconds, 0), 86400)) {
             self.onLoop { self.delayEnded() }
         }
         waiting = .delay(alarm)
@@ -230,7 +230,7 @@ final class ExchangeDriver: @unchecked Sendable {
         guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return }
         // the network may go and come back as it was
         let last = Mutex(NetworkPath.sample(to: url))
-        pathWatch = exchange.surroundings.paths.watch { [weak self] in
+        pathWatch = exchange.environment.paths.watch { [weak self] in
             let now = NetworkPath.sample(to: url)
             let isOther = last.withLock { last in
                 defer { last = now }
@@ -250,15 +250,15 @@ final class ExchangeDriver: @unchecked Sendable {
     private func delayEnded() {
         guard case .delay = waiting else { return }
         waiting = .none
-        if let pathWatch { exchange.surroundings.paths.unwatch(pathWatch) }
+        if let pathWatch { exchange.environment.paths.unwatch(pathWatch) }
         pathWatch = nil
         if let cancellation { proceed(machine.failed(cancellation)) } else { restart(machine.waited()) }
     }
 
     private func admit() {
-        guard let turns = exchange.turns, exchange.needsTurn else { return proceed(machine.admitted()) }
+        guard let gate = exchange.gate, exchange.needsTurn else { return proceed(machine.admitted()) }
         waiting = .admission
-        turns.enter(exchange, exchange.plan?.plan.priority ?? .normal) {
+        gate.enter(exchange, exchange.plan?.plan.priority ?? .normal) {
             self.exchange.tell(.requestQueued) { .attempt(self.exchange.attemptNumber) }
         } completion: { failure in
             if failure == nil { self.exchange.turnTaken() }
@@ -290,7 +290,7 @@ final class ExchangeDriver: @unchecked Sendable {
             delayEnded()
         case .admission:
             // if the exchange was admitted before, the completion is on its way
-            if exchange.turns?.withdraw(exchange) == true { admitted(failure) }
+            if exchange.gate?.withdraw(exchange) == true { admitted(failure) }
         case .none: sending?.cancel()
         }
     }

@@ -117,7 +117,7 @@ extension ExchangeDriver {
     private func forgetOldTimelines() {
         let old = timelines.dropLast(Exchange.rememberedAttempts)
         guard !old.isEmpty else { return }
-        exchange.surroundings.counters.moved(
+        exchange.environment.counters.moved(
             sent: old.reduce(0) { $0 &+ $1.bytesSent }, received: old.reduce(0) { $0 &+ $1.bytesReceived })
         timelines.removeFirst(old.count)
     }

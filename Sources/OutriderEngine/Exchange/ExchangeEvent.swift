@@ -27,10 +27,10 @@ package protocol ExchangeObserver: AnyObject, Sendable {
 
     /// Receives the events in order. Returns nil if the event was delivered, else the rest of the delivery. The
     /// exchange waits for that, so a slow listener slows the server down and takes no memory.
-    func heard(_ event: ExchangeEvent) -> EventDelivery?
+    func receive(_ event: ExchangeEvent) -> EventDelivery?
 
     /// Receives an event at a point where the exchange cannot wait; such events may be dropped.
-    func glimpsed(_ event: ExchangeEvent)
+    func receiveDroppable(_ event: ExchangeEvent)
 }
 
 /// The head of a response.

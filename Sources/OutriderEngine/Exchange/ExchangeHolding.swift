@@ -34,12 +34,12 @@ extension Exchange {
         guard let observer else { return }
         watch(nil)
         introduce(to: observer)
-        observer.glimpsed(.state(.suspended, at: .now))
+        observer.receiveDroppable(.state(.suspended, at: .now))
     }
 
     private func introduce(to observer: any ExchangeObserver) {
         _ = introduce {
-            observer.glimpsed(.state(.created, at: created))
+            observer.receiveDroppable(.state(.created, at: created))
             return nil
         }
     }
@@ -84,7 +84,7 @@ extension Exchange {
         }
         switch way {
         case .nothing: return
-        case .leave: turns?.leave()
+        case .leave: gate?.leave()
         case .start: run()
         case .goOn(let news):
             watchResource()
@@ -93,8 +93,8 @@ extension Exchange {
             if let observer {
                 if control != nil { watch(totalTimeout) }
                 introduce(to: observer)
-                observer.glimpsed(.state(.resumed, at: .now))
-                for phase in news { observer.glimpsed(.state(phase, at: .now)) }
+                observer.receiveDroppable(.state(.resumed, at: .now))
+                for phase in news { observer.receiveDroppable(.state(phase, at: .now)) }
             }
             control?.release()
             for gate in gates { gate() }

@@ -24,7 +24,7 @@ extension Exchange {
     /// Reports a topic if monitored. Not under the lock of the state.
     @inline(__always)
     package func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail) {
-        if surroundings.monitor.wants(topic) { surroundings.monitor.report(topic, subject, detail) }
+        if environment.monitor.wants(topic) { environment.monitor.report(topic, subject, detail) }
     }
 
     package var subject: MonitorSubject {
@@ -41,7 +41,7 @@ extension Exchange {
     }
 
     func tellCreation() {
-        guard surroundings.monitor.wants(TopicSet.creation) else { return }
+        guard environment.monitor.wants(TopicSet.creation) else { return }
         switch request {
         case .success(let attempt):
             tell(.requestCreated) { .request(attempt, attempt: 0) }

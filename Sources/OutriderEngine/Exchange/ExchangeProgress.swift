@@ -39,7 +39,7 @@ extension Exchange {
             guard state.upload != nil, let observer = state.observer else { return nil }
             return state.upload?.moved(to: bytes, wire: onWire, now: Self.now).map { (observer, $0) }
         }
-        if let (observer, report) = told { observer.glimpsed(.progress(report)) }
+        if let (observer, report) = told { observer.receiveDroppable(.progress(report)) }
     }
 
     package func bodyEnded() {
@@ -47,7 +47,7 @@ extension Exchange {
             guard state.upload != nil, let observer = state.observer else { return nil }
             return state.upload?.ended(now: Self.now).map { (observer, $0) }
         }
-        if let (observer, report) = told { observer.glimpsed(.progress(report)) }
+        if let (observer, report) = told { observer.receiveDroppable(.progress(report)) }
     }
 
     /// Counts the received bytes of the body, and on the wire if coded. Returns the report, and whether more may be

@@ -67,8 +67,8 @@ extension ExchangeDriver {
 
     /// The rest of the delivery of the last report.
     private func tell(_ report: ProgressReport) -> EventDelivery? {
-        if report.isLast { return observer?.heard(.progress(report)) }
-        observer?.glimpsed(.progress(report))
+        if report.isLast { return observer?.receive(.progress(report)) }
+        observer?.receiveDroppable(.progress(report))
         return nil
     }
 
@@ -171,7 +171,7 @@ extension ExchangeDriver {
     func drain(_ body: any AttemptResponseBody) async {
         let most = 16 << 10
         guard (body.expectedBytes ?? 0) <= Int64(most) else { return body.abandon() }
-        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
         var taken = 0
         do throws(HTTPFailure) {
             while taken <= most, let chunk = try await body.next() { taken &+= chunk.readableBytes }
@@ -189,7 +189,7 @@ extension ExchangeDriver {
         // bytes after a 101 are no body
         if answer?.status == 101 { return false }
         sink = Self.sink(for: exchange, .inline)
-        let patience = exchange.surroundings.executors.later(seconds: 1) { body.abandon() }
+        let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
         defer { patience.cancel() }
         do throws(HTTPFailure) {
             while sink.size < 64 << 10 {

@@ -126,7 +126,7 @@ extension ExchangeDriver {
         guard left > 0 else { return .doNotRetry }
         exchange.watch(nil)
         if NetworkPath.leads(to: url, over: rule) { return .retry(after: min(Retrier.pause, left)) }
-        let leads = await exchange.surroundings.paths.leads(to: url, over: rule, within: left)
+        let leads = await exchange.environment.paths.leads(to: url, over: rule, within: left)
         return leads ? .retry(after: 0) : .doNotRetry
     }
 
@@ -141,7 +141,7 @@ extension ExchangeDriver {
         }
         // lasting exchanges have a policy of their own for servers in trouble
         if isLasting || isForToken { return verdict }
-        return exchange.surroundings.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
+        return exchange.environment.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
 
     func moment(_ attempt: Attempt, isNext: Bool = false) -> ExchangeMoment {

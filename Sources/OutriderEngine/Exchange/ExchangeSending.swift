@@ -214,6 +214,6 @@ extension ExchangeHead {
 extension Exchange {
     /// The transport of its attempts: the network, or the replay stage before it.
     var transport: any Transport {
-        stage.map { StagedTransport(stage: $0, inner: surroundings.transport) } ?? surroundings.transport
+        stage.map { StagedTransport(stage: $0, inner: environment.transport) } ?? environment.transport
     }
 }

@@ -13,7 +13,7 @@ extension Exchange {
         // an upgraded connection may stay open for as long as its protocol likes
         let seconds = snapshot.head?.status == 101 ? nil : seconds
         let watchdog = seconds.map { seconds in
-            surroundings.executors.later(seconds: seconds + 5) { [weak self] in
+            environment.executors.later(seconds: seconds + 5) { [weak self] in
                 self?.end(
                     with: HTTPFailure(
                         .timedOut, "the client did not take the events of the request in time", phase: .total,
@@ -61,19 +61,19 @@ extension Exchange {
             if source == .proxy {
                 var proxy: HTTPURL?
                 if case .success(let attempt) = state.request { proxy = attempt.proxy?.url }
-                proxyAuthenticator?.take(credential, isKept: isKept && keeper != nil, for: proxy)
+                proxyAuthenticator?.take(credential, isKept: isKept && sessionCredentials != nil, for: proxy)
                 return true
             }
-            let authenticator = state.authenticator ?? Authenticator(nil, callback: nil, keeper)
+            let authenticator = state.authenticator ?? Authenticator(nil, callback: nil, sessionCredentials)
             state.authenticator = authenticator
             var url: HTTPURL?
             if case .success(let attempt) = state.built ?? state.request { url = attempt.url }
-            authenticator.take(credential, isKept: isKept && keeper != nil, for: url)
+            authenticator.take(credential, isKept: isKept && sessionCredentials != nil, for: url)
             return true
         }
     }
 
-    var advisor: (any ExchangeAdvisor)? { state.withLock { $0.advisor } }
+    var advisor: (any ExchangeDelegate)? { state.withLock { $0.advisor } }
 
     var keepsPartial: Bool { state.withLock { $0.keepsPartial } }
 
@@ -125,7 +125,7 @@ extension Exchange {
 
     /// Counts every change of the phase.
     func enter(_ phase: RequestPhase, _ state: inout State) {
-        surroundings.counters.moved(from: state.snapshot.phase, to: phase)
+        environment.counters.moved(from: state.snapshot.phase, to: phase)
         state.snapshot.phase = phase
     }
 
@@ -211,11 +211,11 @@ extension Exchange {
         }
         if let cancellation { outcome.failure = cancellation }
         if let data = outcome.resumeData { outcome.failure?.details.append(.resumeData(data)) }
-        surroundings.counters.ended(
+        environment.counters.ended(
             well: outcome.failure == nil,
             sent: outcome.timelines.reduce(0) { $0 &+ $1.bytesSent },
             received: outcome.timelines.reduce(0) { $0 &+ $1.bytesReceived })
-        surroundings.tally.count(outcome)
+        environment.tally.count(outcome)
         tell(.requestFinished) { .finish(MonitorDetail.Finish(outcome)) }
         return outcome.failure?.kind == .explicitlyCancelled ? .cancelled : .finished
     }
@@ -245,7 +245,7 @@ extension Exchange {
         }
         for feed in feeds { feed.drop() }
         watchdog?.cancel()
-        turns?.left(self)
+        gate?.left(self)
         for work in work { work() }
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }
@@ -261,7 +261,7 @@ extension Exchange: AttemptObserver {
             return (state.observer, isHeld)
         }
         if isHeld { control.hold() }
-        observer?.glimpsed(.state(.sent, at: .now))
+        observer?.receiveDroppable(.state(.sent, at: .now))
     }
 
     package func gaveUp(_ timeline: Timeline) { state.withLock { $0.lost = timeline } }

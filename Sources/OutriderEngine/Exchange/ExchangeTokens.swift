@@ -25,7 +25,7 @@ extension ExchangeDriver {
         if exchange.stage?.playsOnly(attempt.url.description) == true {
             return attempt.fields.set("Authorization", "Bearer \(SecretFields.mask)")
         }
-        let shared = try await exchange.surroundings.shared(name)
+        let shared = try await exchange.environment.shared(name)
         guard try mayKnow(shared.snapshot.spec, attempt, home, isRequired) else { return }
         exchange.hold()
         defer { exchange.release() }
@@ -138,7 +138,7 @@ extension GivenToken {
     }
 }
 
-extension Surroundings {
+extension ExchangeEnvironment {
     /// Throws `missingCredential` for an unknown name, and `refreshFailed` if the store cannot be read.
     fileprivate func shared(_ name: String) async throws(HTTPFailure) -> SharedCredential {
         do throws(OAuthFailure) {

@@ -25,21 +25,21 @@ extension Exchange {
             state.turn = isHeld ? .lent : .taken
             return isHeld
         }
-        if isHeld { turns?.leave() }
+        if isHeld { gate?.leave() }
     }
 
     /// Returns the turn when the exchange leaves the wire. An exchange that waits for a turn to resume needs none any
     /// more.
     func giveTurn() {
-        guard let turns else { return }
+        guard let gate else { return }
         let before = state.withLock { state in
             defer { if state.turn != .awaited { state.turn = .none } }
             return state.turn
         }
         switch before {
-        case .taken: turns.leave()
+        case .taken: gate.leave()
         case .awaited:
-            _ = turns.withdraw(self)
+            _ = gate.withdraw(self)
             goOn(.unneeded)
             // the turn may have been granted just before
             giveTurn()
@@ -49,13 +49,13 @@ extension Exchange {
 
     /// Returns the turn of a suspended exchange to the group.
     func lendTurn() {
-        guard let turns else { return }
+        guard let gate else { return }
         let had = state.withLock { state in
             guard state.turn == .taken else { return false }
             state.turn = .lent
             return true
         }
-        if had { turns.leave() }
+        if had { gate.leave() }
     }
 
     enum Return: Sendable {
@@ -70,7 +70,7 @@ extension Exchange {
 
     /// Requests the turn again. If the turn is not granted at once, the exchange resumes by itself later.
     func reclaimTurn() -> Return {
-        guard let turns else { return .free }
+        guard let gate else { return .free }
         let before = state.withLock { state in
             defer { if state.turn == .lent { state.turn = .awaited } }
             return state.turn
@@ -80,8 +80,8 @@ extension Exchange {
         case .awaited: return .waits
         case .lent: break
         }
-        let hasRoom = turns.reenter(self) { [weak self] in
-            if let self { goOn(.given) } else { turns.leave() }
+        let hasRoom = gate.reenter(self) { [weak self] in
+            if let self { goOn(.given) } else { gate.leave() }
         }
         if hasRoom { return .given }
         tell(.requestQueued) { .attempt(attemptNumber) }
@@ -90,12 +90,12 @@ extension Exchange {
 
     /// Withdraws the wait for a turn, since the exchange is suspended again.
     func waitNoMore() {
-        guard let turns else { return }
+        guard let gate else { return }
         let waited = state.withLock { state in
             guard state.turn == .awaited else { return false }
             state.turn = .lent
             return true
         }
-        if waited { _ = turns.withdraw(self) }
+        if waited { _ = gate.withdraw(self) }
     }
 }

@@ -197,7 +197,7 @@ package final class NetworkPathMonitor: Sendable {
 }
 
 /// Reports changes of a route until stopped.
-package final class PathWatch: Sendable {
+package final class NetworkPathSubscription: Sendable {
     private struct State {
         var machine: ReachabilityMachine
         var id: Int?

@@ -126,7 +126,7 @@ package final class ServerDocuments: Sendable {
         var spec = RequestSpec(url: url.description)
         spec.fields.add("Accept", "application/json")
         spec.timeouts.total = Self.patience
-        spec.wishes = ResponseWishes(maxBody: ServerMetadata.longest)
+        spec.options = ResponseOptions(maxBody: ServerMetadata.longest)
         spec.plan.redirect = .none
         // http is for this machine alone: a proxy could change the document, and so the receiver of secrets
         spec.proxies = url.isSecure ? engine.settings.proxies : nil

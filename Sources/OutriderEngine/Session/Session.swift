@@ -7,7 +7,7 @@ import Synchronization
 /// The shared state of a session's requests: their limits, and the list of the requests.
 ///
 /// Requests of the default session have no session object, at no cost.
-package final class Session: TurnKeeper {
+package final class Session: AdmissionGate {
     package struct Counts: Sendable, Equatable {
         /// Created and not ended.
         package var requests = 0
@@ -47,7 +47,7 @@ package final class Session: TurnKeeper {
         /// Of the waiters, by the numbers of their exchanges.
         var tickets: [Int: Int] = [:]
         var nextID = 0
-        var alarm: Postponed?
+        var alarm: ScheduledWork?
         /// The failure for requests after the end of the session.
         var ending: HTTPFailure?
     }

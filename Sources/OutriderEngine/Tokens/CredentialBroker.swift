@@ -17,10 +17,10 @@ package final class CredentialBroker: Sendable {
 
     private let state = Mutex(State())
     private let clock: @Sendable () -> ClockPair
-    private let later: @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed
+    private let later: @Sendable (Double, @escaping @Sendable () -> Void) -> ScheduledWork
 
     init(
-        later: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed,
+        later: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> ScheduledWork,
         clock: @escaping @Sendable () -> ClockPair = { Clocks.now }
     ) {
         self.later = later
@@ -200,7 +200,7 @@ package final class CredentialBroker: Sendable {
     }
 
     func tell(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
-        state.withLock { $0.observer }?.heard(event, credential)
+        state.withLock { $0.observer }?.receive(event, credential)
     }
 
     private static func changed(

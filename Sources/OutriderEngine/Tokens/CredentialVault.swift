@@ -20,7 +20,7 @@ package protocol CredentialVault: AnyObject, Sendable {
         _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
-    /// The mark of the record on disk, within microseconds and without a keeper; nil if unknown.
+    /// The mark of the record on disk, within microseconds and without a helper; nil if unknown.
     func mark(of name: String) -> RecordMark?
 
     /// The credential; nil for an unknown name.

@@ -39,10 +39,10 @@ package final class SharedCredential: Sendable {
     package let name: String
     let source: TokenSource
     private let state: Mutex<State>
-    private let looking = SharedFlight<Void>()
-    let sight = StoreSight()
+    private let looking = SingleFlight<Void>()
+    let sight = RecordFreshness()
     /// Serializes changes, so that the last change in the store is also the last here.
-    let changes = Turns()
+    let changes = SerialQueue()
 
     init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
         name = snapshot.spec.name
@@ -75,7 +75,7 @@ package final class SharedCredential: Sendable {
             return try await adapted(for: purpose, within: patience)
         } catch {
             guard serves, error.kind == .timedOut else { throw error }
-            if let step = state.withLock({ $0.machine.makeDo(at: source.now) }) { return try granted(step) }
+            if let step = state.withLock({ $0.machine.useStaleToken(at: source.now) }) { return try granted(step) }
             if patience < seconds { return try await adapted(for: purpose, within: seconds - patience) }
             throw error
         }
@@ -136,7 +136,7 @@ package final class SharedCredential: Sendable {
         }
         guard step == .wait || step == .refresh else { return step }
         defer { leave(id) }
-        if step == .refresh { fly(because: reason) }
+        if step == .refresh { startRefresh(because: reason) }
         if waitsForLogins { watch() }
         let alarm = source.later(seconds) { [weak self] in self?.end(id, .late) }
         defer { alarm.cancel() }
@@ -262,7 +262,7 @@ package final class SharedCredential: Sendable {
             return ends
         }
         for (waiter, step) in ends { waiter.resume(returning: .step(step)) }
-        if release.refreshes { fly(because: reason) }
+        if release.refreshes { startRefresh(because: reason) }
     }
 
     /// Reads the store for changes by another process or a person, if only those can help; at most every two seconds.
@@ -292,20 +292,20 @@ package final class SharedCredential: Sendable {
 
     // MARK: the refresh
 
-    private func fly(because reason: RefreshReason) {
+    private func startRefresh(because reason: RefreshReason) {
         let (flight, snapshot, refresher) = state.withLock { ($0.machine.flight, $0.snapshot, $0.refresher) }
         let cause = snapshot.access == nil ? RefreshReason.missing : reason
         source.tell(.refreshing(cause), snapshot)
         Task.detached { [self] in
             do throws(OAuthFailure) {
-                landed(try await source.obtain(snapshot, cause, refresher), since: snapshot.generation)
+                refreshSucceeded(try await source.obtain(snapshot, cause, refresher), since: snapshot.generation)
             } catch {
                 await failed(error, flight)
             }
         }
     }
 
-    private func landed(_ fresh: CredentialSnapshot, since generation: UInt64) {
+    private func refreshSucceeded(_ fresh: CredentialSnapshot, since generation: UInt64) {
         var fresh = fresh
         let isNews = state.withLock { state -> Bool in
             // the client's callback may have used older settings

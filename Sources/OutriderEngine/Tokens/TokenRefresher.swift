@@ -27,7 +27,7 @@ package enum RefreshReason: String, Sendable, CaseIterable {
 
 /// Receives the events of credentials.
 package protocol CredentialObserver: AnyObject, Sendable {
-    func heard(_ event: CredentialEvent, _ credential: CredentialSnapshot)
+    func receive(_ event: CredentialEvent, _ credential: CredentialSnapshot)
 }
 
 package enum CredentialEvent: Sendable, Equatable {

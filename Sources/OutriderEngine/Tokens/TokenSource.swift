@@ -8,7 +8,7 @@ struct TokenSource: Sendable {
     /// Nil for none: then only callbacks of clients provide tokens.
     var vault: (any CredentialVault)?
     var clock: @Sendable () -> ClockPair
-    var later: @Sendable (Double, @escaping @Sendable () -> Void) -> Postponed
+    var later: @Sendable (Double, @escaping @Sendable () -> Void) -> ScheduledWork
     var tell: @Sendable (CredentialEvent, CredentialSnapshot) -> Void
 
     var now: ClockPair { clock() }

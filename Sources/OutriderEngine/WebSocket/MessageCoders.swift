@@ -15,7 +15,7 @@ package enum MessageCoders {
 extension Exchange {
     /// Runs work on the event loop of the exchange, beginning at once.
     package func attend(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        Task.immediate(executorPreference: surroundings.executors.current) { await work() }
+        Task.immediate(executorPreference: environment.executors.current) { await work() }
     }
 
     /// Whether the client has suspended the exchange.

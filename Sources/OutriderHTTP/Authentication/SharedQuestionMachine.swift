@@ -21,7 +21,7 @@ package struct SharedQuestionMachine: ~Copyable {
         case ask
         case wait
         /// The credential of another request's callback; nil if that callback supplied none.
-        case take(GivenCredential?)
+        case take(CallbackCredential?)
     }
 
     private struct Open {
@@ -30,7 +30,7 @@ package struct SharedQuestionMachine: ~Copyable {
     }
 
     private struct Known {
-        var given: GivenCredential?
+        var given: CallbackCredential?
         var time: Double
         /// The server had refused this credential to the request that asked.
         var isRepeated: Bool
@@ -79,8 +79,8 @@ package struct SharedQuestionMachine: ~Copyable {
     /// - Parameter refused: the credential that the server had refused to the asking request.
     /// - Returns: the waiting requests, and the credential for them.
     package mutating func answered(
-        _ space: ProtectionSpace, _ given: GivenCredential?, refused: UserCredential? = nil, now: Double
-    ) -> (waiting: [ID], given: GivenCredential?) {
+        _ space: ProtectionSpace, _ given: CallbackCredential?, refused: UserCredential? = nil, now: Double
+    ) -> (waiting: [ID], given: CallbackCredential?) {
         forgetOld(now)
         let isRepeated = given != nil && given?.credential == refused
         // requests to which the server has not refused the credential try it
@@ -111,7 +111,7 @@ package struct SharedQuestionMachine: ~Copyable {
         return question.asks
     }
 
-    private func isWrong(_ given: GivenCredential?, _ space: ProtectionSpace) -> Bool {
+    private func isWrong(_ given: CallbackCredential?, _ space: ProtectionSpace) -> Bool {
         refusals.contains { $0.space == space && $0.credential == given?.credential }
     }
 

@@ -20,7 +20,7 @@ package final class DownloadSpec: Sendable {
         case fail
     }
 
-    package struct Wishes: Sendable {
+    package struct Options: Sendable {
         package var place = Place.temporary
         /// Create the directory and its parents.
         package var createsDirectories = false
@@ -47,7 +47,7 @@ package final class DownloadSpec: Sendable {
         package init() {}
     }
 
-    package let wishes: Wishes
+    package let options: Options
 
-    package init(_ wishes: Wishes) { self.wishes = wishes }
+    package init(_ options: Options) { self.options = options }
 }

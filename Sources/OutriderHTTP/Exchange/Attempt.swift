@@ -30,7 +30,7 @@ package struct Attempt: Sendable {
         var proxies: ProxyRules?
         var addresses = AddressPolicy.any
         var proxyAuthorization: ProxyAuthorization?
-        var login: Login?
+        var login: AppliedCredential?
         var duplex: Duplex?
         var upgrade: Upgrade?
         var strictFrom: HTTPURL?
@@ -142,7 +142,7 @@ package struct Attempt: Sendable {
         set { values.proxyAuthorization = newValue }
     }
     /// The credential for display: of the signature, or for an expected challenge.
-    package var login: Login? {
+    package var login: AppliedCredential? {
         get { parts.values.login }
         set { values.login = newValue }
     }

@@ -9,7 +9,7 @@ internal import OutriderJSON
 /// State, verifier, nonce, issuer and redirect URI belong together, and are used once.
 package struct LoginAttempt: Sendable {
     /// Additions to the standard parameters.
-    package struct Wishes: Sendable {
+    package struct Options: Sendable {
         /// In place of the credential's own.
         package var scope: [String]?
         /// Further parameters, such as `prompt` or `login_hint`; the service's own parameters are refused.
@@ -40,20 +40,20 @@ package struct LoginAttempt: Sendable {
     ///   - random: `randomBytes` random bytes.
     /// - Throws: `config`, if the credential or the options are invalid.
     package init(
-        _ spec: CredentialSpec, redirect: String, wishes: Wishes, mustNameIssuer: Bool, random: [UInt8]
+        _ spec: CredentialSpec, redirect: String, options: Options, mustNameIssuer: Bool, random: [UInt8]
     ) throws(OAuthFailure) {
         guard var url = spec.endpoints.authorization else {
             throw OAuthFailure(
                 .config, "no_authorization_endpoint",
                 "\(FieldRules.shown(spec.name)) has no authorizationUrl: create it with one, or with an issuer")
         }
-        if let name = wishes.parameters.map(\.name).first(where: Self.ours.contains) {
+        if let name = options.parameters.map(\.name).first(where: Self.ours.contains) {
             throw OAuthFailure(.config, "reserved_parameter", "the parameter \(name) is set by outrider itself")
         }
         self.redirect = redirect
         issuer = spec.issuer
         self.mustNameIssuer = mustNameIssuer
-        scope = wishes.scope ?? spec.scope
+        scope = options.scope ?? spec.scope
         pkce = PKCE(random: Array(random.prefix(32)))
         state = Secret(Base64.encodeForURL(Array(random.dropFirst(32).prefix(16))))
         nonce = scope.contains("openid") ? Base64.encodeForURL(Array(random.dropFirst(48).prefix(16))) : nil
@@ -66,7 +66,7 @@ package struct LoginAttempt: Sendable {
         if !scope.isEmpty { pairs.append((name: "scope", value: scope.joined(separator: " "))) }
         if let nonce { pairs.append((name: "nonce", value: nonce)) }
         pairs += spec.resources.map { (name: "resource", value: $0) }
-        url.append(query: FormText.query(pairs + wishes.parameters))
+        url.append(query: FormText.query(pairs + options.parameters))
         self.url = url.description
     }
 

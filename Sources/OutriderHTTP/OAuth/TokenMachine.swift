@@ -151,7 +151,7 @@ package struct TokenMachine: Sendable {
     }
 
     /// The current token, for a request that has waited long enough for a refresh; nil if that token no longer serves.
-    package mutating func makeDo(at now: ClockPair) -> Step? {
+    package mutating func useStaleToken(at now: ClockPair) -> Step? {
         guard let access, serves(at: now) else { return nil }
         return apply(access, for: .request)
     }

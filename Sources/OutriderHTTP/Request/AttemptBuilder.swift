@@ -66,7 +66,7 @@ package enum AttemptBuilder {
         if strict != nil { attempt.strictFrom = given }
         attempt.timeouts = spec.timeouts
         if case .challenge(let credential)? = spec.authorization {
-            attempt.login = Login(credential, credential.schemes == [.digest] ? .digest : nil)
+            attempt.login = AppliedCredential(credential, credential.schemes == [.digest] ? .digest : nil)
         }
         attempt.security = spec.ownSecurity.map { SecurityPlan($0, for: url, over: spec.security) } ?? spec.security
         attempt.proxies = spec.proxies
@@ -74,7 +74,7 @@ package enum AttemptBuilder {
         if let duplex = spec.duplex { attempt.duplex = duplex }
         attempt.httpVersion = spec.httpVersion
         if let plan = spec.shared?.plan { attempt.priority = plan.priority }
-        attempt.maximumBodyBytes = spec.wishes?.maxBody
+        attempt.maximumBodyBytes = spec.options?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
         return attempt

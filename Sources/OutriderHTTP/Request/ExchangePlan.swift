@@ -10,9 +10,9 @@ package struct ExchangePlan: Sendable {
     package var retriers: [Retrier] = []
     /// The key of the client's authentication callback; nil without a callback.
     package var challenge: String?
-    /// Whether the client's code judges the head before the body is read; see ExchangeAdvisor.
+    /// Whether the client's code judges the head before the body is read; see ExchangeDelegate.
     package var asksAboutHead = false
-    /// Whether the client's callback reviews the complete response; see ExchangeAdvisor.
+    /// Whether the client's callback reviews the complete response; see ExchangeDelegate.
     package var asksAboutAnswer = false
     /// Whether the exchange lasts as long as its retriers decide: no limit counts the attempts, and only the last
     /// finished attempt is remembered.

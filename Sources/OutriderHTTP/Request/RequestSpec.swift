@@ -36,7 +36,7 @@ package struct RequestSpec: Sendable {
     package var maxInline = 1 << 20
     package var serialize = SerializeSpec()
     /// Validators, serializers and observers of the response; nil for none.
-    package var wishes: ResponseWishes?
+    package var options: ResponseOptions?
     /// The caller's expected length of the response body, in bytes; for progress without a declared length.
     package var expectedSize: Int64?
     package var metrics = false

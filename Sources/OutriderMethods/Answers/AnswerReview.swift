@@ -19,11 +19,11 @@ final class AnswerReview: Sendable {
 
     /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
     init?(_ spec: inout RequestSpec, _ asker: (any AnswerAsking)?) {
-        let validation = spec.wishes?.validation
+        let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
         let asks = spec.destination == .inline && spec.serialize.asksClient
         if validation == nil, !retries, !asks { return nil }
-        let handlers = spec.wishes?.handlers ?? []
+        let handlers = spec.options?.handlers ?? []
         let insists =
             spec.destination == .inline && spec.serialize.insists || handlers.contains { $0.serialize.insists }
         let checksShape = retries && insists || asks
@@ -86,7 +86,7 @@ extension ResponseRecipient {
 }
 
 /// An advisor without callbacks: only rules that are data.
-final class ReviewOnly: ExchangeAdvisor {
+final class ReviewOnly: ExchangeDelegate {
     private let answers: AnswerReview
 
     init(_ answers: AnswerReview) { self.answers = answers }

@@ -170,14 +170,14 @@ struct DestinationAnswer: JSONDecodable {
 
 /// The reply to `callback.challenge`: the credentials; none without `credential`.
 struct ChallengeAnswer: JSONDecodable {
-    var given: GivenCredential?
+    var given: CallbackCredential?
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let credential: CredentialParameter? = try fields.optional("credential")
         let persistence = try fields.persistence() ?? .forSession
         try fields.finish()
-        given = credential.map { GivenCredential($0.credential, isKept: persistence == .forSession) }
+        given = credential.map { CallbackCredential($0.credential, isKept: persistence == .forSession) }
     }
 }
 

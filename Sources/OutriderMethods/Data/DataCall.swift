@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 /// A plain request whose call waits for its end without a task.
-final class DataCall: BegunCall {
+final class DataCall: InlineCall {
     typealias Hand = @Sendable (Result<ResponseReply, RPCError>) -> Void
 
     private enum State { case waiting, cancelled, over }

@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Sends a request, and returns its response; after the head alone, if the body goes to a stream.
-struct DataSend: BegunMethod {
+struct DataSend: InlineMethod {
     static let name = "data.send"
 
     static func call(_ params: consuming RequestParameters, _ call: Call<ClientScope>) async throws -> ResponseReply {
@@ -47,7 +47,7 @@ struct DataSend: BegunMethod {
 
     static func begin(
         _ params: RequestParameters, _ call: Call<ClientScope>, _ hand: @escaping DataCall.Hand
-    ) throws(RPCError) -> (any BegunCall)? {
+    ) throws(RPCError) -> (any InlineCall)? {
         guard let record = try RequestRecord.makeAtOnce(params, call) else { return nil }
         let begun = DataCall(record, call, hand)
         record.exchange.whenEnded { begun.ended() }

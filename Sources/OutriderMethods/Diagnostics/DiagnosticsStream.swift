@@ -36,7 +36,7 @@ struct DiagnosticsStream: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let hub = StreamHub(call.peer)
+        let hub = StreamFanout(call.peer)
         let stream = try hub.open(ByteItems(), as: .bytes, params.mode, in: call)
         let size = params.bytes
         call.afterReply {
@@ -49,7 +49,7 @@ struct DiagnosticsStream: Method {
     }
 
     /// So many bytes, from `a` to `z` and again.
-    private static func produce(_ size: Int, _ hub: StreamHub) async {
+    private static func produce(_ size: Int, _ hub: StreamFanout) async {
         do throws(HTTPFailure) {
             try hub.begin(contentType: nil, size: size)
             var given = 0

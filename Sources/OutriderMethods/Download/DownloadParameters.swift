@@ -8,7 +8,7 @@ import OutriderRPC
 /// A DownloadSpec of the contract: a request whose body becomes a file.
 struct DownloadParameters: JSONDecodable {
     var request: RequestParameters
-    var wishes: DownloadSpec.Wishes
+    var options: DownloadSpec.Options
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -20,16 +20,16 @@ struct DownloadParameters: JSONDecodable {
     /// Its members among others.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         request = try RequestParameters(&fields, to: .file)
-        wishes = DownloadSpec.Wishes()
+        options = DownloadSpec.Options()
         let destination: DestinationParameter? = try fields.optional("destination")
-        destination?.apply(to: &wishes)
-        if let checksums: ChecksumsParameter = try fields.optional("checksum") { wishes.checksums = checksums.list }
-        wishes.checksDigests = try fields.optional("verifyDigest") ?? true
-        wishes.segments = try fields.integer("segments", in: 1...16) ?? 1
-        wishes.rateLimit = try fields.integer("rateLimit", in: 1...(1 << 40))
-        wishes.resumes = try fields.optional("resume") ?? false
-        wishes.sendsCondition = try fields.optional("ifRange") ?? false
-        wishes.whenChanged = try fields.choice("whenChanged")
+        destination?.apply(to: &options)
+        if let checksums: ChecksumsParameter = try fields.optional("checksum") { options.checksums = checksums.list }
+        options.checksDigests = try fields.optional("verifyDigest") ?? true
+        options.segments = try fields.integer("segments", in: 1...16) ?? 1
+        options.rateLimit = try fields.integer("rateLimit", in: 1...(1 << 40))
+        options.resumes = try fields.optional("resume") ?? false
+        options.sendsCondition = try fields.optional("ifRange") ?? false
+        options.whenChanged = try fields.choice("whenChanged")
         if let callback = destination?.callback {
             if request.codes == nil { request.codes = RequestCodes(saysRedirect: false) }
             request.codes?.destination = callback
@@ -39,7 +39,7 @@ struct DownloadParameters: JSONDecodable {
     /// The request with all that is said of its file.
     var whole: RequestParameters {
         var whole = request
-        whole.spec.download = DownloadSpec(wishes)
+        whole.spec.download = DownloadSpec(options)
         return whole
     }
 }
@@ -77,10 +77,10 @@ struct DestinationParameter: JSONDecodable {
         return path.hasPrefix("/") || path.hasPrefix("~/") ? nil : "must be absolute, or begin with ~/"
     }
 
-    func apply(to wishes: inout DownloadSpec.Wishes) {
-        wishes.place = place
-        wishes.createsDirectories = createsDirectories
-        wishes.replaces = replaces
+    func apply(to options: inout DownloadSpec.Options) {
+        options.place = place
+        options.createsDirectories = createsDirectories
+        options.replaces = replaces
     }
 }
 

@@ -50,7 +50,7 @@ struct DownloadResume: Method {
         if let old = begun.old { download.fill(from: old) }
         if !download.request.hasURL, begun.old == nil { download.request.spec.url = begun.journal.url }
         download.request.giver = begun.giver
-        download.wishes.journal = begun.journal
+        download.options.journal = begun.journal
         return try await DataStart.call(download.whole, call)
     }
 
@@ -115,7 +115,7 @@ extension DownloadParameters {
             merged.spec.fields.remove("Authorization")
         }
         if request.timeout != nil { merged.timeout = request.timeout }
-        if request.spec.wishes != nil { merged.spec.wishes = request.spec.wishes }
+        if request.spec.options != nil { merged.spec.options = request.spec.options }
         if request.spec.shared != nil {
             merged.spec.shared = request.spec.shared
             merged.codes = request.codes
@@ -130,18 +130,18 @@ extension DownloadParameters {
         merged.spec.metrics = merged.spec.metrics || request.spec.metrics
         merged.startsImmediately = request.startsImmediately
         request = merged
-        guard let before = old.spec.download?.wishes else { return }
-        if wishes.place == .temporary, before.place != .temporary {
-            wishes.place = before.place
-            wishes.replaces = wishes.replaces || before.replaces
-            wishes.createsDirectories = wishes.createsDirectories || before.createsDirectories
+        guard let before = old.spec.download?.options else { return }
+        if options.place == .temporary, before.place != .temporary {
+            options.place = before.place
+            options.replaces = options.replaces || before.replaces
+            options.createsDirectories = options.createsDirectories || before.createsDirectories
         }
-        if wishes.checksums.isEmpty { wishes.checksums = before.checksums }
-        if wishes.segments == 1 { wishes.segments = before.segments }
-        if wishes.rateLimit == nil { wishes.rateLimit = before.rateLimit }
-        wishes.resumes = wishes.resumes || before.resumes
-        wishes.sendsCondition = wishes.sendsCondition || before.sendsCondition
-        wishes.checksDigests = wishes.checksDigests && before.checksDigests
-        wishes.whenChanged = wishes.whenChanged ?? before.whenChanged
+        if options.checksums.isEmpty { options.checksums = before.checksums }
+        if options.segments == 1 { options.segments = before.segments }
+        if options.rateLimit == nil { options.rateLimit = before.rateLimit }
+        options.resumes = options.resumes || before.resumes
+        options.sendsCondition = options.sendsCondition || before.sendsCondition
+        options.checksDigests = options.checksDigests && before.checksDigests
+        options.whenChanged = options.whenChanged ?? before.whenChanged
     }
 }

@@ -82,7 +82,7 @@ struct EventsSubscribe: Method {
                 all.formUnion(topics)
                 continue
             }
-            let near = NearNames.of(pattern.text, among: MonitorTopic.allCases.map(\.name))
+            let near = NameSuggestions.of(pattern.text, among: MonitorTopic.allCases.map(\.name))
             var data: JSONObject = ["pointer": .string("/topics/\(index)")]
             if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
             let question = near.first.map { "; did you mean \($0)?" } ?? "; events.topics lists all"

@@ -20,7 +20,7 @@ struct Interceptor: Sendable {
 
     private var adapters: [Adapter] = []
     private var deciders: [Decider] = []
-    private var codes: [ClientAdvisor.Code] = []
+    private var codes: [ClientDelegate.Code] = []
     /// The number of parts before any merging.
     private(set) var size = 0
     /// Whether a credential goes to any origin that requests name.
@@ -54,7 +54,7 @@ struct Interceptor: Sendable {
         deciders.append(.rule(retrier))
     }
 
-    mutating func ask(_ code: ClientAdvisor.Code, _ roles: CallbackRoles) {
+    mutating func ask(_ code: ClientDelegate.Code, _ roles: CallbackRoles) {
         size += 1
         codes.append(code)
         if roles.contains(.adapt) { adapters.append(.code(codes.count - 1)) }
@@ -87,8 +87,8 @@ struct Interceptor: Sendable {
     }
 
     /// Adds the interceptor to the end of a plan.
-    func add(to plan: inout ExchangePlan, _ book: inout ClientAdvisor.Book) {
-        let keys = codes.map { book.add($0) }
+    func add(to plan: inout ExchangePlan, _ registry: inout ClientDelegate.CallbackRegistry) {
+        let keys = codes.map { registry.add($0) }
         for adapter in adapters {
             switch adapter {
             case .rules(let rules) where plan.adaptations.isEmpty: plan.adaptations = rules

@@ -34,7 +34,7 @@ final class Subscription: Holdable, MonitorTaker {
     private let owner: MonitorOwner
     private let board: any ServiceMonitors
     private let contents: Mutex<Contents>
-    private let news = Bell()
+    private let news = AsyncSignal()
 
     init(
         _ topics: TopicSet, _ scope: Scope, owner: MonitorOwner, config: Machine.Config, isPulled: Bool,

@@ -15,7 +15,7 @@ struct OAuthLogin: Method {
         /// Nil for a listener of our own.
         var redirect: String?
         var listen: LoopbackWishes
-        var wishes = LoginAttempt.Wishes()
+        var options = LoginAttempt.Options()
         /// Whether a browser is to be started.
         var opens: Bool
 
@@ -24,7 +24,7 @@ struct OAuthLogin: Method {
             let credential: CredentialName? = try fields.optional("credential")
             let redirect: String? = try fields.optional("redirect", check: Self.faultInRedirect)
             let listen: ListenParameter? = try fields.optional("listen")
-            wishes.scope = try fields.optional("scope", as: ScopeParameter.self)?.words
+            options.scope = try fields.optional("scope", as: ScopeParameter.self)?.words
             let parameters: JSONObject? = try fields.optional("parameters")
             opens = try fields.optional("open") ?? false
             try fields.finish()
@@ -33,13 +33,13 @@ struct OAuthLogin: Method {
             if self.redirect != nil, listen != nil {
                 throw JSONComplaint("listen goes with redirect \"loopback\" only", at: JSONPointer(member: "listen"))
             }
-            self.listen = listen?.wishes ?? LoopbackWishes(path: "/\(OAuthRandom.text(bytes: 16))")
+            self.listen = listen?.options ?? LoopbackWishes(path: "/\(OAuthRandom.text(bytes: 16))")
             for member in parameters?.members ?? [] {
                 guard let value = member.value.string else {
                     throw JSONComplaint("must be a string", at: JSONPointer(member: member.name)).under(
                         member: "parameters")
                 }
-                wishes.parameters.append((name: member.name, value: value))
+                options.parameters.append((name: member.name, value: value))
             }
         }
 
@@ -51,7 +51,7 @@ struct OAuthLogin: Method {
     }
 
     struct Result: JSONEncodable {
-        var begun: LoginDesk.Begun
+        var begun: LoginFlow.Begun
         /// Nil where no browser was wanted; then why it was not started.
         var opening: OAuthFailure??
 
@@ -73,7 +73,7 @@ struct OAuthLogin: Method {
         let credential = try await params.credential.resolved(call)
         let begun = try await asked { () async throws(OAuthFailure) in
             try await call.scope.service.logins.login(
-                credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.wishes,
+                credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.options,
                 random: OAuthRandom.bytes(LoginAttempt.randomBytes))
         }
         guard params.opens else { return Result(begun: begun) }
@@ -83,7 +83,7 @@ struct OAuthLogin: Method {
 
 /// Where a browser is waited for, by servers that know only certain redirect URIs.
 private struct ListenParameter: JSONDecodable {
-    var wishes: LoopbackWishes
+    var options: LoopbackWishes
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -100,9 +100,9 @@ private struct ListenParameter: JSONDecodable {
             return isPath ? nil : "must be a path that begins with a slash and needs no escapes"
         }
         try fields.finish()
-        wishes = LoopbackWishes(path: path ?? "/\(OAuthRandom.text(bytes: 16))")
-        if let host { wishes.host = host }
-        if let port { wishes.port = port }
+        options = LoopbackWishes(path: path ?? "/\(OAuthRandom.text(bytes: 16))")
+        if let host { options.host = host }
+        if let port { options.port = port }
     }
 }
 

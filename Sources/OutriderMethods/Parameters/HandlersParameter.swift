@@ -42,14 +42,14 @@ struct HandlersParameter: JSONDecodable {
     }
 }
 
-extension ResponseWishes {
+extension ResponseOptions {
     /// `validate`, `handlers` and `maxBody` among other members; nil if all are absent.
-    static func read(_ fields: inout JSONFields, isStream: Bool) throws(JSONComplaint) -> ResponseWishes? {
+    static func read(_ fields: inout JSONFields, isStream: Bool) throws(JSONComplaint) -> ResponseOptions? {
         let validate: ValidateParameter? = try fields.optional("validate")
         let handlers: HandlersParameter? = isStream ? nil : try fields.optional("handlers")
         let maxBody = try fields.integer("maxBody", in: 0...9_007_199_254_740_992)
         if validate == nil, handlers == nil, maxBody == nil { return nil }
-        return ResponseWishes(
+        return ResponseOptions(
             validation: validate?.validation, handlers: handlers?.handlers ?? [], maxBody: maxBody)
     }
 }

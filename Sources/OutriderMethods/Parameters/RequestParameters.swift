@@ -12,7 +12,7 @@ struct RequestParameters: JSONDecodable {
     var spec = RequestSpec(url: "")
     var timeout: TimeoutParameter?
     var events = EventKinds()
-    var progress = ProgressWishes()
+    var progress = ProgressOptions()
     /// The request outlives its connection.
     var isDetached = false
     /// The name of the detached request.
@@ -108,10 +108,10 @@ struct RequestParameters: JSONDecodable {
         spec.expectsContinue = try fields.optional("expectContinue") ?? false
         if receiver == .said { try readDestination(&fields) }
         try readPlan(&fields)
-        spec.wishes = try ResponseWishes.read(&fields, isStream: receiver == .stream)
+        spec.options = try ResponseOptions.read(&fields, isStream: receiver == .stream)
         if namesStream { try judgesHeadOnly() }
         if let events: EventKinds = try fields.optional("events") { self.events = events }
-        progress = try ProgressWishes(&fields)
+        progress = try ProgressOptions(&fields)
         spec.expectedSize = progress.expectedSize
         if let metrics: MetricsParameter = try fields.optional("metrics") {
             (spec.metrics, spec.showsCertificates) = (metrics.isOn, metrics.certificates)
@@ -203,7 +203,7 @@ struct RequestParameters: JSONDecodable {
     /// Whether the request is sent and received without events, callbacks of its own and anything that outlives the
     /// request; a session may add callbacks.
     var isUnwatched: Bool {
-        spec.wishes == nil && spec.download == nil && spec.parameters?.encoder == nil && spec.serialize.isPlain
+        spec.options == nil && spec.download == nil && spec.parameters?.encoder == nil && spec.serialize.isPlain
             && codes == nil && events.isEmpty && progress.isEmpty && !isDetached && !isStreamed && receiver == .said
             && spec.ownSecurity?.asks != true && startsImmediately != false
     }

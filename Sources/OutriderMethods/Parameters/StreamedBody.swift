@@ -22,7 +22,7 @@ enum BodyPlace: String, Sendable, CaseIterable {
 extension RequestParameters {
     /// Validates the response before the first byte goes to a stream. Refuses rules that need the body.
     mutating func judgesHeadOnly() throws(JSONComplaint) {
-        guard let wishes = spec.wishes, var validation = wishes.validation else { return }
+        guard let options = spec.options, var validation = options.validation else { return }
         for index in validation.rules.indices {
             if validation.rules[index].schema != nil {
                 throw JSONComplaint(
@@ -31,6 +31,6 @@ extension RequestParameters {
             }
             validation.rules[index].onHeaders = true
         }
-        spec.wishes = ResponseWishes(validation: validation, handlers: wishes.handlers, maxBody: wishes.maxBody)
+        spec.options = ResponseOptions(validation: validation, handlers: options.handlers, maxBody: options.maxBody)
     }
 }

@@ -12,7 +12,7 @@ final class ReachabilitySubscription: Holdable {
     static let kind = HandleKind.subscription
 
     private struct Contents {
-        var watch: PathWatch?
+        var watch: NetworkPathSubscription?
         var probing: Task<Void, Never>?
         var told = 0
         var isOver = false
@@ -31,7 +31,7 @@ final class ReachabilitySubscription: Holdable {
 
     var told: Int { contents.withLock { $0.told } }
 
-    func begin(_ watch: PathWatch) {
+    func begin(_ watch: NetworkPathSubscription) {
         let isOver = contents.withLock { contents in
             contents.watch = watch
             return contents.isOver

@@ -17,7 +17,7 @@ struct ProgressAliases: Sendable {
         var mayBeLost: Bool
     }
 
-    private let wishes: ProgressWishes
+    private let options: ProgressOptions
     private let title: String
     private var isBegun = false
     private var isOver = false
@@ -27,15 +27,15 @@ struct ProgressAliases: Sendable {
     private var percentage = 0
 
     /// Nil without a token.
-    init?(_ wishes: ProgressWishes, method: String, url: String) {
-        guard !wishes.isEmpty else { return nil }
-        self.wishes = wishes
+    init?(_ options: ProgressOptions, method: String, url: String) {
+        guard !options.isEmpty else { return nil }
+        self.options = options
         // a query may hold secrets, and makes long titles
         title = "\(method) \(url.prefix { $0 != "?" && $0 != "#" })"
     }
 
     mutating func begin() -> [Told] {
-        guard !isBegun, let token = wishes.workDoneToken else { return [] }
+        guard !isBegun, let token = options.workDoneToken else { return [] }
         isBegun = true
         return [work(token, Work(kind: "begin", title: title, percentage: 0), mayBeLost: false)]
     }
@@ -49,7 +49,7 @@ struct ProgressAliases: Sendable {
             total = total.map { $0 &+ sent }
         }
         var told: [Told] = []
-        if let token = wishes.progressToken, done > highest {
+        if let token = options.progressToken, done > highest {
             let shape = Progress(token: token, progress: done, total: total, message: report.words)
             told.append(
                 Told(
@@ -57,7 +57,7 @@ struct ProgressAliases: Sendable {
                     mayBeLost: !report.isLast))
         }
         highest = max(highest, done)
-        if let token = wishes.workDoneToken, isBegun, !isOver {
+        if let token = options.workDoneToken, isBegun, !isOver {
             if let total, total > 0 {
                 let part = Double(done) / Double(total) * 100
                 percentage = max(percentage, Int(min(max(part, 0), 100)))
@@ -69,7 +69,7 @@ struct ProgressAliases: Sendable {
     }
 
     mutating func end(_ failure: String?) -> [Told] {
-        guard isBegun, !isOver, let token = wishes.workDoneToken else { return [] }
+        guard isBegun, !isOver, let token = options.workDoneToken else { return [] }
         isOver = true
         return [work(token, Work(kind: "end", message: failure), mayBeLost: false)]
     }

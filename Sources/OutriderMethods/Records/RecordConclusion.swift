@@ -21,7 +21,7 @@ extension RequestRecord {
 
     /// The final result of the response. Runs the client's callbacks once, however often the result is needed.
     func conclusion(_ outcome: ExchangeOutcome) async -> Conclusion {
-        let handlers = wishes?.handlers ?? []
+        let handlers = options?.handlers ?? []
         guard serialize.asksClient || handlers.contains(where: \.asksClient) else { return await conclude(outcome) }
         let task = concluding.withLock { task in
             if let task { return task }
@@ -41,7 +41,7 @@ extension RequestRecord {
         // reuse the result that retriers already saw, without further callbacks
         let made = review?.made
         return await Conclusion.make(
-            outcome, exchange.destination, serialize, wishes?.handlers ?? [], work, failure: outcome.failure,
+            outcome, exchange.destination, serialize, options?.handlers ?? [], work, failure: outcome.failure,
             made: outcome.failure == nil || outcome.failure == made?.failure ? made : nil)
     }
 

@@ -12,7 +12,7 @@ struct RequestAssembly {
     /// Nil for a request without a cache.
     var cache: CacheBinding?
     /// The client callbacks that the interceptors name.
-    var book = ClientAdvisor.Book()
+    var registry = ClientDelegate.CallbackRegistry()
 
     /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an invalid environment.
     init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
@@ -43,12 +43,12 @@ struct RequestAssembly {
         plan.startsImmediately = params.startsImmediately ?? settings?.spec.startsImmediately ?? true
         if let redirect = settings?.spec.redirect, params.codes?.saysRedirect != true {
             plan.redirect = redirect
-            if let code = settings?.redirectCode { plan.redirect.callback = book.add(code) }
+            if let code = settings?.redirectCode { plan.redirect.callback = registry.add(code) }
         }
-        if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = book.add(code) }
+        if let code = settings?.challengeCode, params.codes?.challenge == nil { plan.challenge = registry.add(code) }
         plan.strictTransport = settings?.strictTransport
-        settings?.interceptor.add(to: &plan, &book)
-        if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &book) }
+        settings?.interceptor.add(to: &plan, &registry)
+        if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &registry) }
         if let name = params.credential {
             try name.checkOwner(call)
             let credential = name.text
@@ -59,8 +59,8 @@ struct RequestAssembly {
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
         if let encoder, let parameters = spec.parameters {
-            let code = ClientAdvisor.Code(spec: encoder, asker: Asker(call), parameters: parameters.value)
-            plan.adaptations.insert(.callback(book.add(code)), at: 0)
+            let code = ClientDelegate.Code(spec: encoder, asker: Asker(call), parameters: parameters.value)
+            plan.adaptations.insert(.callback(registry.add(code)), at: 0)
             spec.parameters = nil
         }
         // adapters change requests, and a TCP stream has none
@@ -70,9 +70,9 @@ struct RequestAssembly {
 
     /// Whether the request may need callbacks.
     var asks: Bool {
-        !book.isEmpty || spec.shared?.plan.asksAboutHead == true || spec.serialize.asksClient
-            || spec.wishes?.validation?.asksClient == true
-            || spec.wishes?.handlers.contains { $0.asksClient } == true
+        !registry.isEmpty || spec.shared?.plan.asksAboutHead == true || spec.serialize.asksClient
+            || spec.options?.validation?.asksClient == true
+            || spec.options?.handlers.contains { $0.asksClient } == true
     }
 
     /// The caller of the client's callbacks about the request of that handle.
@@ -85,8 +85,8 @@ struct RequestAssembly {
         return AnswerAsker(Asker(call), names, events)
     }
 
-    func advisor(_ params: RequestParameters, _ asker: AnswerAsker, _ review: AnswerReview?) -> ClientAdvisor {
-        ClientAdvisor(book, asker, review, disposition: params.codes?.disposition)
+    func advisor(_ params: RequestParameters, _ asker: AnswerAsker, _ review: AnswerReview?) -> ClientDelegate {
+        ClientDelegate(registry, asker, review, disposition: params.codes?.disposition)
     }
 
     private mutating func addFields(_ fields: HTTPFields, hasCredential: Bool) {
@@ -101,18 +101,18 @@ struct RequestAssembly {
     private mutating func name(_ codes: RequestCodes, in plan: inout ExchangePlan, _ call: Call<ClientScope>) {
         let asker = Asker(call)
         if let redirect = codes.redirect {
-            plan.redirect.callback = book.add(ClientAdvisor.Code(spec: redirect, asker: asker))
+            plan.redirect.callback = registry.add(ClientDelegate.Code(spec: redirect, asker: asker))
         }
-        if let destination = codes.destination, var wishes = spec.download?.wishes {
-            wishes.destinationCode = book.add(ClientAdvisor.Code(spec: destination, asker: asker))
-            spec.download = DownloadSpec(wishes)
+        if let destination = codes.destination, var options = spec.download?.options {
+            options.destinationCode = registry.add(ClientDelegate.Code(spec: destination, asker: asker))
+            spec.download = DownloadSpec(options)
         }
         if let challenge = codes.challenge {
             let desk = call.scope.desks.desk(of: challenge.name, session: session?.title)
-            plan.challenge = book.add(ClientAdvisor.Code(spec: challenge, asker: asker, desk: desk))
+            plan.challenge = registry.add(ClientDelegate.Code(spec: challenge, asker: asker, desk: desk))
         }
         guard let retry = codes.retry else { return }
-        let key = book.add(ClientAdvisor.Code(spec: retry, asker: asker))
+        let key = registry.add(ClientDelegate.Code(spec: retry, asker: asker))
         plan.retriers = plan.retriers.map { $0 == .callback(retry.name) ? .callback(key) : $0 }
     }
 }

@@ -71,7 +71,7 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         silence()
     }
 
-    func heard(_ event: ExchangeEvent) -> EventDelivery? {
+    func receive(_ event: ExchangeEvent) -> EventDelivery? {
         var messages = owedMessages()
         if hasAliases { messages += aliasMessages(event) }
         if case .finish(let outcome) = event { return finished(outcome, after: messages) }
@@ -168,17 +168,17 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event, unless: isOver) }
     }
 
-    func glimpsed(_ event: ExchangeEvent) {
+    func receiveDroppable(_ event: ExchangeEvent) {
         switch event {
         case .state(let phase, let time) where kinds.contains(.state):
             guard let event = make("event.state", .state(phase, time)) else { return }
             offer(event, key: phase.rawValue)
-        case .progress(let report): glimpsed(report)
+        case .progress(let report): receiveDroppable(report)
         default: return
         }
     }
 
-    private func glimpsed(_ report: ProgressReport) {
+    private func receiveDroppable(_ report: ProgressReport) {
         for one in aliases.withLock({ $0?.moved(report) }) ?? [] where !isSilent.load(ordering: .relaxed) {
             peer.offer(one.event, key: "\(names.request)/\(one.key)", unless: isOver)
         }

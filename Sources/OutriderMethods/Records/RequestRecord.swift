@@ -15,7 +15,7 @@ final class RequestRecord: Holdable {
     let exchange: Exchange
     let serialize: SerializeSpec
     /// Further options for the response; nil if none.
-    let wishes: ResponseWishes?
+    let options: ResponseOptions?
     let tag: String?
     let showsMetrics: Bool
     let showsCertificates: Bool
@@ -42,7 +42,7 @@ final class RequestRecord: Holdable {
         var label: String?
         var kept: StoredResponse?
         var isForgotten = false
-        var expiry: Postponed?
+        var expiry: ScheduledWork?
     }
     /// Validates responses; nil without validators.
     let review: AnswerReview?
@@ -72,7 +72,7 @@ final class RequestRecord: Holdable {
         self.review = review
         self.asker = asker
         serialize = params.spec.serialize
-        wishes = params.spec.wishes
+        options = params.spec.options
         tag = params.spec.tag
         showsMetrics = params.spec.metrics
         showsCertificates = params.spec.showsCertificates
@@ -89,7 +89,7 @@ final class RequestRecord: Holdable {
     ///   - guide: takes part in the request, before the client's callbacks.
     static func make(
         _ given: consuming RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
-        outlet: (any BodyOutlet)? = nil, guide: (any RequestGuide)? = nil
+        outlet: (any BodyOutlet)? = nil, guide: (any RequestParticipant)? = nil
     ) async throws(RPCError) -> RequestRecord {
         // a long body may be in a file soon: no caller holds on to the parameters
         let params = consume given
@@ -115,15 +115,15 @@ final class RequestRecord: Holdable {
         var spec = assembly.spec
         try spec.body.findStreams(in: scope.handles)
         let review = AnswerReview(&spec, asker)
-        var advisor: (any ExchangeAdvisor)? =
+        var advisor: (any ExchangeDelegate)? =
             asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
         if let guide { advisor = guide.join(&spec.plan, before: advisor) }
         let exchange = await engine.exchange(
             spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
-            turns: assembly.session?.session, outlet: outlet,
+            gate: assembly.session?.session, outlet: outlet,
             identity: ExchangeIdentity(
                 name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
-            keeper: assembly.session?.keeper,
+            sessionCredentials: assembly.session?.sessionCredentials,
             cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url),
             cache: assembly.cache, stage: scope.stage(of: assembly.session))
         // the body is counted with the exchange
@@ -165,10 +165,10 @@ final class RequestRecord: Holdable {
         }
         let handle = Handle<RequestRecord>()
         let exchange = engine.exchangeAtOnce(
-            spec, quota: scope.quota, turns: session?.session,
+            spec, quota: scope.quota, gate: session?.session,
             identity: ExchangeIdentity(
                 name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
-            keeper: session?.keeper,
+            sessionCredentials: session?.sessionCredentials,
             cookies: SessionCookies.step(params.cookies, session?.shared.settings.cookies, url: spec.url), cache: cache,
             stage: scope.stage(of: session))
         guard let exchange else { return nil }

@@ -37,7 +37,7 @@ extension RequestRecord {
     func replyAtOnce(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
     ) -> ResponseReply? {
-        guard wishes == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
+        guard options == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
             return nil
         }
         let body: ResponseBodyShape
@@ -77,7 +77,7 @@ extension RequestRecord {
     ) async -> ResponseReply {
         if let reply = replyAtOnce(outcome, engine: engine, terms: terms, redaction) { return reply }
         let outcome = await readBack(outcome)
-        if wishes != nil || !serialize.isPlain {
+        if options != nil || !serialize.isPlain {
             return await concluded(outcome, engine: engine, terms: terms, redaction)
         }
         let serialize = serialize

@@ -22,11 +22,11 @@ struct SessionSettings: Sendable {
     /// Nil for requests without a cache.
     var cache: CacheChoice?
     /// The callback for redirects.
-    var redirectCode: ClientAdvisor.Code?
+    var redirectCode: ClientDelegate.Code?
     /// The callback for credentials.
-    var challengeCode: ClientAdvisor.Code?
+    var challengeCode: ClientDelegate.Code?
     /// The callback for responses before they are stored.
-    var cacherCode: ClientAdvisor.Code?
+    var cacherCode: ClientDelegate.Code?
     /// The initial credentials.
     var credentials: [ProtectionSpaces.Entry] = []
     /// Nil for a session without cookies.
@@ -64,7 +64,7 @@ final class SessionRecord: Holdable {
     /// Whether all clients of the user may use the session, by its name.
     let isShared: Bool
     let session: Session
-    let keeper: CredentialKeeper
+    let sessionCredentials: SessionCredentials
     /// Stubs and replays for the session's requests.
     let stage = OwnStage()
     /// Used by requests whose cache has no name.
@@ -86,7 +86,7 @@ final class SessionRecord: Holdable {
         service = scope.service
         owner = scope.owner
         session = Session(settings.spec.limits, service.engine)
-        keeper = CredentialKeeper(settings.credentials)
+        sessionCredentials = SessionCredentials(settings.credentials)
         contents = Mutex(SharedSettings(settings))
     }
 
@@ -107,7 +107,7 @@ final class SessionRecord: Holdable {
     ///
     /// - Parameter replacesCredentials: whether to also forget what the session learned with the former credentials.
     func update(_ settings: SessionSettings, replacesCredentials: Bool) {
-        if replacesCredentials { keeper.replace(settings.credentials) }
+        if replacesCredentials { sessionCredentials.replace(settings.credentials) }
         contents.withLock { $0 = SharedSettings(settings) }
         session.change(settings.spec.limits)
     }

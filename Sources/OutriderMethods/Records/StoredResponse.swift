@@ -18,7 +18,7 @@ final class StoredResponse: Holdable {
 
     private struct State {
         weak var owner: HandleTable?
-        var expiry: Postponed?
+        var expiry: ScheduledWork?
     }
 
     init(_ body: KeptBody, _ facts: ResponseFacts) {

@@ -8,7 +8,7 @@ import Synchronization
 /// Runs an `EventSourceMachine` for a request: each connection is an attempt, and each reconnection a retry.
 ///
 /// The source stands before the exchange's other advisors, and before the streams that take its body.
-final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
+final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
     /// The key of the source among the exchange's advisors.
     private static let key = "\0events"
 
@@ -17,17 +17,17 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         /// The connection has ended without an error.
         var hasEnded = false
         /// The exchange's other advisors.
-        var inner: (any ExchangeAdvisor)?
+        var inner: (any ExchangeDelegate)?
     }
 
-    private let hub: StreamHub
-    private let outlet: StreamOutlet
+    private let hub: StreamFanout
+    private let outlet: StreamBodyConsumer
     private let memory: EventStreamMemory
     private let reconnects: Bool
     private let state: Mutex<State>
     private let began = ContinuousClock.now
 
-    init(_ hub: StreamHub, _ outlet: StreamOutlet, _ policy: ReconnectPolicy, _ memory: EventStreamMemory) {
+    init(_ hub: StreamFanout, _ outlet: StreamBodyConsumer, _ policy: ReconnectPolicy, _ memory: EventStreamMemory) {
         self.hub = hub
         self.outlet = outlet
         self.memory = memory
@@ -36,7 +36,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
     }
 
     /// Joins the plan of a request: decides on retries first, and adapts last.
-    func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor {
+    func join(_ plan: inout ExchangePlan, before others: (any ExchangeDelegate)?) -> any ExchangeDelegate {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
         plan.retriers.insert(.callback(Self.key), at: 0)
@@ -47,7 +47,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         return self
     }
 
-    private var inner: (any ExchangeAdvisor)? { state.withLock { $0.inner } }
+    private var inner: (any ExchangeDelegate)? { state.withLock { $0.inner } }
 
     /// Seconds, forward.
     private var now: Double { began.duration(to: .now) / .seconds(1) }
@@ -83,7 +83,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
         await outlet.over(outcome)
     }
 
-    // MARK: ExchangeAdvisor
+    // MARK: ExchangeDelegate
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
         guard name == Self.key else {
@@ -110,7 +110,7 @@ final class EventSource: BodyOutlet, ExchangeAdvisor, RequestGuide {
 
     func challenge(
         _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
-    ) async -> GivenCredential? {
+    ) async -> CallbackCredential? {
         await inner?.challenge(name, question, moment)
     }
 

@@ -88,8 +88,8 @@ struct SSEOpen: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> StreamOpen.Result {
-        let hub = StreamHub(call.peer, monitor: call.scope.service.engine.monitor)
-        let outlet = StreamOutlet(hub)
+        let hub = StreamFanout(call.peer, monitor: call.scope.service.engine.monitor)
+        let outlet = StreamBodyConsumer(hub)
         let memory = EventStreamMemory(lastEventID: params.lastEventID ?? "")
         let source = EventSource(hub, outlet, params.policy, memory)
         let items = EventItems(params.style, limit: params.mostEventBytes, memory)

@@ -47,7 +47,7 @@ package final class RouterRecord: Holdable {
     /// The endpoint, or the failure 2100 with similar names.
     func endpoint(_ name: String) throws(RPCError) -> RouterEndpoint {
         if let endpoint = router.endpoint(name) { return endpoint }
-        let near = NearNames.of(name, among: router.endpoints.map(\.name))
+        let near = NameSuggestions.of(name, among: router.endpoints.map(\.name))
         let hint = near.isEmpty ? "router.describe lists them" : "did you mean \(near.joined(separator: " or "))?"
         var error = RPCError(
             HTTPFailure(
@@ -105,7 +105,7 @@ package final class RouterTable: Sendable {
     /// The router of a handle or a name; a client's own routers come before shared ones.
     func find(_ reference: String) throws(RPCError) -> RouterRecord {
         if let record = look(reference) { return record }
-        let near = NearNames.of(reference, among: all.map(\.router.name))
+        let near = NameSuggestions.of(reference, among: all.map(\.router.name))
         let hint = near.isEmpty ? "router.list names all routers" : "did you mean \(near.joined(separator: " or "))?"
         throw RPCError(
             .unknownHandle, "router names nothing here: \(reference.prefix(80)) is no router; \(hint)",

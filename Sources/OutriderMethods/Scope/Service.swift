@@ -16,9 +16,9 @@ package final class Service: Sendable {
     /// The published metadata of authorization servers.
     let documents: ServerDocuments
     /// Logins in progress.
-    let logins: LoginDesk
+    let logins: LoginFlow
     /// Offers to prompt for the passphrase of the store.
-    let passphrases = PassphraseDesk()
+    let passphrases = PassphrasePrompts()
     /// Sends events about credentials.
     let credentials: any CredentialWatchers
     /// Closes idle connections to servers.
@@ -47,7 +47,7 @@ package final class Service: Sendable {
     ) {
         self.engine = engine
         documents = ServerDocuments(engine)
-        logins = LoginDesk(engine, documents)
+        logins = LoginFlow(engine, documents)
         self.monitors = monitors
         self.credentials = credentials
         self.flush = flush

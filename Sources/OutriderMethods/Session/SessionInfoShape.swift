@@ -27,7 +27,7 @@ struct SessionInfoShape: JSONEncodable {
         settings.timeout?.apply(to: &timeouts)
         connectionsPerHost = settings.spec.connectionsPerHost ?? defaults.connectionsPerHost
         proxy = ProxyShape(settings.proxy, defaults)
-        credentials = record?.keeper.entries ?? []
+        credentials = record?.sessionCredentials.entries ?? []
         if let record {
             counts = record.session.counts
         } else {

@@ -10,10 +10,10 @@ extension StreamOpening {
     static func named(
         _ request: RequestParameters, _ call: Call<ClientScope>, waits: Bool
     ) async throws -> StreamOpen.Result {
-        let hub = StreamHub(call.peer, monitor: call.scope.service.engine.monitor)
-        let opening = StreamOpening(request: request, waits: waits, hub: hub, outlet: StreamOutlet(hub))
+        let hub = StreamFanout(call.peer, monitor: call.scope.service.engine.monitor)
+        let opening = StreamOpening(request: request, waits: waits, hub: hub, outlet: StreamBodyConsumer(hub))
         return try await opening.start(call) { () throws(RPCError) in
-            [try StreamWish().open(hub, call)]
+            [try StreamOptions().open(hub, call)]
         }
     }
 }

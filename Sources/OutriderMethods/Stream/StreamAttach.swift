@@ -52,7 +52,7 @@ struct StreamAttach: Method {
                 data: ["pointer": .string("/stream")])
         }
         // before any wait: bytes may follow the call at once
-        let pipe = try call.peer.seize()
+        let pipe = try call.peer.hijack()
         switch (params.direction, thing) {
         case (.read, let stream as ReadStream):
             let beginning = try await stream.attach()

@@ -14,24 +14,24 @@ struct StreamOpen: Method {
 
     struct Params: JSONDecodable {
         var request: RequestParameters
-        var stream: StreamWish
+        var stream: StreamOptions
         /// More streams of the same body.
-        var also: [StreamWish] = []
+        var also: [StreamOptions] = []
         var cancelsOnError = false
         var wait: Wait?
 
         init(json: JSONValue) throws(JSONComplaint) {
-            var stream: StreamWish?
-            var also: [StreamWish] = []
+            var stream: StreamOptions?
+            var also: [StreamOptions] = []
             var cancels: Bool?
             var wait: Wait?
             request = try RequestParameters(json: json) { fields throws(JSONComplaint) in
-                stream = try StreamWish(&fields)
+                stream = try StreamOptions(&fields)
                 also = try fields.optional("also") { $0.count > 15 ? "must hold at most 15 streams" : nil } ?? []
                 cancels = try fields.optional("cancelOnError")
                 wait = try fields.choice("wait")
             }
-            self.stream = stream ?? StreamWish()
+            self.stream = stream ?? StreamOptions()
             self.also = also
             cancelsOnError = cancels ?? false
             self.wait = wait
@@ -61,12 +61,12 @@ struct StreamOpen: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let hub = StreamHub(
+        let hub = StreamFanout(
             call.peer, cancelsOnError: params.cancelsOnError, monitor: call.scope.service.engine.monitor)
-        let outlet = StreamOutlet(hub)
+        let outlet = StreamBodyConsumer(hub)
         return try await StreamOpening(request: params.request, waits: params.wait != nil, hub: hub, outlet: outlet)
             .start(call) { () throws(RPCError) in
-                try ([params.stream] + params.also).map { wish throws(RPCError) in try wish.open(hub, call) }
+                try ([params.stream] + params.also).map { options throws(RPCError) in try options.open(hub, call) }
             }
     }
 }

@@ -11,10 +11,10 @@ struct StreamOpening {
     var request: RequestParameters
     /// Whether the reply waits for the head of an acceptable response, or the end.
     var waits: Bool
-    var hub: StreamHub
-    var outlet: StreamOutlet
+    var hub: StreamFanout
+    var outlet: StreamBodyConsumer
     /// Takes the body in place of the outlet, and feeds the hub.
-    var taker: (any BodyOutlet & RequestGuide)?
+    var taker: (any BodyOutlet & RequestParticipant)?
     /// Called when no stream is left; nil to end the exchange.
     var unwanted: (@Sendable (HTTPFailure) -> Void)?
     /// Gets the exchange before it begins.

@@ -13,7 +13,7 @@ struct StreamRead: Method {
     struct Params: JSONDecodable {
         var stream: Handle<ReadStream>
         /// The item options, allowed until the first read.
-        var wish: StreamWish?
+        var options: StreamOptions?
         var bytes: Int
         var items: Int
         /// The least number of bytes.
@@ -24,8 +24,8 @@ struct StreamRead: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
-            let wish = try StreamWish(reading: &fields)
-            if fields.value("as") != nil { self.wish = wish }
+            let options = try StreamOptions(reading: &fields)
+            if fields.value("as") != nil { self.options = options }
             bytes = try fields.integer("bytes", in: 1...8_388_608) ?? 32768
             items = try fields.integer("items", in: 1...1_000_000) ?? .max
             least = try fields.integer("min", in: 1...8_388_608)
@@ -96,12 +96,12 @@ struct StreamRead: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let handles = call.scope.handles
         let stream = try handles.find(params.stream, "stream")
-        if let wish = params.wish { try stream.become(wish.scanner, wish.look, named: wish.name) }
+        if let options = params.options { try stream.become(options.scanner, options.look, named: options.name) }
         if params.least != nil, !stream.isOfBytes {
             throw RPCError.wrongState("min counts bytes, and this stream is read as something else", "items")
         }
-        let wish = ReadStream.Wish(bytes: params.bytes, items: params.items, least: params.least ?? 1)
-        switch try await stream.read(wish, wait: .seconds(params.wait)) {
+        let options = ReadStream.ReadLimits(bytes: params.bytes, items: params.items, least: params.least ?? 1)
+        switch try await stream.read(options, wait: .seconds(params.wait)) {
         case .piece(let piece, let end, let failure):
             if end { stream.release() }
             let isTimedOut = params.least != nil && piece.items.isEmpty && !end

@@ -15,7 +15,7 @@ package final class ReadStream: Holdable {
         var machine: StreamMachine
         var isRead = false
         /// Reads of a TCP stream that wait for their turn.
-        var readers: [Bell] = []
+        var readers: [AsyncSignal] = []
         /// The writing direction; nil for a stream that is only read.
         var duplex: (any StreamPartner)?
         /// The WebSocket whose messages the stream delivers; nil for other streams.
@@ -42,13 +42,13 @@ package final class ReadStream: Holdable {
     package let handle = Handle<ReadStream>()
     let isPushed: Bool
     let isBatched: Bool
-    let hub: StreamHub
+    let hub: StreamFanout
     let handles: HandleTable
     let contents: Mutex<Contents>
     /// Wakes the call that reads.
-    let data = Bell()
+    let data = AsyncSignal()
 
-    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamHub, in handles: HandleTable) {
+    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamFanout, in handles: HandleTable) {
         self.hub = hub
         self.handles = handles
         isPushed = machine.isPush
@@ -75,7 +75,7 @@ package final class ReadStream: Holdable {
     }
 
     /// The parameters of a read.
-    struct Wish {
+    struct ReadLimits {
         var bytes: Int
         var items: Int
         /// The least number of bytes, unless the stream ends before.
@@ -83,11 +83,11 @@ package final class ReadStream: Holdable {
     }
 
     /// Waits for an item, the end of the stream or the end of `wait`; in the last case the piece is empty.
-    func read(_ wish: Wish, wait: Duration) async throws -> Outcome {
+    func read(_ options: ReadLimits, wait: Duration) async throws -> Outcome {
         let deadline = ContinuousClock.now.advanced(by: wait)
         guard try await takeTurn() else { return .busy }
         defer { passTurn() }
-        if let outcome = try await attempt(wish, isLast: ContinuousClock.now >= deadline) { return outcome }
+        if let outcome = try await attempt(options, isLast: ContinuousClock.now >= deadline) { return outcome }
         // Ends with this read; only rings.
         let alarm = Task { [data] in
             try? await Task.sleep(until: deadline, clock: .continuous)
@@ -97,15 +97,15 @@ package final class ReadStream: Holdable {
         while true {
             await data.wait()
             try Task.checkCancellation()
-            if let outcome = try await attempt(wish, isLast: ContinuousClock.now >= deadline) {
+            if let outcome = try await attempt(options, isLast: ContinuousClock.now >= deadline) {
                 return outcome
             }
         }
     }
 
-    private func attempt(_ wish: Wish, isLast: Bool) async throws -> Outcome? {
+    private func attempt(_ options: ReadLimits, isLast: Bool) async throws -> Outcome? {
         while true {
-            switch attempt(wish, isLast) {
+            switch attempt(options, isLast) {
             case .over(let outcome): return outcome
             case .wait: return nil
             case .make(let work): await make(work)
@@ -127,11 +127,11 @@ package final class ReadStream: Holdable {
         contents.withLock { $0.machine.made(content) }
     }
 
-    private func attempt(_ wish: Wish, _ isLast: Bool) -> Attempt {
+    private func attempt(_ options: ReadLimits, _ isLast: Bool) -> Attempt {
         let (attempt, ended): (Attempt, HTTPFailure?) = contents.withLock { contents in
             let before = contents.machine.failure
             let attempt: Attempt =
-                switch contents.machine.read(upTo: wish.bytes, items: wish.items, least: wish.least) {
+                switch contents.machine.read(upTo: options.bytes, items: options.items, least: options.least) {
                 case .piece(let piece, let end):
                     .over(.piece(piece, end: end, failure: end ? contents.machine.failure : nil))
                 case .make(let work): .make(work)

@@ -60,7 +60,7 @@ extension ReadStream {
 
     /// Waits for the reads that came before. False if another connection carries the stream, or no more reads may wait.
     func takeTurn() async throws -> Bool {
-        let bell = Bell()
+        let signal = AsyncSignal()
         let isFree = contents.withLock { contents -> Bool? in
             if contents.isAttached { return false }
             if !contents.isRead {
@@ -68,15 +68,15 @@ extension ReadStream {
                 return true
             }
             guard contents.duplex != nil, contents.readers.count < Self.mostReaders else { return false }
-            contents.readers.append(bell)
+            contents.readers.append(signal)
             return nil
         }
         if let isFree { return isFree }
-        await bell.wait()
+        await signal.wait()
         // a granted turn is not in the queue any more
         let isWaiting = contents.withLock { contents in
             let count = contents.readers.count
-            contents.readers.removeAll { $0 === bell }
+            contents.readers.removeAll { $0 === signal }
             return contents.readers.count < count
         }
         guard Task.isCancelled else { return true }
@@ -85,7 +85,7 @@ extension ReadStream {
     }
 
     func passTurn() {
-        let next = contents.withLock { contents -> Bell? in
+        let next = contents.withLock { contents -> AsyncSignal? in
             if !contents.readers.isEmpty { return contents.readers.removeFirst() }
             contents.isRead = false
             return nil

@@ -47,7 +47,7 @@ final class UploadStream: Holdable, BodyFeed {
         var written = 0
         var hand: (@Sendable (BodyFeedStep) -> Void)?
         /// Writers that wait for room.
-        var writers: [Bell] = []
+        var writers: [AsyncSignal] = []
         /// Why the service ended the stream; nil for other ends.
         var failure: HTTPFailure?
 
@@ -162,14 +162,14 @@ final class UploadStream: Holdable, BodyFeed {
 
     /// Returns when there is room, or after `wait`: how many bytes may follow without waiting.
     func room(_ wait: Duration) async throws -> Int {
-        let bell = Bell()
+        let signal = AsyncSignal()
         let deadline = ContinuousClock.now.advanced(by: wait)
         var alarm: Task<Void, Never>?
         defer { alarm?.cancel() }
         while true {
             let room = state.withLock { state in
                 let room = state.phase == .done ? Self.capacity : max(0, Self.capacity - state.waiting)
-                if room == 0 { state.writers.append(bell) }
+                if room == 0 { state.writers.append(signal) }
                 return room
             }
             if room > 0 || ContinuousClock.now >= deadline { return room }
@@ -178,9 +178,9 @@ final class UploadStream: Holdable, BodyFeed {
                 alarm
                 ?? Task {
                     try? await Task.sleep(until: deadline, clock: .continuous)
-                    bell.ring()
+                    signal.ring()
                 }
-            await bell.wait()
+            await signal.wait()
             try Task.checkCancellation()
         }
     }
@@ -259,7 +259,7 @@ final class UploadStream: Holdable, BodyFeed {
     }
 
     func next(_ hand: @escaping @Sendable (BodyFeedStep) -> Void) {
-        let (next, bells) = state.withLock { state -> (Next?, [Bell]) in
+        let (next, signals) = state.withLock { state -> (Next?, [AsyncSignal]) in
             if state.phase != .done, let next = Self.takePiece(&state) {
                 guard state.waiting < Self.capacity else { return (next, []) }
                 defer { state.writers = [] }
@@ -273,7 +273,7 @@ final class UploadStream: Holdable, BodyFeed {
             case .done: return (.step(.failed(state.failure ?? Self.closed)), [])
             }
         }
-        for bell in bells { bell.ring() }
+        for signal in signals { signal.ring() }
         switch next {
         case nil: break
         case .step(let step): hand(step)
@@ -333,7 +333,7 @@ final class UploadStream: Holdable, BodyFeed {
 
     /// - Parameter failure: why the body fails. Default: the client closed the stream.
     private func end(_ failure: HTTPFailure? = nil) {
-        let (hand, bells) = state.withLock { state -> ((@Sendable (BodyFeedStep) -> Void)?, [Bell]) in
+        let (hand, signals) = state.withLock { state -> ((@Sendable (BodyFeedStep) -> Void)?, [AsyncSignal]) in
             if state.phase != .done { state.failure = failure }
             state.phase = .done
             state.pieces = []
@@ -342,6 +342,6 @@ final class UploadStream: Holdable, BodyFeed {
             return (state.hand, state.writers)
         }
         hand?(.failed(failure ?? Self.closed))
-        for bell in bells { bell.ring() }
+        for signal in signals { signal.ring() }
     }
 }

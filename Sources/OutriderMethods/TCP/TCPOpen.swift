@@ -14,13 +14,13 @@ struct TCPOpen: Method {
         var request: RequestParameters
         var endpoint: HTTPURL
         var tls: DuplexTLS
-        var stream: StreamWish
+        var stream: StreamOptions
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             var url = try TCPEndpoint(&fields).url
             let tls: TCPSecurityParameter? = try fields.optional("tls")
-            stream = try StreamWish(&fields)
+            stream = try StreamOptions(&fields)
             if tls?.tls != nil { url.scheme = .tls }
             if url.isSecure, url.socketPath != nil, tls?.tls?.serverName == nil {
                 throw JSONComplaint(
@@ -71,7 +71,7 @@ struct TCPOpen: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        let hub = StreamHub(call.peer, monitor: engine.monitor)
+        let hub = StreamFanout(call.peer, monitor: engine.monitor)
         let connection = TCPStream(to: params.endpoint, hub, call.peer)
         let outlet = TCPOutlet(hub, connection)
         var request = params.request

@@ -35,11 +35,11 @@ final class TCPStream: StreamPartner, DuplexOwner {
     let upload: UploadStream
     /// Whether the stream leads to a Unix socket, which has no name for a certificate.
     let isUnix: Bool
-    private let hub: StreamHub
+    private let hub: StreamFanout
     private let peer: any Peer
     private let contents = Mutex(Contents())
 
-    init(to endpoint: HTTPURL, _ hub: StreamHub, _ peer: any Peer) {
+    init(to endpoint: HTTPURL, _ hub: StreamFanout, _ peer: any Peer) {
         upload = UploadStream(tcp: endpoint.socketPath ?? endpoint.authorityWithPort)
         isUnix = endpoint.socketPath != nil
         self.hub = hub
@@ -190,11 +190,11 @@ struct SocketEvent: JSONEncodable, Sendable {
 
 /// Feeds the bytes of a TCP stream to its reading half.
 final class TCPOutlet: BodyOutlet {
-    let outlet: StreamOutlet
+    let outlet: StreamBodyConsumer
     private let connection: TCPStream
 
-    init(_ hub: StreamHub, _ connection: TCPStream) {
-        outlet = StreamOutlet(hub)
+    init(_ hub: StreamFanout, _ connection: TCPStream) {
+        outlet = StreamBodyConsumer(hub)
         self.connection = connection
     }
 

@@ -5,22 +5,22 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 
-// MARK: ExchangeAdvisor
+// MARK: ExchangeDelegate
 
-extension WebSocketSource: ExchangeAdvisor, RequestGuide {
+extension WebSocketSource: ExchangeDelegate, RequestParticipant {
     /// Joins the plan of a request: decides on retries first, and adapts last.
-    func join(_ plan: inout ExchangePlan, before others: (any ExchangeAdvisor)?) -> any ExchangeAdvisor {
+    func join(_ plan: inout ExchangePlan, before others: (any ExchangeDelegate)?) -> any ExchangeDelegate {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
         plan.retriers.insert(.callback(Self.key), at: 0)
         plan.asksAboutHead = true
         // the handshake goes along everywhere
         plan.redirect.keepHeaders += WebSocketHandshake.reservedFields
-        plan.isLasting = wishes.reconnect.isEnabled
+        plan.isLasting = options.reconnect.isEnabled
         return self
     }
 
-    private var inner: (any ExchangeAdvisor)? { state.withLock { $0.inner } }
+    private var inner: (any ExchangeDelegate)? { state.withLock { $0.inner } }
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
         guard name == Self.key else {
@@ -32,7 +32,7 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
         for number in [pair.0, pair.1] {
             withUnsafeBytes(of: number) { random.append(contentsOf: $0) }
         }
-        let handshake = WebSocketHandshake(random: random, protocols: wishes.protocols, deflate: wishes.deflate)
+        let handshake = WebSocketHandshake(random: random, protocols: options.protocols, deflate: options.deflate)
         state.withLock { state in
             state.handshake = handshake
             if state.stage != .over { state.stage = .opening }
@@ -53,7 +53,7 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
 
     func challenge(
         _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
-    ) async -> GivenCredential? {
+    ) async -> CallbackCredential? {
         await inner?.challenge(name, question, moment)
     }
 
@@ -99,7 +99,7 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
 
     /// A connection could not be made.
     private func refused(_ failure: HTTPFailure, _ moment: ExchangeMoment) throws(HTTPFailure) -> RetryVerdict {
-        guard wishes.reconnect.isEnabled else { return .doNotRetry }
+        guard options.reconnect.isEnabled else { return .doNotRetry }
         let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }
         let now = now
         let chance = Double.random(in: 0...1)
@@ -112,7 +112,7 @@ extension WebSocketSource: ExchangeAdvisor, RequestGuide {
             if reason != failure { throw reason }
             return .doNotRetry
         case .reconnect(let delay):
-            if wishes.tellsStates {
+            if options.tellsStates {
                 store(SocketState(kind: .reconnecting, attempt: moment.attempt + 1, after: delay).record)
             }
             return .retry(after: delay)

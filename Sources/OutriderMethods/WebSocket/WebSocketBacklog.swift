@@ -136,7 +136,7 @@ extension WebSocketSource {
     private static let uncutBytes = 448 << 10
 
     /// The limit of waiting messages, in bytes; a full backlog stops reading.
-    private var mostHeld: Int { max(wishes.backlog - Self.uncutBytes, wishes.backlog / 2) }
+    private var mostHeld: Int { max(options.backlog - Self.uncutBytes, options.backlog / 2) }
 
     /// Delivers records at once if no earlier records wait; else appends the records, and starts the delivery.
     func store(_ records: [UInt8]) {
@@ -147,17 +147,17 @@ extension WebSocketSource {
         }
         let isFull = state.withLock { state in
             state.backlog.append(records)
-            switch wishes.overflow {
+            switch options.overflow {
             case .wait: break
-            case .dropOldest: state.backlog.drop(to: wishes.backlog)
-            case .close: return state.backlog.isFull(wishes.backlog)
+            case .dropOldest: state.backlog.drop(to: options.backlog)
+            case .close: return state.backlog.isFull(options.backlog)
             }
             return false
         }
         beginDelivery()
         if isFull {
             let text =
-                "the client took its messages too slowly: more than \(wishes.backlog) bytes wait (overflow: close)"
+                "the client took its messages too slowly: more than \(options.backlog) bytes wait (overflow: close)"
             fail(WebSocketFault(CloseCode.policyViolation, text), HTTPFailure(.limitExceeded, text, sent: .sent))
         }
     }
@@ -185,7 +185,7 @@ extension WebSocketSource {
                 }
                 var told: [UInt8] = []
                 if state.backlog.dropped > 0 {
-                    if wishes.tellsStates {
+                    if options.tellsStates {
                         told = SocketState(kind: .dropped, dropped: state.backlog.dropped).record
                     }
                     state.backlog.dropped = 0
@@ -206,7 +206,7 @@ extension WebSocketSource {
 
     /// Waits while the backlog is full. Nothing more is read from the network meanwhile.
     func roomForMore() async {
-        guard wishes.overflow == .wait else { return }
+        guard options.overflow == .wait else { return }
         while state.withLock({ $0.backlog.held >= mostHeld && $0.close == nil && $0.stage == .open }) {
             await room.wait()
             if Task.isCancelled { return }
@@ -217,7 +217,7 @@ extension WebSocketSource {
 
     /// Checks the connection when a ping or a timeout may be due.
     func watch() {
-        guard wishes.keepAlive != nil else { return }
+        guard options.keepAlive != nil else { return }
         let now = now
         let isSuspended = state.withLock { $0.exchange?.isSuspended == true }
         let step = state.withLock { state -> KeepAlive.Step? in
@@ -233,9 +233,9 @@ extension WebSocketSource {
         case .wait(let seconds): schedule(after: seconds)
         case .ping:
             flush()
-            schedule(after: wishes.keepAlive?.timeout ?? 1)
+            schedule(after: options.keepAlive?.timeout ?? 1)
         case .dead:
-            let text = "no answer to a ping came within \(wishes.keepAlive?.timeout ?? 0) seconds"
+            let text = "no answer to a ping came within \(options.keepAlive?.timeout ?? 0) seconds"
             fail(
                 WebSocketFault(1011, text),
                 HTTPFailure(.webSocketPingTimeout, "the WebSocket failed: \(text)", phase: .response, sent: .sent))
@@ -244,7 +244,7 @@ extension WebSocketSource {
 
     /// A ping after each change of the network shows whether the connection survived.
     func listenToNetwork() {
-        guard wishes.keepAlive != nil, state.withLock({ $0.networkListener == nil }) else { return }
+        guard options.keepAlive != nil, state.withLock({ $0.networkListener == nil }) else { return }
         let id = engine.listenToNetwork { [weak self] in self?.networkChanged() }
         state.withLock { $0.networkListener = id }
     }

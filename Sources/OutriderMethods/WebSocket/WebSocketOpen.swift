@@ -12,7 +12,7 @@ struct WebSocketOpen: Method {
 
     struct Params: JSONDecodable {
         var request: RequestParameters
-        var wishes = WebSocketSource.Wishes()
+        var options = WebSocketSource.Options()
         var mode = StreamMachine.Mode.pull
         var isBatched = false
         var style = MessageItems.Style()
@@ -25,10 +25,10 @@ struct WebSocketOpen: Method {
             } catch {
                 throw Self.known(error)
             }
-            (wishes, mode, isBatched, style) = (own.wishes, own.mode, own.isBatched, own.style)
+            (options, mode, isBatched, style) = (own.options, own.mode, own.isBatched, own.style)
             // a single message per event is an object
             if mode != .pull, !isBatched { style.isCompact = false }
-            wishes.tellsStates = own.tellsStates ?? (mode != .pull || wishes.reconnect.isEnabled)
+            options.tellsStates = own.tellsStates ?? (mode != .pull || options.reconnect.isEnabled)
             try request.judgesHeadOnly()
             try check()
             waits = own.waits ?? (request.startsImmediately != false)
@@ -90,7 +90,7 @@ struct WebSocketOpen: Method {
 
     /// The parameters beyond those of other requests.
     fileprivate struct Own {
-        var wishes = WebSocketSource.Wishes()
+        var options = WebSocketSource.Options()
         var mode = StreamMachine.Mode.pull
         var isBatched = false
         var style = MessageItems.Style()
@@ -104,23 +104,23 @@ struct WebSocketOpen: Method {
             style.parsesJSON = try fields.optional("json") ?? false
             tellsStates = try fields.optional("states")
             waits = try fields.optional("wait")
-            wishes.protocols =
+            options.protocols =
                 try fields.optional("protocols", as: [String].self) { names in
                     names.count > 64 ? "must hold at most 64 names" : WebSocketHandshake.fault(inProtocols: names)
                 } ?? []
             if let compression: CompressionParameter = try fields.optional("compression") {
-                wishes.deflate = compression.offer
+                options.deflate = compression.offer
             }
-            if let most = try fields.integer("maxMessage", in: 1...67_108_864) { wishes.maxMessage = most }
-            if let most = try fields.integer("backlog", in: 1024...16_777_216) { wishes.backlog = most }
-            wishes.overflow = try fields.choice("overflow") ?? .wait
-            if let ping: KeepAliveParameter = try fields.optional("ping") { wishes.keepAlive = ping.settings }
+            if let most = try fields.integer("maxMessage", in: 1...67_108_864) { options.maxMessage = most }
+            if let most = try fields.integer("backlog", in: 1024...16_777_216) { options.backlog = most }
+            options.overflow = try fields.choice("overflow") ?? .wait
+            if let ping: KeepAliveParameter = try fields.optional("ping") { options.keepAlive = ping.settings }
             if let reconnect: SocketReconnectParameter = try fields.optional("reconnect") {
-                wishes.reconnect = reconnect.policy
+                options.reconnect = reconnect.policy
             }
             let greeting: [MessageParameter] =
                 try fields.optional("greeting") { $0.count > 64 ? "must hold at most 64 messages" : nil } ?? []
-            wishes.greeting = greeting.map(\.message)
+            options.greeting = greeting.map(\.message)
         }
     }
 
@@ -144,9 +144,9 @@ struct WebSocketOpen: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        let hub = StreamHub(call.peer, monitor: engine.monitor)
-        let outlet = StreamOutlet(hub)
-        let source = WebSocketSource(params.wishes, hub, outlet, engine)
+        let hub = StreamFanout(call.peer, monitor: engine.monitor)
+        let outlet = StreamBodyConsumer(hub)
+        let source = WebSocketSource(params.options, hub, outlet, engine)
         let opening = StreamOpening(
             request: params.request, waits: params.waits, hub: hub, outlet: outlet, taker: source,
             unwanted: { [weak source] in source?.leave($0) }, made: { source.belongs(to: $0) })

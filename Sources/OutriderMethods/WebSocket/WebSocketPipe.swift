@@ -50,7 +50,7 @@ extension WebSocketSource {
 
     /// Tells the client that a message of its own was dropped, unless the WebSocket is over.
     private func lostWhileReconnecting() {
-        guard wishes.tellsStates, state.withLock({ $0.stage == .reconnecting }) else { return }
+        guard options.tellsStates, state.withLock({ $0.stage == .reconnecting }) else { return }
         store(SocketState(kind: .dropped, dropped: 1).record)
     }
 

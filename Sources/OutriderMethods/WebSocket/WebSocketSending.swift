@@ -37,7 +37,7 @@ struct WebSocketSending: ~Copyable {
         var payload: [UInt8]
         var sent: ContinuousClock.Instant
         var rtt: Duration?
-        var bell: Bell
+        var signal: AsyncSignal
         var id: Int
     }
 
@@ -50,7 +50,7 @@ struct WebSocketSending: ~Copyable {
     /// Sent before the connection was open.
     private(set) var early: [OutgoingMessage] = []
     private var earlyBytes = 0
-    var senders: [Bell] = []
+    var senders: [AsyncSignal] = []
     var pings: [Ping] = []
     var nextPing = 0
 
@@ -93,7 +93,7 @@ struct WebSocketSending: ~Copyable {
     }
 
     /// The kernel has that many bytes. Returns the senders that may continue.
-    mutating func wrote(_ count: Int) -> [Bell] {
+    mutating func wrote(_ count: Int) -> [AsyncSignal] {
         unwritten = max(0, unwritten - count)
         release()
         guard waiting < Self.capacity else { return [] }
@@ -112,11 +112,11 @@ struct WebSocketSending: ~Copyable {
     }
 
     /// Nothing more is sent on this connection. Returns all that wait.
-    mutating func end() -> [Bell] {
-        let bells = senders + pings.map(\.bell)
+    mutating func end() -> [AsyncSignal] {
+        let signals = senders + pings.map(\.signal)
         senders = []
         charges = []
-        return bells
+        return signals
     }
 
     /// For the next connection.
@@ -193,7 +193,7 @@ extension WebSocketSource {
 
     /// Returns when there is room, or after `wait`: how many bytes may follow without waiting.
     func room(_ wait: Duration) async throws -> Int {
-        let bell = Bell()
+        let signal = AsyncSignal()
         let deadline = ContinuousClock.now.advanced(by: wait)
         var alarm: Task<Void, Never>?
         defer { alarm?.cancel() }
@@ -201,7 +201,7 @@ extension WebSocketSource {
             let (room, isOver) = state.withLock { state in
                 let room = max(0, WebSocketSending.capacity - state.sending.waiting)
                 let isOver = state.close != nil || state.stage == .over
-                if room == 0, !isOver { state.sending.senders.append(bell) }
+                if room == 0, !isOver { state.sending.senders.append(signal) }
                 return (room, isOver)
             }
             if room > 0 || isOver || ContinuousClock.now >= deadline { return room }
@@ -210,9 +210,9 @@ extension WebSocketSource {
                 alarm
                 ?? Task {
                     try? await Task.sleep(until: deadline, clock: .continuous)
-                    bell.ring()
+                    signal.ring()
                 }
-            await bell.wait()
+            await signal.wait()
             try Task.checkCancellation()
         }
     }
@@ -238,17 +238,17 @@ extension WebSocketSource {
     }
 
     private func wrote(_ count: Int) {
-        let bells = state.withLock { state in
-            let bells = state.sending.wrote(count)
+        let signals = state.withLock { state in
+            let signals = state.sending.wrote(count)
             if !state.sending.isCongested, state.machine?.owesPong == true {
                 var frames: [UInt8] = []
                 let mask = state.sending.mask()
                 state.machine?.drained(mask: mask, to: &frames)
                 state.sending.append(frames)
             }
-            return bells
+            return signals
         }
-        bells.forEach { $0.ring() }
+        signals.forEach { $0.ring() }
         flush()
     }
 
@@ -262,14 +262,14 @@ extension WebSocketSource {
 
     /// Sends a ping, and waits for its pong.
     func ping(_ payload: [UInt8]?, timeout: Duration) async throws -> PingOutcome {
-        let bell = Bell()
+        let signal = AsyncSignal()
         let (id, refusal) = state.withLock { state -> (Int, RPCError?) in
             if let refusal = Self.refusal(&state) { return (0, refusal) }
             guard state.stage == .open else { return (0, .wrongState("the WebSocket is not open yet", "opening")) }
             state.sending.nextPing += 1
             let id = state.sending.nextPing
             let payload = payload ?? Array("outrider \(id)".utf8)
-            state.sending.pings.append(WebSocketSending.Ping(payload: payload, sent: .now, bell: bell, id: id))
+            state.sending.pings.append(WebSocketSending.Ping(payload: payload, sent: .now, signal: signal, id: id))
             writePing(payload, &state)
             return (id, nil)
         }
@@ -277,10 +277,10 @@ extension WebSocketSource {
         flush()
         let alarm = Task {
             try? await Task.sleep(for: timeout, clock: .continuous)
-            bell.ring()
+            signal.ring()
         }
         defer { alarm.cancel() }
-        await bell.wait()
+        await signal.wait()
         let (rtt, error) = state.withLock { state -> (Duration?, RPCError?) in
             let index = state.sending.pings.firstIndex { $0.id == id }
             return (index.map { state.sending.pings.remove(at: $0) }?.rtt, Self.refusal(&state))
@@ -301,27 +301,27 @@ extension WebSocketSource {
     /// Pongs came: each completes the ping with its payload, and all pings before that ping.
     func answered(_ pongs: [[UInt8]]) {
         let now = ContinuousClock.now
-        let bells = state.withLock { state -> [Bell] in
-            var bells: [Bell] = []
+        let signals = state.withLock { state -> [AsyncSignal] in
+            var signals: [AsyncSignal] = []
             for pong in pongs {
                 guard let last = state.sending.pings.firstIndex(where: { $0.payload == pong && $0.rtt == nil }) else {
                     continue
                 }
                 for index in 0...last where state.sending.pings[index].rtt == nil {
                     state.sending.pings[index].rtt = now - state.sending.pings[index].sent
-                    bells.append(state.sending.pings[index].bell)
+                    signals.append(state.sending.pings[index].signal)
                 }
             }
-            return bells
+            return signals
         }
-        bells.forEach { $0.ring() }
+        signals.forEach { $0.ring() }
     }
 
     // MARK: closing
 
     /// Sends a Close frame, and waits for the server's.
     func close(_ code: Int, _ reason: String, wait: Duration) async throws -> SocketClose {
-        let bell = Bell()
+        let signal = AsyncSignal()
         let (ended, exchange) = state.withLock { state -> (SocketClose?, Exchange?) in
             if let close = state.close, state.stage != .reconnecting { return (close, nil) }
             guard state.stage == .open else { return (SocketClose(code: CloseCode.lost), state.exchange) }
@@ -330,7 +330,7 @@ extension WebSocketSource {
             state.isLeaving = true
             _ = state.machine?.close(code, reason, mask: mask, to: &frames)
             state.sending.append(frames)
-            state.closers.append(bell)
+            state.closers.append(signal)
             return (nil, nil)
         }
         exchange?.cancel()
@@ -338,10 +338,10 @@ extension WebSocketSource {
         flush()
         let alarm = Task {
             try? await Task.sleep(for: wait, clock: .continuous)
-            bell.ring()
+            signal.ring()
         }
         defer { alarm.cancel() }
-        await bell.wait()
+        await signal.wait()
         try Task.checkCancellation()
         if let close = state.withLock({ $0.close }) { return close }
         // the server stays silent: TCP ends

@@ -20,7 +20,7 @@ import Synchronization
 /// Not responsible for: the rules of frames and reconnecting, delivering items.
 final class WebSocketSource: StreamSocket {
     /// The client's options.
-    struct Wishes: Sendable {
+    struct Options: Sendable {
         var protocols: [String] = []
         /// Nil if compression is not offered.
         var deflate: DeflateOffer? = DeflateOffer()
@@ -54,7 +54,7 @@ final class WebSocketSource: StreamSocket {
         var stage = Stage.opening
         var reconnect: WebSocketReconnect
         /// The exchange's other advisors.
-        var inner: (any ExchangeAdvisor)?
+        var inner: (any ExchangeDelegate)?
         weak var exchange: Exchange?
         var handshake: WebSocketHandshake?
         var agreement: WebSocketHandshake.Agreement?
@@ -64,7 +64,7 @@ final class WebSocketSource: StreamSocket {
         var sending = WebSocketSending()
         var backlog = WebSocketBacklog()
         var keepAlive: KeepAlive?
-        var alarm: Postponed?
+        var alarm: ScheduledWork?
         /// Reports changes of the network; nil before the first connection is open, and without pings.
         var networkListener: Int?
         /// How the connection closed; the last connection, once the stage is over.
@@ -79,24 +79,24 @@ final class WebSocketSource: StreamSocket {
         /// A connection was open.
         var wasOpen = false
         /// Calls that wait for the end.
-        var closers: [Bell] = []
+        var closers: [AsyncSignal] = []
     }
 
-    let wishes: Wishes
-    let hub: StreamHub
-    let outlet: StreamOutlet
+    let options: Options
+    let hub: StreamFanout
+    let outlet: StreamBodyConsumer
     let engine: Engine
     let state: Mutex<State>
     /// Wakes the exchange that waits for room in the backlog.
-    let room = Bell()
+    let room = AsyncSignal()
     private let began = ContinuousClock.now
 
-    init(_ wishes: Wishes, _ hub: StreamHub, _ outlet: StreamOutlet, _ engine: Engine) {
-        self.wishes = wishes
+    init(_ options: Options, _ hub: StreamFanout, _ outlet: StreamBodyConsumer, _ engine: Engine) {
+        self.options = options
         self.hub = hub
         self.outlet = outlet
         self.engine = engine
-        state = Mutex(State(reconnect: WebSocketReconnect(wishes.reconnect)))
+        state = Mutex(State(reconnect: WebSocketReconnect(options.reconnect)))
     }
 
     /// Seconds, forward.
@@ -113,7 +113,7 @@ final class WebSocketSource: StreamSocket {
 
     /// The machine has ended the connection: no message follows.
     func ended(_ end: WebSocketMachine.End) {
-        let (link, failure, bells) = state.withLock { state -> ((any UpgradeLink)?, HTTPFailure?, [Bell]) in
+        let (link, failure, signals) = state.withLock { state -> ((any UpgradeLink)?, HTTPFailure?, [AsyncSignal]) in
             guard state.close == nil else { return (nil, nil, []) }
             switch end {
             case .closed(let code, let reason):
@@ -130,7 +130,7 @@ final class WebSocketSource: StreamSocket {
             defer { state.closers = [] }
             return (state.link, state.failure, state.closers + state.sending.end())
         }
-        bells.forEach { $0.ring() }
+        signals.forEach { $0.ring() }
         finish(link, within: failure?.kind == .webSocketPingTimeout ? 0 : Self.linger)
     }
 
@@ -197,14 +197,14 @@ extension WebSocketSource: BodyOutlet {
         let record = state.withLock { state in
             let deflate = state.agreement?.deflate
             state.machine = WebSocketMachine(
-                maxMessage: wishes.maxMessage, inflater: deflate.map { MessageCoders.inflater($0) })
+                maxMessage: options.maxMessage, inflater: deflate.map { MessageCoders.inflater($0) })
             state.deflater = deflate.flatMap { MessageCoders.deflater($0) }
             state.stage = .open
             state.wasOpen = true
             state.close = nil
             state.failure = nil
             state.reconnect.opened(now: now)
-            state.keepAlive = wishes.keepAlive.map { KeepAlive($0, now: now) }
+            state.keepAlive = options.keepAlive.map { KeepAlive($0, now: now) }
             open(&state)
             return openRecord(&state)
         }
@@ -218,12 +218,12 @@ extension WebSocketSource: BodyOutlet {
     /// Sends greetings first, then the messages that the client sent during the handshake.
     private func open(_ state: inout State) {
         let early = state.sending.takeEarly()
-        for message in wishes.greeting + early { _ = encode(message, &state) }
+        for message in options.greeting + early { _ = encode(message, &state) }
         state.sending.countEarly()
     }
 
     private func openRecord(_ state: inout State) -> [UInt8]? {
-        guard wishes.tellsStates else { return nil }
+        guard options.tellsStates else { return nil }
         var told = SocketState(kind: .open, attempt: state.exchange?.snapshot.attempts)
         told.subprotocol = state.agreement?.subprotocol
         return told.record
@@ -286,7 +286,7 @@ extension WebSocketSource: BodyOutlet {
     }
 
     private func closingRecord(_ state: inout State) -> [UInt8]? {
-        guard wishes.tellsStates, let close = state.close, close.isClean else { return nil }
+        guard options.tellsStates, let close = state.close, close.isClean else { return nil }
         return SocketState(kind: .closing, code: close.code, reason: close.reason).record
     }
 
@@ -303,12 +303,12 @@ extension WebSocketSource: BodyOutlet {
         state.link = nil
         state.deflater = nil
         state.sending.reset()
-        return wishes.tellsStates ? told.record : nil
+        return options.tellsStates ? told.record : nil
     }
 
     func over(_ outcome: ExchangeOutcome) async {
         ignoreNetwork()
-        let (bells, pump, close) = state.withLock { state in
+        let (signals, pump, close) = state.withLock { state in
             state.stage = .over
             state.alarm?.cancel()
             state.alarm = nil
@@ -316,7 +316,7 @@ extension WebSocketSource: BodyOutlet {
             defer { state.closers = [] }
             return (state.closers + state.sending.end(), state.backlog.pump, state.close)
         }
-        bells.forEach { $0.ring() }
+        signals.forEach { $0.ring() }
         hub.hasten()
         // a cancelled request drops its undelivered messages
         if outcome.failure?.kind.isEnd == true { pump?.cancel() }

@@ -10,9 +10,9 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package let id: RequestID?
     package let scope: Scope
     package let peer: any Peer
-    private let later: Later
+    private let later: AfterReplyQueue
 
-    package init(id: RequestID?, scope: Scope, peer: any Peer, later: Later) {
+    package init(id: RequestID?, scope: Scope, peer: any Peer, later: AfterReplyQueue) {
         self.id = id
         self.scope = scope
         self.peer = peer
@@ -36,7 +36,7 @@ package struct Call<Scope: ConnectionScope>: Sendable {
 }
 
 /// The work that a call leaves for the time after its reply; the server runs it.
-package final class Later: Sendable {
+package final class AfterReplyQueue: Sendable {
     fileprivate let work = Mutex<[@Sendable () -> Void]>([])
     fileprivate let charge: (any PayloadCharge)?
 

@@ -11,7 +11,7 @@ package protocol Method<Scope>: SendableMetatype {
 
     static var name: String { get }
 
-    /// Whether raw bytes may follow the call: see `Peer.seize`. If such a call fails its connection ends, because the
+    /// Whether raw bytes may follow the call: see `Peer.hijack`. If such a call fails its connection ends, because the
     /// end of the bytes is unknown. Default false.
     static var takesBytes: Bool { get }
 
@@ -40,16 +40,16 @@ package protocol LongResult: JSONEncodable, Sendable {
 }
 
 /// A method whose calls can run without a task. Creating a task costs more than the rest of a small call.
-package protocol BegunMethod<Scope>: Method where Params: Sendable {
+package protocol InlineMethod<Scope>: Method where Params: Sendable {
     /// Begins the call, and passes the outcome to `hand` exactly once, perhaps before this function returns. Returns
     /// nil, without side effects, if this call needs a task: then `call` follows.
     static func begin(
         _ params: Params, _ call: Call<Scope>, _ hand: @escaping @Sendable (Swift.Result<Result, RPCError>) -> Void
-    ) throws(RPCError) -> (any BegunCall)?
+    ) throws(RPCError) -> (any InlineCall)?
 }
 
 /// A call in progress without a task.
-package protocol BegunCall: AnyObject, Sendable {
+package protocol InlineCall: AnyObject, Sendable {
     /// The result is not needed any more: the call ends soon, with an error. Repeating `cancel` has no effect.
     func cancel()
 }

@@ -12,7 +12,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// The first step of a call that may run without a task.
     package enum Beginning {
-        case begun(any BegunCall)
+        case begun(any InlineCall)
         /// The parameters are decoded, and the rest needs a task.
         case task(@Sendable () async throws -> JSONText)
     }
@@ -23,7 +23,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     private var entries: [String: Entry] = [:]
     private var beginners: [String: Beginner] = [:]
     /// The methods whose calls may be followed by raw bytes.
-    package private(set) var takers: Set<String> = []
+    package private(set) var rawMethods: Set<String> = []
     /// The members of messages that are read into locked memory.
     package var secrets = SecretMembers()
     /// The rules for clients that run as another user than the service.
@@ -37,7 +37,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     }
 
     private mutating func addCall<M: Method>(_ method: M.Type) where M.Scope == Scope {
-        if M.takesBytes { takers.insert(M.name) }
+        if M.takesBytes { rawMethods.insert(M.name) }
         if entries[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
@@ -74,12 +74,12 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     }
 
     /// Adds a method whose calls may run without a task.
-    package mutating func add<M: BegunMethod>(_ method: M.Type) where M.Scope == Scope {
+    package mutating func add<M: InlineMethod>(_ method: M.Type) where M.Scope == Scope {
         addCall(method)
         beginners[M.name] = { params, call, hand in try Self.begin(M.self, params, call, hand) }
     }
 
-    private static func begin<M: BegunMethod>(
+    private static func begin<M: InlineMethod>(
         _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ hand: @escaping Hand
     ) throws -> Beginning where M.Scope == Scope {
         let decoded = try Self.decoded(M.self, params)

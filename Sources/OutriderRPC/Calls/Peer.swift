@@ -37,7 +37,7 @@ package protocol Peer: AnyObject, Sendable {
     /// `takesBytes`.
     ///
     /// Throws `notPermitted` on stdio, and `wrongState` beside other calls.
-    func seize() throws(RPCError) -> any RawPipe
+    func hijack() throws(RPCError) -> any RawPipe
 }
 
 extension Peer {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A connection that carries raw bytes instead of messages, both ways, after the reply of the call that seized the
-/// connection. Made by `Peer.seize`; every member may be called from any task.
+/// A connection that carries raw bytes instead of messages, both ways, after the reply of the call that hijacked the
+/// connection. Made by `Peer.hijack`; every member may be called from any task.
 ///
 /// Backpressure applies both ways: the writer waits for the kernel, and the client waits for the reader. At most 256
 /// KiB are buffered for each side.
@@ -18,7 +18,7 @@ package protocol RawPipe: AnyObject, Sendable {
     /// Whether more should be written now.
     var hasRoom: Bool { get }
 
-    /// Whether the client is gone, or the call that seized the connection failed.
+    /// Whether the client is gone, or the call that hijacked the connection failed.
     var isGone: Bool { get }
 
     /// Calls back whenever there is room again, and when the client is gone. Must return quickly.

@@ -58,7 +58,7 @@ extension RPCError {
         guard let name = path.last else { return complaint.message }
         let parent = written(path.dropLast())
         if let known = complaint.known, complaint.message == "unknown parameter \(name)" {
-            let hint = NearNames.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
+            let hint = NameSuggestions.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
             return (parent.isEmpty ? complaint.message : "\(parent) has no member \(name)") + hint
         }
         guard !parent.isEmpty, complaint.message.hasPrefix(name + " ") else { return complaint.message }

@@ -33,7 +33,7 @@ extension Connection {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            start(id, method, params, place, Later(charge: charge, isLong: isLong))
+            start(id, method, params, place, AfterReplyQueue(charge: charge, isLong: isLong))
         case .reply(let id, let answer):
             answered(id, permitted(answer))
             noReply(place)
@@ -82,7 +82,7 @@ extension Connection {
     }
 
     private func start(
-        _ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?, _ later: Later
+        _ id: RequestID?, _ method: String, _ params: JSONValue, _ place: BatchPlace?, _ later: AfterReplyQueue
     ) {
         guard let dispatch else { return }
         let start = state.withLock { $0.calls.start(id, place: place) }
@@ -143,7 +143,7 @@ extension Connection {
     }
 
     private func finished(
-        _ ticket: CallTicket, _ id: RequestID?, _ outcome: Result<JSONText, RPCError>, _ later: Later?,
+        _ ticket: CallTicket, _ id: RequestID?, _ outcome: Result<JSONText, RPCError>, _ later: AfterReplyQueue?,
         _ method: String = ""
     ) {
         service.tally.callsRunning.count(-1)
@@ -168,7 +168,7 @@ extension Connection {
                 }
             }
             effects.isLast = state.phase == .open && state.raw == nil && state.calls.isIdle
-            // no other call can have ended: on a seized connection no call begins
+            // no other call can have ended: on a hijacked connection no call begins
             return (effects, state.raw)
         }
         perform(effects)
@@ -189,7 +189,7 @@ extension Connection {
 
     private static func unknown(_ method: String, _ names: [String]) -> RPCError {
         var data: JSONObject = ["method": .string(method)]
-        let near = method.hasPrefix("$/") ? [] : NearNames.of(method, among: names)
+        let near = method.hasPrefix("$/") ? [] : NameSuggestions.of(method, among: names)
         if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
         let question = near.first.map { "; did you mean \($0)?" } ?? ""
         return RPCError(.methodNotFound, "Method not found: \(method)\(question)", data: data)

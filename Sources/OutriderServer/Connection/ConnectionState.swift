@@ -30,7 +30,7 @@ struct Effects {
 /// A handle for cancelling a running call.
 enum RunningCall {
     case task(Task<Void, Never>)
-    case lane(any BegunCall)
+    case lane(any InlineCall)
 
     func cancel() {
         switch self {
@@ -70,7 +70,7 @@ struct ConnectionState: ~Copyable {
     var terms = PeerTerms()
     var framing = Framing.line
     var phase = Phase.open
-    /// The pipe of the call that has seized the connection.
+    /// The pipe of the call that has hijacked the connection.
     var raw: RawConnection?
     /// The client has ended its input, and work that the client started may still send events.
     var mayOwe = false

@@ -32,7 +32,7 @@ final class FrameFeed {
     private var awaitsMemory = false
     private var over = false
     private var framingKnown = false
-    /// The connection is seized: input is kept until the seizing call has its reply.
+    /// The connection is hijacked: input is kept until the hijacking call has its reply.
     private var isHeld = false
     /// The outbox is over its limit: frames are parsed again after the client has read.
     private var isFull = false
@@ -65,7 +65,7 @@ final class FrameFeed {
 
     /// Takes memory for a message of which a part is here; stops reading while there is none.
     ///
-    /// Bytes that wait while the connection is seized, or for the client to read, may be raw bytes or short messages:
+    /// Bytes that wait while the connection is hijacked, or for the client to read, may be raw bytes or short messages:
     /// reading stops soon, and they are not counted.
     private func reserve() {
         guard reserves || buffer.count > LongBody.counted, !busy, !over, raw == nil, !isHeld, !isFull else {
@@ -110,11 +110,11 @@ final class FrameFeed {
         work()
         // a message that was cut off needs no memory
         reserve()
-        // so that padding starts even while the connection is seized: the client waits for the reply
+        // so that padding starts even while the connection is hijacked: the client waits for the reply
         if isHeld { reportEnd() }
     }
 
-    // MARK: seizing
+    // MARK: hijacking
 
     /// Discards all further input, as if the client had ended its output.
     func stop() {
@@ -226,10 +226,13 @@ final class FrameFeed {
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
                 let failure = JSONFailure(
                     reason: "the input ended after \(range.count) bytes of a longer message", offset: range.count)
-                return (found(.one(Salvage.answer(to: frame, failure, framing: framing)), in: frame), consumed, true)
+                return (
+                    found(.one(MalformedMessage.answer(to: frame, failure, framing: framing)), in: frame), consumed,
+                    true
+                )
             case .tooLong(let range, let consumed):
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
-                let answer = Salvage.answer(toTooLong: glimpse, limit: limits.frame.message)
+                let answer = MalformedMessage.answer(toTooLong: glimpse, limit: limits.frame.message)
                 return (found(.one(answer), in: glimpse), consumed, true)
             case .http: return (.http, 0, false)
             case .broken(let reason): return (.broken(reason), 0, false)
@@ -259,7 +262,7 @@ final class FrameFeed {
             if let secrets { return try Incoming(parsing: frame, with: secrets, limits: limits) }
             return try Incoming(parsing: frame, as: call, limits: limits)
         } catch {
-            return .one(Salvage.answer(to: frame, error, framing: framing))
+            return .one(MalformedMessage.answer(to: frame, error, framing: framing))
         }
     }
 

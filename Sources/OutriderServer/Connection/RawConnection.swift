@@ -5,7 +5,7 @@ import NIOCore
 import OutriderRPC
 import Synchronization
 
-/// A seized connection: after the reply of the seizing call, raw bytes pass both ways.
+/// A hijacked connection: after the reply of the hijacking call, raw bytes pass both ways.
 final class RawConnection: RawPipe {
     /// Limit of unread input in bytes; above it, reading from the client stops.
     private static let inputMost = 256 << 10
@@ -14,10 +14,10 @@ final class RawConnection: RawPipe {
     private static let pieceBytes = 128 << 10
 
     /// `ended`: the output is over, and reading goes on.
-    private enum Phase { case seized, open, ended, finished, gone }
+    private enum Phase { case hijacked, open, ended, finished, gone }
 
     private struct Contents {
-        var phase = Phase.seized
+        var phase = Phase.hijacked
         var input: [ByteBuffer] = []
         var inputBytes = 0
         var hasEnded = false
@@ -172,7 +172,7 @@ final class RawConnection: RawPipe {
     func open() {
         wire.expectMuch()
         contents.withLock { contents in
-            if contents.phase == .seized { contents.phase = .open }
+            if contents.phase == .hijacked { contents.phase = .open }
         }
     }
 

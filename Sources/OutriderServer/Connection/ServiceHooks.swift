@@ -37,16 +37,16 @@ package protocol Dispatch: Sendable {
     func knows(_ method: String) -> Bool
     var names: [String] { get }
     /// Methods whose calls may be followed by raw bytes.
-    var takers: Set<String> { get }
+    var rawMethods: Set<String> { get }
     /// The members of messages that are read into locked memory.
     var secrets: SecretMembers { get }
     func invoke(
-        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: Later
+        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: AfterReplyQueue
     ) async throws -> JSONText
     /// Begins a call of a method that may run without a task; nil for all other methods, whose parameters are permitted
     /// then.
     func begin(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun?
     /// The error for a refused result of a callback; nil if the result is permitted.
@@ -61,7 +61,7 @@ package protocol Dispatch: Sendable {
 
 /// How a call has begun.
 package enum Begun {
-    case lane(any BegunCall)
+    case lane(any InlineCall)
     case task(@Sendable () async throws -> JSONText)
 }
 
@@ -82,19 +82,19 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
 
     var names: [String] { table.names }
 
-    var takers: Set<String> { table.takers }
+    var rawMethods: Set<String> { table.rawMethods }
 
     var secrets: SecretMembers { table.secrets }
 
     func invoke(
-        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: Later
+        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: AfterReplyQueue
     ) async throws -> JSONText {
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
         return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
     }
 
     func begin(
-        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: Later,
+        _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
         _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun? {
         try check(method, params)

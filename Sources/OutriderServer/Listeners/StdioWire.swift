@@ -34,8 +34,8 @@ final class StdioWire: Wire {
     private let input: Int32
     private let output: Int32
     private let loop: any EventLoop
-    private let queue = Monitor(Output())
-    private let gate = Monitor(Gate())
+    private let queue = ConditionVariable(Output())
+    private let gate = ConditionVariable(Gate())
     private let wasFull = Atomic<Bool>(false)
     private let connection = Mutex<Connection?>(nil)
 
@@ -76,7 +76,7 @@ final class StdioWire: Wire {
 
     func flush() {}
 
-    /// Never called: stdio cannot be seized.
+    /// Never called: stdio cannot be hijacked.
     func expectMuch() {}
 
     func setReading(_ on: Bool) { gate.change { $0.open = on } }

@@ -20,7 +20,7 @@ final class LineWriter: Sendable {
     }
 
     private static let most = 1 << 20
-    private let state = Monitor(State())
+    private let state = ConditionVariable(State())
     private let descriptor: Int32
     private let complain: @Sendable (String) -> Void
 

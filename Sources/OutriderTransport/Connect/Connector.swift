@@ -64,7 +64,7 @@ final class Connector: @unchecked Sendable {
     private func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> {
         var bootstrap = ClientBootstrap(group: loop)
             .channelOption(.autoRead, value: false)
-            .channelOption(.maxMessagesPerRead, value: ReadRoom.usualReads)
+            .channelOption(.maxMessagesPerRead, value: ReadBufferSizing.usualReads)
             // the attempt sets its own limit, shorter or longer
             .connectTimeout(.hours(1))
             .channelInitializer { channel in

@@ -38,7 +38,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     /// Bytes received before `start`.
     private var early = ByteBuffer()
     private var error: (any Error)?
-    private var room = ReadRoom()
+    private var room = ReadBufferSizing()
     private var isReadAsked = false
     private var isReadOver = false
     private var isWriteOver = false

@@ -26,7 +26,7 @@ extension PoolKey {
 
 extension AttemptRunner {
     func breakage(_ end: ConnectionEnd, _ error: (any Error)?) -> HTTPFailure {
-        Breakage(end, error, host: attempt.url.host, phase: clock.phase, body: body.progress).failure
+        ConnectionError(end, error, host: attempt.url.host, phase: clock.phase, body: body.progress).failure
     }
 
     /// A server that requires a client certificate may end the connection only after the handshake (RFC 8446 section

@@ -38,7 +38,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     var isHeld = false
     /// There is a connection, but nothing is written until the hold ends.
     var isBeginHeld = false
-    let published = Mutex(AttemptReadings())
+    let published = Mutex(AttemptMetrics())
     var deadlineIndex = 0
 
     init(_ attempt: Attempt, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {

@@ -54,7 +54,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var arrival = ByteBuffer()
     private var piece: ByteBuffer?
     private var ending: HTTP1Machine.End?
-    private var room = ReadRoom()
+    private var room = ReadBufferSizing()
     private var isClosed = false
     /// The current or last user.
     private(set) var holder: PoolHolder

@@ -48,7 +48,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     /// Memory of the last write, for the next one.
     private var spare = ByteBuffer()
     private var tick: Scheduled<Void>?
-    private var room = ReadRoom()
+    private var room = ReadBufferSizing()
     /// Slots that the pool has lent, and those of them on which nothing has begun.
     private var lent = 1
     private var reserved = 1

@@ -54,7 +54,7 @@ struct AuthOptions: ParsableArguments {
         if netrc || netrcFile != nil { return try addNetrc(to: &params) }
         guard let user else { return }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let password = parts.count > 1 ? parts[1] : try Unseen.line("Password of \(parts[0]): ")
+        let password = parts.count > 1 ? parts[1] : try HiddenPrompt.line("Password of \(parts[0]): ")
         params["auth"] = .object(["username": .string(parts[0]), "password": .string(password)])
     }
 

@@ -74,7 +74,7 @@ struct Contract {
 
     /// " (did you mean …?)", or nothing.
     private static func hint(_ name: String, _ names: [String]) -> String {
-        NearNames.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
+        NameSuggestions.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
     }
 
     /// An event or a callback.

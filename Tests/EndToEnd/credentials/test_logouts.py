@@ -45,7 +45,7 @@ def test_a_logout_at_any_moment_of_a_refresh_loses_no_login(logins, server):
     def strike(service, moment, again):
         # not to wait for something, but to hit any moment
         time.sleep(moment)
-        helpers = service.keepers()
+        helpers = service.helpers()
         nonlocal struck
         struck += bool(helpers)
         send(signal.SIGTERM, service.process.pid, *helpers)
@@ -75,7 +75,7 @@ def test_a_helper_ends_its_order_whatever_signal_comes(logins, server, number):
     end = time.monotonic() + LONG
     while len(server.outcomes()) == before and time.monotonic() < end:
         time.sleep(0.01)
-    helpers = logins.service.keepers()
+    helpers = logins.service.helpers()
     assert helpers
     for _ in range(3):
         send(number, *helpers)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The service killed at any moment of an exchange, with its keeper, without it, or its keeper alone: the login is there
+"""The service killed at any moment of an exchange, with its helper, without it, or its helper alone: the login is there
 for the next one.
 
 With OUTRIDER_TRIALS=1000 the random kills are as many, and those at calls are at every call that a service makes.
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 GRACE = 10
 TRIALS = int(os.environ.get("OUTRIDER_TRIALS", "60"))
-# by these it starts a keeper, gives it its order, hears it, and speaks with servers and clients
+# by these it starts a helper, gives it its order, hears it, and speaks with servers and clients
 CALLS = ["pipe2", "clone3", "execve", "write", "read", "poll", "wait4", "close", "epoll_wait", "futex"]
 if TRIALS >= 1000:
     CALLS += ["clone", "vfork", "dup2", "fcntl", "epoll_ctl", "mmap", "munmap", "madvise", "mprotect", "rt_sigaction",
@@ -69,7 +69,7 @@ class Logins:
             self.number = self.service.ask("data.send", url=self.server.url("/api"), auth={"oauth": self.store.name})
 
     def answer(self):
-        """Whether there was one, and what: one that speaks of a keeper that was killed is as good as others."""
+        """Whether there was one, and what: one that speaks of a helper that was killed is as good as others."""
         answer = self.service.answer(self.number)
         if answer is None:
             return None
@@ -105,10 +105,10 @@ def logins(server, store, tmp_path):
 
 
 @needs_strace
-@pytest.mark.parametrize("children", [False, True], ids=["alone", "with its keeper"])
+@pytest.mark.parametrize("children", [False, True], ids=["alone", "with its helper"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_kill_of_the_service_at_any_call_loses_no_login(logins, tmp_path, call, children):
-    """Its keeper, if there is one already, ends what it has begun; with children, it is the next one to be killed."""
+    """Its helper, if there is one already, ends what it has begun; with children, it is the next one to be killed."""
     kills = kill_at_each(logins, tmp_path, call, children)
     assert kills > 0 or call not in NEEDED
 
@@ -133,25 +133,25 @@ def kill(*processes):
             os.kill(process, signal.SIGKILL)
 
 
-def test_kills_of_service_and_keeper_at_random_moments_lose_no_login(logins, server):
-    """A third of the service, a third of the keeper, a third of both, at one moment or at two."""
+def test_kills_of_service_and_helper_at_random_moments_lose_no_login(logins, server):
+    """A third of the service, a third of the helper, a third of both, at one moment or at two."""
     dice = random.Random(5)
-    kills = {"service": 0, "keeper": 0, "both": 0}
+    kills = {"service": 0, "helper": 0, "both": 0}
 
     def strike(what, service, first, second):
         # not to wait for something, but to hit any moment
         time.sleep(first)
-        keepers = service.keepers()
-        if what != "keeper":
+        helpers = service.helpers()
+        if what != "helper":
             kill(service.process.pid)
         if what == "both":
             time.sleep(second)
         if what != "service":
-            kill(*keepers)
-        kills[what] += what == "service" or bool(keepers)
+            kill(*helpers)
+        kills[what] += what == "service" or bool(helpers)
 
     for trial in range(TRIALS):
-        what = ["service", "keeper", "both"][trial % 3]
+        what = ["service", "helper", "both"][trial % 3]
         moments = dice.uniform(0, 1.1) * logins.lasts, dice.choice([0, dice.uniform(0, 0.5) * logins.lasts])
         logins.ask()
         striker = threading.Thread(target=strike, args=(what, logins.service, *moments))

@@ -106,7 +106,7 @@ def test_the_next_service_knows_how_much_time_has_passed(service, server, store,
 
 
 def test_a_machine_that_sleeps_while_a_server_thinks_keeps_its_login(service, server, store, clocks):
-    """Its keeper is let alone after all those hours; what it brings has ended, and is good for another."""
+    """Its helper is let alone after all those hours; what it brings has ended, and is good for another."""
     use(service, server, store)
     server.stall = "head"
     server.expire()

@@ -20,10 +20,10 @@ import Testing
         }
     }
 
-    private static func shown(_ given: GivenCredential?) -> String { given?.credential.password ?? "nothing" }
+    private static func shown(_ given: CallbackCredential?) -> String { given?.credential.password ?? "nothing" }
 
-    private static func given(_ password: String) -> GivenCredential {
-        GivenCredential(UserCredential("ada", password), isKept: true)
+    private static func given(_ password: String) -> CallbackCredential {
+        CallbackCredential(UserCredential("ada", password), isKept: true)
     }
 
     private static let wrong = given("wrong")

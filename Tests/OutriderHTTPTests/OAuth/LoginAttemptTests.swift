@@ -10,7 +10,7 @@ import Testing
     private static let random = (0..<UInt8(LoginAttempt.randomBytes)).map { $0 &* 37 &+ 11 }
 
     private static func attempt(
-        issuer: String? = nil, mustNameIssuer: Bool = false, wishes: LoginAttempt.Wishes = .init(),
+        issuer: String? = nil, mustNameIssuer: Bool = false, options: LoginAttempt.Options = .init(),
         change: (inout CredentialSpec) -> Void = { _ in }
     ) throws -> LoginAttempt {
         var spec = try OAuthFormTests.spec()
@@ -18,7 +18,7 @@ import Testing
         spec.issuer = issuer
         change(&spec)
         return try LoginAttempt(
-            spec, redirect: "http://127.0.0.1:9/cb", wishes: wishes, mustNameIssuer: mustNameIssuer, random: random)
+            spec, redirect: "http://127.0.0.1:9/cb", options: options, mustNameIssuer: mustNameIssuer, random: random)
     }
 
     private static func asked(_ attempt: LoginAttempt) throws -> FormText {
@@ -26,9 +26,9 @@ import Testing
     }
 
     @Test func `the URL asks for a code with a challenge, and keeps what the endpoint says`() throws {
-        var wishes = LoginAttempt.Wishes()
-        wishes.parameters = [("prompt", "consent"), ("login_hint", "a b@c")]
-        let attempt = try Self.attempt(wishes: wishes) { $0.resources = ["https://api.example", "urn:x"] }
+        var options = LoginAttempt.Options()
+        options.parameters = [("prompt", "consent"), ("login_hint", "a b@c")]
+        let attempt = try Self.attempt(options: options) { $0.resources = ["https://api.example", "urn:x"] }
         #expect(attempt.url.hasPrefix("https://as.example/authorize?tenant=1&response_type=code&"))
         let asked = try Self.asked(attempt)
         #expect(asked.all("client_id") == ["cli"])
@@ -52,9 +52,9 @@ import Testing
     }
 
     @Test func `what is ours cannot be asked for by others`() throws {
-        var wishes = LoginAttempt.Wishes()
-        wishes.parameters = [("redirect_uri", "https://evil.example")]
-        let failure = #expect(throws: OAuthFailure.self) { try Self.attempt(wishes: wishes) }
+        var options = LoginAttempt.Options()
+        options.parameters = [("redirect_uri", "https://evil.example")]
+        let failure = #expect(throws: OAuthFailure.self) { try Self.attempt(options: options) }
         #expect(failure?.reason == "reserved_parameter")
         let other = #expect(throws: OAuthFailure.self) { try Self.attempt { $0.endpoints.authorization = nil } }
         #expect(other?.reason == "no_authorization_endpoint")

@@ -256,19 +256,19 @@ struct TokenMachineTests {
         var machine = TokenMachine(TokenRules(spec))
         _ = machine.took(due, generation: 1, isObtainable: true, at: now, chance: 0.5)
         #expect(machine.adapt(1, at: now) == .refresh && machine.adapt(2, at: now) == .wait)
-        #expect(machine.serves(at: now) && machine.makeDo(at: now) == .apply(due, 1))
+        #expect(machine.serves(at: now) && machine.useStaleToken(at: now) == .apply(due, 1))
         #expect(machine.counts.apply == 1)
         // it has ended by one of the clocks
         let late = ClockPair(wall: now.wall, boot: now.boot + 100)
-        #expect(!machine.serves(at: late) && machine.makeDo(at: late) == nil)
+        #expect(!machine.serves(at: late) && machine.useStaleToken(at: late) == nil)
         // a server has refused it meanwhile
         #expect(machine.retry(3, isRefused: true, used: due, at: now) == .wait)
-        #expect(!machine.serves(at: now) && machine.makeDo(at: now) == nil)
+        #expect(!machine.serves(at: now) && machine.useStaleToken(at: now) == nil)
         // or the rules say that requests wait
         spec.holds = true
         machine = TokenMachine(TokenRules(spec))
         _ = machine.took(due, generation: 1, isObtainable: true, at: now, chance: 0.5)
-        #expect(machine.adapt(1, at: now) == .refresh && machine.makeDo(at: now) == nil)
+        #expect(machine.adapt(1, at: now) == .refresh && machine.useStaleToken(at: now) == nil)
     }
 
     @Test func `what a refresh brings is given to those who waited, however short it lasts`() throws {

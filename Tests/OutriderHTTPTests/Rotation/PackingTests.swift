@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// What is sealed, and what the service and its keeper say to each other, comes back as it was.
+/// What is sealed, and what the service and its helper say to each other, comes back as it was.
 @Suite struct PackingTests {
     private static func url(_ path: String) -> HTTPURL {
         HTTPURL(scheme: .https, host: "as.test", port: 8443, target: path)

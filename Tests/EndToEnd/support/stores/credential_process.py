@@ -130,7 +130,7 @@ class Store:
 
     def start(self, order, *, before=(), **more):
         """The process, which has its order."""
-        command = [*before, contract.binary(), "keeper"]
+        command = [*before, contract.binary(), "credential-helper"]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**self.environment, **more})
         try:
@@ -256,7 +256,7 @@ class Service:
             issuer=server.issuer, scope="read", persist="disk", origins=[server.url("/")], **more)
         assert "result" in answer, answer
 
-    def keepers(self):
+    def helpers(self):
         """The processes that it has started and that live."""
         found = []
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children"):

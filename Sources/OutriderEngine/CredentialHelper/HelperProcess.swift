@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderHTTP
+
+/// Starts a helper process and reads its response. The helper outlives the service until its work is done.
+enum HelperProcess {
+    /// The alarm of the helper ends the process earlier, so that this limit never interrupts a request.
+    private static let seconds = 240.0
+
+    /// Waits on a thread of its own, without a limit.
+    static func run(_ order: HelperRequest) async -> HelperResponse {
+        await withUnsafeContinuation { continuation in
+            let started = WaitingThread.start {
+                let outcome = ChildProcess.run(
+                    ["outrider", "credential-helper"], path: "/proc/self/exe", input: PackedWriter.secret(of: order),
+                    isSheltered: true, seconds: seconds)
+                continuation.resume(returning: answer(outcome))
+            }
+            if !started { continuation.resume(returning: .failure(broken("no thread could be started"))) }
+        }
+    }
+
+    private static func answer(_ outcome: ChildProcess.Outcome) -> HelperResponse {
+        switch outcome {
+        case .ended(let status, let output):
+            if let answer = try? HelperResponse(packed: PackedScanner(output)) { return answer }
+            return .failure(broken("it ended with status \(status)"))
+        case .tooMuch: return .failure(broken("its answer is too long"))
+        case .tooLong: return .failure(broken("it did not answer"))
+        case .notStarted(let code):
+            return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))
+        }
+    }
+
+    private static func broken(_ why: String) -> OAuthFailure {
+        OAuthFailure(.temporary, "keeper_failed", "the process that keeps credentials failed: \(why); try again")
+    }
+}

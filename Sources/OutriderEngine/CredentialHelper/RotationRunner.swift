@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+
+/// Drives a `RotationMachine`: reads and writes the files of a credential, whose lock it holds, and contacts its
+/// server.
+struct RotationRunner {
+    let files: CredentialFiles
+    let post: TokenEndpointClient
+    let proofs: ProofSource
+
+    func run(_ order: RotationMachine.Order) async throws(OAuthFailure) -> RotationMachine.End {
+        var machine = RotationMachine(
+            order, boot: Clocks.boot, attempt: .random(in: 0...UInt64.max), jitter: .random(in: 0.9...1.1))
+        var action = machine.done()
+        while true {
+            switch action {
+            case .end(let end): return end
+            case .look: action = machine.found(try files.look(), at: Clocks.now)
+            case .ask(let request, let record, let intent): action = await ask(request, record, intent, &machine)
+            default:
+                do throws(OAuthFailure) {
+                    try perform(action)
+                    action = machine.done()
+                } catch {
+                    action = machine.failed(error)
+                }
+            }
+        }
+    }
+
+    private func perform(_ action: RotationMachine.Action) throws(OAuthFailure) {
+        switch action {
+        case .quarantine(let file): try files.quarantine(file)
+        case .quarantineEscrow: try files.quarantineEscrow()
+        case .prepare(let record): try files.prepare(record)
+        case .stamp(let intent): try files.write(intent)
+        case .write(let record): try files.write(record)
+        case .escrow(let record): try files.escrow(record)
+        case .clear: try files.clear()
+        case .pause(let pause): try files.write(pause)
+        case .look, .ask, .end: break
+        }
+    }
+
+    private func ask(
+        _ request: TokenRequest, _ record: CredentialRecord, _ intent: RotationIntent?,
+        _ machine: inout RotationMachine
+    ) async -> RotationMachine.Action {
+        let form: OAuthForm
+        do throws(OAuthFailure) {
+            form = try OAuthForm(request, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
+        } catch {
+            return machine.notSent(error, at: Clocks.now)
+        }
+        // restarts the alarm, however long the wait for the lock was
+        CredentialHelper.windUp()
+        let files = Sole(files)
+        let outcome = await post.send(form, to: record.spec.endpoints.token, attempt: intent?.attempt ?? 0) {
+            () throws(OAuthFailure) in
+            if let intent { try files.value.begin(intent) }
+        } keep: { piece in
+            // only a refresh can be resumed after an interruption
+            if intent != nil { self.files.journal(piece) }
+        }
+        switch outcome {
+        case .answered(let answer): return machine.answered(answer, at: Clocks.now)
+        case .lost(let partial, let seconds, let why):
+            let failure = OAuthFailure.outcomeUnknown(record.spec.name, why: why.message)
+            return machine.lost(partial, after: seconds, at: Clocks.now, failure)
+        case .notSent(let failure): return machine.notSent(failure, at: Clocks.now)
+        }
+    }
+}
+
+/// Carries the files to the event loop, which writes the intent while the task waits.
+// proof: used by one thread at a time: the task is suspended in `send` until the loop has called `commit`
+struct Sole<Value>: @unchecked Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+}
+
+/// Reads the private keys of clients on demand.
+struct ProofSource {
+    private static let mostBytes = 64 << 10
+
+    /// Nil for clients without a private key.
+    func proof(for spec: CredentialSpec) throws(OAuthFailure) -> ClientProof? {
+        guard case .privateKeyJWT(let path, _, _) = spec.authentication else { return nil }
+        do throws(HTTPFailure) {
+            let bytes = try PosixFile(reading: path).read(at: 0, count: Self.mostBytes, path: path)
+            return ClientProof(
+                key: Secret(String(decoding: bytes, as: UTF8.self)), now: Clocks.now.wall,
+                identifier: CredentialFiles.hex((0..<16).map { _ in UInt8.random(in: 0...255) }))
+        } catch {
+            throw OAuthFailure(.config, "no_private_key", error.message)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Posts a form to an endpoint of an authorization server, once: without redirects or retries, and within 20 seconds.
+struct TokenEndpointClient {
+    enum Outcome {
+        case answered(RotationAnswer)
+        /// The request may have arrived; with the response so far.
+        case lost(RotationAnswer?, after: Double, why: HTTPFailure)
+        case notSent(OAuthFailure)
+    }
+
+    private static let seconds = 20.0
+
+    let transport: any Transport
+    let security: SecurityPlan
+    /// The proxy rules; if they are invalid, nothing is sent.
+    let proxies: Result<ProxyRules?, HTTPFailure>
+
+    /// - Parameters:
+    ///   - commit: called when there is a connection, before the first byte of the request; throws to send nothing.
+    ///   - keep: called with each piece of the response before it is parsed.
+    func send(
+        _ form: OAuthForm, to url: HTTPURL, attempt number: UInt64,
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void = {},
+        keep: (AnswerJournal.Piece) -> Void = { _ in }
+    ) async -> Outcome {
+        let asked = Clocks.now
+        let watch = Watch(commit: commit)
+        var answer: RotationAnswer?
+        do throws(HTTPFailure) {
+            let attempt = try attempt(form, url)
+            let response = try await head(attempt, watch)
+            let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
+            keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
+            var found = RotationAnswer(
+                attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
+            // the part of a response beyond this limit is ignored
+            while found.body.count < TokenAnswerScanner.mostBytes,
+                let piece = try await next(response.body, &answer, found)
+            {
+                let bytes = Array(piece.readableBytesView.prefix(TokenAnswerScanner.mostBytes - found.body.count))
+                keep(.body(bytes))
+                found.body += bytes
+            }
+            keep(.end)
+            found.isComplete = true
+            return .answered(found)
+        } catch {
+            if let failure = watch.failure { return .notSent(failure) }
+            if error.kind == .proxyAuthenticationRequired {
+                return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
+            }
+            if let sent = watch.sentAt { return .lost(answer, after: Clocks.now.boot - sent.boot, why: error) }
+            return .notSent(
+                OAuthFailure(
+                    .temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
+        }
+    }
+
+    private func head(_ attempt: Attempt, _ watch: Watch) async throws(HTTPFailure) -> AttemptResponse {
+        let transport = transport
+        let sending = Task { () async -> Result<AttemptResponse, HTTPFailure> in
+            do throws(HTTPFailure) {
+                return .success(try await transport.send(attempt, observer: watch))
+            } catch {
+                return .failure(error)
+            }
+        }
+        watch.carry(sending)
+        return try await sending.value.get()
+    }
+
+    /// The next piece; on an error, `answer` is the response so far.
+    private func next(
+        _ body: any AttemptResponseBody, _ answer: inout RotationAnswer?, _ found: RotationAnswer
+    ) async throws(HTTPFailure) -> ByteBuffer? {
+        do throws(HTTPFailure) {
+            return try await body.next()
+        } catch {
+            answer = found
+            throw error
+        }
+    }
+
+    private func attempt(_ form: OAuthForm, _ url: HTTPURL) throws(HTTPFailure) -> Attempt {
+        var attempt = Attempt(method: "POST", url: url, fields: form.headers, body: .bytes(form.body))
+        attempt.timeouts.firstByte = Self.seconds
+        attempt.timeouts.idle = Self.seconds
+        attempt.timeouts.total = Self.seconds
+        attempt.security = security
+        // http is for this machine alone (RFC 8252 section 8.3): no proxy gets to read the secrets of the form
+        attempt.proxies = url.isSecure ? try proxies.get() : nil
+        if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
+            attempt.proxyAuthorization = ProxyAuthorization(user.basicValue, user)
+        }
+        // some servers compress although not asked to
+        attempt.decodesContent = true
+        return attempt
+    }
+
+    /// Commits, or gives up before the first byte.
+    private final class Watch: AttemptObserver {
+        private struct State {
+            var sentAt: ClockPair?
+            var failure: OAuthFailure?
+            var sending: Task<Result<AttemptResponse, HTTPFailure>, Never>?
+        }
+
+        private let commit: @Sendable () throws(OAuthFailure) -> Void
+        private let state = Mutex(State())
+
+        init(commit: @escaping @Sendable () throws(OAuthFailure) -> Void) { self.commit = commit }
+
+        /// The time when the first byte could be sent; nil if none was.
+        var sentAt: ClockPair? { state.withLock { $0.sentAt } }
+        var failure: OAuthFailure? { state.withLock { $0.failure } }
+
+        func carry(_ sending: Task<Result<AttemptResponse, HTTPFailure>, Never>) {
+            let isRefused = state.withLock { state in
+                state.sending = sending
+                return state.failure != nil
+            }
+            if isRefused { sending.cancel() }
+        }
+
+        func sending(_ control: any AttemptControl) {
+            // a slow disk must not use up the server's time: the request would be sent and its response not awaited
+            control.hold()
+            do throws(OAuthFailure) {
+                try commit()
+                let now = Clocks.now
+                state.withLock { $0.sentAt = now }
+                control.release()
+            } catch {
+                // a held attempt writes nothing until cancelled
+                let sending = state.withLock { state in
+                    state.failure = error
+                    return state.sending
+                }
+                sending?.cancel()
+            }
+        }
+
+        func bodySent(_ bytes: Int64, onWire: Int64?) {}
+        func informational(_: ResponseHead) {}
+    }
+}

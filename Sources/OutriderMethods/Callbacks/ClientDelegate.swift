@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderJSON
+import OutriderRPC
+import Synchronization
+
+/// Runs the callbacks of an exchange, each on its own client.
+final class ClientDelegate: ExchangeDelegate {
+    /// A callback: the client, and the options of the call.
+    struct Code: Sendable {
+        var spec: CallbackSpec
+        var asker: Asker
+        /// The first reply holds for all attempts.
+        var isAskedOnce = false
+        /// The parameters to encode; nil for an adapter.
+        var parameters: JSONValue?
+        /// Shares challenge callbacks among requests.
+        var desk: SharedChallengePrompt?
+    }
+
+    /// The callbacks of a request, by the keys that the engine uses.
+    struct CallbackRegistry: Sendable {
+        private var codes: [Code] = []
+
+        var isEmpty: Bool { codes.isEmpty }
+
+        /// Returns the key, which no client can choose as a name.
+        mutating func add(_ code: Code) -> String {
+            codes.append(code)
+            return "\0\(codes.count - 1)"
+        }
+
+        func code(_ key: String) -> Code? {
+            guard key.utf8.first == 0, let index = Int(key.dropFirst()), codes.indices.contains(index) else {
+                return nil
+            }
+            return codes[index]
+        }
+    }
+
+    private let registry: CallbackRegistry
+    private let asker: AnswerAsker
+    private let answers: AnswerReview?
+    /// The callback for the head of a response; nil if none.
+    private let disposition: CallbackSpec?
+    private let adapted = Mutex<[String: AdaptAnswer]>([:])
+    private let decided = Mutex<[String: RetryVerdict]>([:])
+
+    /// - Parameters:
+    ///   - asker: runs callbacks on the client that made the request.
+    ///   - answers: reviews responses before callbacks do.
+    init(_ registry: CallbackRegistry, _ asker: AnswerAsker, _ answers: AnswerReview?, disposition: CallbackSpec?) {
+        self.registry = registry
+        self.asker = asker
+        self.answers = answers
+        self.disposition = disposition
+    }
+
+    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
+        let code = code(name)
+        var attempt = moment.request
+        if let answer = adapted.withLock({ $0[name] }) {
+            try answer.apply(to: &attempt)
+            return attempt
+        }
+        let answer: AdaptAnswer =
+            if let parameters = code.parameters {
+                try await ask(.encode, code, moment, .encode(attempt, parameters, retries: moment.retries))
+            } else {
+                try await ask(.adapt, code, moment, .adapt(attempt, retries: moment.retries))
+            }
+        try answer.apply(to: &attempt)
+        if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
+        return attempt
+    }
+
+    func retry(
+        _ name: String, _ failure: HTTPFailure, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> RetryVerdict {
+        let code = code(name)
+        if let verdict = decided.withLock({ $0[name] }) { return verdict }
+        let content = CallbackQuestion.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
+        guard let answer: RetryAnswer = try await askIfPossible(.retry, code, moment, content) else {
+            return .doNotRetry
+        }
+        if code.isAskedOnce { decided.withLock { $0[name] = answer.verdict } }
+        return answer.verdict
+    }
+
+    func redirect(
+        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> Attempt? {
+        let content = CallbackQuestion.Content.redirect(hop, next)
+        guard let answer: RedirectAnswer = try await askIfPossible(.redirect, code(name), moment, content),
+            answer.follows
+        else { return nil }
+        var attempt = next
+        try answer.change?.apply(to: &attempt)
+        return attempt
+    }
+
+    func destination(
+        _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
+    ) async throws(HTTPFailure) -> ArrivedFile.Destination? {
+        let content = CallbackQuestion.Content.destination(file, moment.request, moment.head)
+        let answer: DestinationAnswer? = try await askIfPossible(.destination, code(name), moment, content)
+        return answer?.destination
+    }
+
+    func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
+        let content = CallbackQuestion.Content.cacheResponse(draft, moment.request)
+        do throws(RPCError) {
+            let answer: CacheAnswer = try await answer(.cacheResponse, code(name), moment, content)
+            return answer.applied(to: draft)
+        } catch {
+            return nil
+        }
+    }
+
+    func challenge(
+        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+    ) async -> CallbackCredential? {
+        let content = CallbackQuestion.Content.challenge(question, moment.request, moment.head)
+        var code = code(name)
+        guard let desk = code.desk, let offer = question.offers.first else { return nil }
+        let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
+        return await desk.credential(
+            for: space, sentAt: moment.sent, refused: question.refused, within: code.spec.timeout, asker.asker.engine
+        ) { seconds in
+            code.spec.timeout = seconds
+            do throws(RPCError) {
+                let answer: ChallengeAnswer = try await self.answer(.challenge, code, moment, content)
+                return .some(answer.given)
+            } catch {
+                // other waiting requests may have more time, or not be cancelled
+                return error.isOfAsker ? nil : .some(nil)
+            }
+        }
+    }
+
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
+        asker.turn(to: moment.attempt)
+        try await answers?.judge(moment)
+        guard let disposition else { return }
+        let code = Code(spec: disposition, asker: asker.asker)
+        let content = CallbackQuestion.Content.disposition(moment.request, moment.head)
+        guard let answer: DispositionAnswer = try await askIfPossible(.disposition, code, moment, content) else {
+            return
+        }
+        if !answer.isAllowed {
+            throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
+        }
+    }
+
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        asker.turn(to: moment.attempt)
+        try await answers?.review(body, moment)
+    }
+
+    // MARK: callbacks
+
+    /// The callback of the key; any other name is the request's own callback.
+    private func code(_ key: String) -> Code { registry.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
+
+    /// Throws the failure that results from a missing reply.
+    func ask<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(HTTPFailure) -> Answer {
+        do throws(RPCError) {
+            return try await answer(kind, code, moment, content)
+        } catch {
+            throw kind.failure(error) ?? HTTPFailure(.sessionTaskFailed, error.message, underlying: error.underlying)
+        }
+    }
+
+    /// Nil without a reply; the exchange then continues.
+    private func askIfPossible<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(HTTPFailure) -> Answer? {
+        do throws(RPCError) {
+            return try await answer(kind, code, moment, content)
+        } catch {
+            return nil
+        }
+    }
+
+    private func answer<Answer: JSONDecodable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
+    ) async throws(RPCError) -> Answer {
+        var names = asker.names
+        names.callback = code.spec.name
+        names.attempt = moment.attempt
+        return try await code.asker.ask(kind, code.spec, names, content, events: asker.events)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import Synchronization
+
+/// Feeds the body of a request to its streams, and ends them with the request.
+final class StreamBodyConsumer: BodyOutlet {
+    enum State {
+        /// An acceptable head has arrived.
+        case begun
+        case over(ExchangeOutcome)
+    }
+
+    private struct Contents {
+        var state: State?
+        var waiter: CheckedContinuation<Void, Never>?
+        var begun: (@Sendable () -> Void)?
+    }
+
+    private let hub: StreamFanout
+    private let contents = Mutex(Contents())
+
+    init(_ hub: StreamFanout) { self.hub = hub }
+
+    /// Waits until the body has begun, or the request is over. Nil if the task was cancelled first. One caller.
+    func reached() async -> State? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = contents.withLock { contents in
+                    guard contents.state == nil, !Task.isCancelled else { return false }
+                    contents.waiter = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            contents.withLock { $0.waiter.take() }?.resume()
+        }
+        return contents.withLock { $0.state }
+    }
+
+    /// Calls `tell` once when a body begins, before any client is told. To be set before the request begins.
+    func whenBegun(_ tell: @escaping @Sendable () -> Void) { contents.withLock { $0.begun = tell } }
+
+    private func reach(_ state: State) {
+        contents.withLock { contents in
+            contents.state = state
+            return contents.waiter.take()
+        }?.resume()
+    }
+
+    var hasTaken: Bool { hub.hasBegun }
+
+    func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
+        try hub.begin(contentType: head.fields.first("Content-Type"), size: bytes.flatMap { Int(exactly: $0) })
+        contents.withLock { $0.begun.take() }?()
+        reach(.begun)
+    }
+
+    func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk) }
+
+    func finish() async throws(HTTPFailure) { try await hub.bodyEnded() }
+
+    func over(_ outcome: ExchangeOutcome) async {
+        reach(.over(outcome))
+        await hub.end(outcome.failure)
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+package import OutriderJSON
+
+/// Finds the id of a message that cannot be parsed, so that its sender does not wait for ever (protocol section 3.4).
+///
+/// Walks the outermost object only. The grammar is strict, but common mistakes of editors are accepted: bytes that are
+/// not UTF-8, lone surrogates, numbers out of range, values nested too deep, a text that ends too early. Text that is
+/// no JSON at all (comments, trailing commas, bytes after the end) yields nothing: there the id is as doubtful as the
+/// rest.
+package enum MalformedMessage {
+    /// The id, if the object has exactly one `"id"` and a `"method"`.
+    package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? {
+        var walk = OutermostWalk(bytes: bytes)
+        guard walk.run(), walk.ids == 1, walk.hasMethod, let range = walk.id else { return nil }
+        guard let value = try? JSONParser.parse(UnsafeBufferPointer(rebasing: bytes[range])) else { return nil }
+        return try? RequestID(value)
+    }
+
+    /// The error message for bytes that are not JSON.
+    package static func answer(
+        to bytes: UnsafeBufferPointer<UInt8>, _ failure: JSONFailure, framing: Framing
+    ) -> Message {
+        var data: JSONObject = ["reason": .string(failure.reason)]
+        if framing == .line, failure.offset >= bytes.count {
+            data["hint"] = .string(
+                "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing"
+            )
+        }
+        return .broken(id: id(in: bytes), RPCError(.parseError, "Parse error: \(failure.reason)", data: data))
+    }
+
+    /// The error message for a message over the limit; only its beginning is known.
+    package static func answer(toTooLong glimpse: UnsafeBufferPointer<UInt8>, limit: Int) -> Message {
+        .broken(
+            id: id(in: glimpse),
+            RPCError(
+                .messageTooLong, "the message is longer than \(limit) bytes", data: ["limit": .integer(Int64(limit))])
+        )
+    }
+}
+
+/// A cursor over the outermost object.
+private struct OutermostWalk {
+    let bytes: UnsafeBufferPointer<UInt8>
+    var position = 0
+    var ids = 0
+    var id: Range<Int>?
+    var hasMethod = false
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private enum Fault: Error {
+        /// The text ends here; members found so far count.
+        case end
+        /// The text is not JSON.
+        case grammar
+    }
+
+    /// False if the text is not JSON.
+    mutating func run() -> Bool {
+        do throws(Fault) {
+            try object()
+            skipSpace()
+            return position == bytes.count
+        } catch {
+            return error == .end
+        }
+    }
+
+    private func peek() throws(Fault) -> UInt8 {
+        guard position < bytes.count else { throw .end }
+        return bytes[position]
+    }
+
+    private mutating func expect(_ byte: UInt8) throws(Fault) {
+        skipSpace()
+        guard try peek() == byte else { throw .grammar }
+        position += 1
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, LineScanner.isSpace(bytes[position]) { position += 1 }
+    }
+
+    private mutating func object() throws(Fault) {
+        try expect(UInt8(ascii: "{"))
+        skipSpace()
+        if try peek() == UInt8(ascii: "}") {
+            position += 1
+            return
+        }
+        while true {
+            skipSpace()
+            guard try peek() == UInt8(ascii: "\"") else { throw .grammar }
+            let start = position + 1
+            try string()
+            let name = bytes[start..<position - 1]
+            try expect(UInt8(ascii: ":"))
+            skipSpace()
+            let value = position
+            try self.value()
+            if name.elementsEqual("method".utf8) { hasMethod = true }
+            if name.elementsEqual("id".utf8) {
+                ids += 1
+                id = value..<position
+            }
+            skipSpace()
+            switch try peek() {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "}"):
+                position += 1
+                return
+            default: throw .grammar
+            }
+        }
+    }
+
+    private mutating func string() throws(Fault) {
+        position += 1
+        while true {
+            switch try peek() {
+            case UInt8(ascii: "\""):
+                position += 1
+                return
+            case UInt8(ascii: "\\"): position = min(position + 2, bytes.count)
+            default: position += 1
+            }
+        }
+    }
+
+    /// A value with everything inside; brackets are counted, not matched.
+    private mutating func value() throws(Fault) {
+        var depth = 0
+        repeat {
+            skipSpace()
+            switch try peek() {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard depth > 0 else { throw .grammar }
+                depth -= 1
+                position += 1
+            case UInt8(ascii: ","), UInt8(ascii: ":"):
+                guard depth > 0 else { throw .grammar }
+                position += 1
+            case UInt8(ascii: "\""): try string()
+            case UInt8(ascii: "t"): try word("true")
+            case UInt8(ascii: "f"): try word("false")
+            case UInt8(ascii: "n"): try word("null")
+            default: try number()
+            }
+        } while depth > 0
+    }
+
+    private mutating func word(_ word: StaticString) throws(Fault) {
+        for offset in 0..<word.utf8CodeUnitCount {
+            guard try peek() == word.utf8Start[offset] else { throw .grammar }
+            position += 1
+        }
+    }
+
+    private mutating func number() throws(Fault) {
+        let start = position
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+                UInt8(ascii: "e"), UInt8(ascii: "E"):
+                position += 1
+                continue
+            default: break
+            }
+            break
+        }
+        guard position > start else { throw .grammar }
+        // A number at the very end may be cut off.
+        if position == bytes.count { throw .end }
+    }
+}

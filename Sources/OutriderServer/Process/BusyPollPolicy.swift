@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// Decides whether an idle event loop stays awake for the next event, or sleeps.
+///
+/// Waking up costs both sides more than a small call. If events have followed each other closely for some time, as when
+/// a program makes call after call, the loop polls for a moment instead of sleeping. Each successful poll pays for a
+/// quarter of a vain poll; when the credit is used up, twice as many close events are needed to begin again. So at most
+/// every fifth poll is in vain, and one or two more for every `fewest` close events, soon for far more of them. Where
+/// events are rare the loop never polls. Where other processes need the processor, events come late, and polling ends
+/// by itself.
+struct BusyPollPolicy: Sendable {
+    /// The longest poll, in nanoseconds.
+    static let patience: Int64 = 100_000
+    /// The longest gap that counts as close, in nanoseconds, including the wake-up and the work for the event.
+    static let close: Int64 = 250_000
+    /// Close events before the first poll.
+    static let fewest = 8
+    /// Upper limit of close events before a poll.
+    static let most = 1024
+    /// Successful polls before fewer close events are required again.
+    static let proof = 64
+    /// The price of a vain poll, in successful polls.
+    static let price = 4
+    /// Upper limit of the credit, in successful polls.
+    static let memory = 8
+
+    private var run = 0
+    private var wanted = BusyPollPolicy.fewest
+    private var successes = 0
+    /// Credit for vain polls; at zero the loop does not poll.
+    private var credit = 0
+
+    /// An event is handled that came `gap` nanoseconds after the loop became idle. True if a poll follows.
+    mutating func turned(after gap: Int64) -> Bool {
+        if credit > 0 { return true }
+        run = gap <= Self.close ? run + 1 : 0
+        guard run >= wanted else { return false }
+        credit = 1
+        return true
+    }
+
+    /// An event came during a poll.
+    mutating func came() {
+        credit = min(credit + 1, Self.memory)
+        successes += 1
+        guard successes >= Self.proof else { return }
+        successes = 0
+        wanted = max(wanted / 2, Self.fewest)
+    }
+
+    /// A poll ended without an event.
+    mutating func missed() {
+        credit -= Self.price
+        guard credit <= 0 else { return }
+        (credit, run, successes) = (0, 0, 0)
+        wanted = min(wanted * 2, Self.most)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderJSON
+import OutriderRPC
+import Testing
+
+struct MalformedMessageTests {
+    private func id(_ bytes: [UInt8]) -> RequestID? { bytes.withUnsafeBufferPointer { MalformedMessage.id(in: $0) } }
+    private func id(_ text: String) -> RequestID? { id(Array(text.utf8)) }
+
+    @Test func `bytes that are not UTF-8 do not hide the id`() {
+        var bytes = Array(#"{"params":{"a":"?"},"id":42,"jsonrpc":"2.0","method":"m"}"#.utf8)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "?") { bytes[index] = 0xFF }
+        #expect(id(bytes) == .integer(42))
+    }
+
+    @Test(
+        arguments: [
+            #"{"jsonrpc":"2.0","id":"s","method":"m","params":{"a":"\ud800"}}"#,
+            #"{"id":"s","jsonrpc":"2.0","method":"x","params":{"a":"#,
+            #"{"id":"s","method":"x","params":{"a":[{},{"b":"unfin"#,
+            #"{"id":"s","method":"x","params":{"a":1,"a":2}}"#,
+            #"{"id":"s","method":"x","params":[1e999, 123456789012345678901234567890]}"#,
+            #"{"id":"s","method":"x","params":\#(String(repeating: "[", count: 500))\#(String(repeating: "]", count: 500))}"#,
+            #"{"params":{"id":3,"method":{"id":4}},"id":"s","method":"x","params":"#,
+            #"{ "id" : "s" , "method" : "x" , "params" : tru"#,
+        ])
+    func `the id beside the method is found`(_ text: String) {
+        #expect(id(text) == .string("s"))
+    }
+
+    @Test(
+        arguments: [
+            "{oops", "", "[", #"[{"id":1,"method":"x"#, #"{"id":1}"#, #"{"id":1,"result":"#,
+            #"{"id":1,"id":2,"method":"x","params":"#, #"{"id":1.5,"method":"x","params":"#,
+            #"{"id":null,"method":"x","params":"#, #"{"id":[1],"method":"x","params":"#,
+            #"{"method":"x","params":{"id":1},"#, #"{"method":"x","id":12"#, #"{"method":"x","id":"ab"#,
+            #"{"jsonrpc":"2.0","method":"a","id":1} x"#, #"{"method":"a","id":1}{"method":"b","id":2}"#,
+            #"{'jsonrpc':'2.0','method':'a','id':1}"#, #"{"jsonrpc":"2.0",/* */"method":"a","id":1}"#,
+            #"{"jsonrpc":"2.0","method":"a","id":1,}"#, #"{"method":"a","params":[NaN],"id":1}"#,
+            #"{"method":"a","id":9223372036854775808}"#,
+            #"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]"#,
+        ])
+    func `a doubtful id is not used`(_ text: String) {
+        #expect(id(text) == nil, "\(text)")
+    }
+
+    @Test func `every prefix of a message is safe`() {
+        let bytes = Array(#"{"params":{"a":["\u00e9\"",-1.5e3,null]},"id":"s","jsonrpc":"2.0","method":"m"}"#.utf8)
+        for count in 0...bytes.count {
+            let found = id(Array(bytes[..<count]))
+            #expect(found == nil || found == .string("s"))
+        }
+        #expect(id(bytes) == .string("s"))
+    }
+
+    @Test func `random damage is safe`() {
+        var random = SystemRandomNumberGenerator()
+        let bytes = Array(#"{"params":{"a":["x",-1.5e3,null]},"id":7,"jsonrpc":"2.0","method":"m"}"#.utf8)
+        for _ in 0..<5000 {
+            var damaged = bytes
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                damaged[Int.random(in: damaged.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            _ = id(damaged)
+        }
+    }
+
+    @Test func `a line that ends too early says what to do`() throws {
+        let bytes = Array(#"{"id":5,"jsonrpc":"2.0","method":"x","params":{"a":"#.utf8)
+        let failure = #expect(throws: JSONFailure.self) { try JSONParser.parse(bytes) }
+        let answer = try bytes.withUnsafeBufferPointer {
+            MalformedMessage.answer(to: $0, try #require(failure), framing: .line)
+        }
+        guard case .broken(.integer(5), let error) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == -32700)
+        #expect(error.data?["hint"]?.string?.contains("jq -c") == true)
+        #expect(error.data?["reason"] != nil)
+        let framed = try bytes.withUnsafeBufferPointer {
+            MalformedMessage.answer(to: $0, try #require(failure), framing: .header)
+        }
+        guard case .broken(_, let other) = framed else { return }
+        #expect(other.data?["hint"] == nil)
+    }
+
+    @Test func `a message over the limit names the limit`() {
+        let glimpse = Array(#"{"id":7,"method":"x","params":{"a":"xxxx"#.utf8)
+        let answer = glimpse.withUnsafeBufferPointer { MalformedMessage.answer(toTooLong: $0, limit: 99) }
+        guard case .broken(.integer(7), let error) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == -32010)
+        #expect(error.data?["limit"] == .integer(99))
+    }
+}
