@@ -80,6 +80,26 @@ package final class Exchange: Sendable {
         var outlet: (any BodyOutlet)?
         /// Bodies that the client provides; told when no more bytes are needed.
         var feeds: [any BodyFeed] = []
+
+        init(
+            _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, owner: MonitorOwner?,
+            observer: (any ExchangeObserver)?, advisor: (any ExchangeDelegate)?, outlet: (any BodyOutlet)?,
+            authenticator: Authenticator?
+        ) {
+            self.request = request
+            self.owner = owner
+            self.observer = observer
+            self.advisor = advisor
+            self.outlet = outlet
+            self.authenticator = authenticator
+            if let interval = observer?.progressInterval {
+                upload = ProgressMachine(.upload, interval: .seconds(interval))
+                download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
+            }
+            guard case .success(let attempt) = request else { return }
+            if attempt.body != .none { snapshot.progress.sentTotal = attempt.body.plainSize }
+            if case .composed(let body) = attempt.body { feeds = body.feeds }
+        }
     }
 
     package let created = WallTime.now
@@ -136,23 +156,17 @@ package final class Exchange: Sendable {
         self.environment = environment
         self.quota = quota
         number = environment.counters.next()
-        var state = State(request: request, owner: identity.owner, observer: observer, advisor: advisor)
-        state.outlet = outlet
-        state.authenticator = Authenticator.make(for: spec, sessionCredentials)
-        if let interval = observer?.progressInterval {
-            state.upload = ProgressMachine(.upload, interval: .seconds(interval))
-            state.download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
-        }
         switch request {
         case .success(let attempt):
             url = attempt.url.described
             method = attempt.method
-            if attempt.body != .none { state.snapshot.progress.sentTotal = attempt.body.plainSize }
-            if case .composed(let body) = attempt.body { state.feeds = body.feeds }
         case .failure:
             (method, url) = spec.excerpt
         }
-        self.state = Mutex(state)
+        state = Mutex(
+            State(
+                spec, request, owner: identity.owner, observer: observer, advisor: advisor, outlet: outlet,
+                authenticator: Authenticator.make(for: spec, sessionCredentials)))
     }
 
     deinit { environment.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }

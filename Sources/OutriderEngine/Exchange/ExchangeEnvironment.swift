@@ -4,7 +4,7 @@
 import OutriderTransport
 
 /// The services that all exchanges share.
-struct ExchangeEnvironment: Sendable {
+final class ExchangeEnvironment: Sendable {
     let transport: any Transport
     let workspace: Workspace
     let counters: EngineCounters
@@ -17,4 +17,18 @@ struct ExchangeEnvironment: Sendable {
     let tally = ExchangeTally()
     /// Limit of attempts per exchange, whatever its retriers decide.
     let mostAttempts: Int
+
+    init(
+        transport: any Transport, workspace: Workspace, counters: EngineCounters, executors: LoopExecutors,
+        paths: NetworkPathMonitor, networkChanges: NetworkChanges, credentials: CredentialBroker, mostAttempts: Int
+    ) {
+        self.transport = transport
+        self.workspace = workspace
+        self.counters = counters
+        self.executors = executors
+        self.paths = paths
+        self.networkChanges = networkChanges
+        self.credentials = credentials
+        self.mostAttempts = mostAttempts
+    }
 }

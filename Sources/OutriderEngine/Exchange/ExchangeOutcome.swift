@@ -4,6 +4,8 @@
 package import OutriderHTTP
 
 /// The result of an exchange: successful or not, with all facts.
+///
+/// Copies share their storage; a change to a shared outcome copies the storage first.
 package struct ExchangeOutcome: Sendable {
     package enum Body: Sendable {
         /// Empty, discarded, or never begun.
@@ -13,29 +15,117 @@ package struct ExchangeOutcome: Sendable {
         case kept(KeptBody)
     }
 
-    package var url: String
-    package var method: String
+    private struct Values {
+        var url: String
+        var method: String
+        var head: ExchangeHead?
+        var body: Body
+        var bodyBytes: Int
+        var isTruncated: Bool
+        var failure: HTTPFailure?
+        var attempts: Int
+        var redirects: [RedirectHop] = []
+        var timelines: [Timeline]
+        var total: Double
+        var resumeData: String?
+        var suggestedName: String?
+        var trailers: HTTPFields = []
+    }
+
+    // proof: changed only through `values` of an outcome with the sole reference.
+    private final class Parts: @unchecked Sendable {
+        var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var parts: Parts
+
+    private var values: Values {
+        get { parts.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&parts) { parts = Parts(parts.values) }
+            yield &parts.values
+        }
+    }
+
+    package init(
+        url: String, method: String, head: ExchangeHead?, body: Body, bodyBytes: Int, isTruncated: Bool,
+        failure: HTTPFailure?, attempts: Int, redirects: [RedirectHop] = [], timelines: [Timeline], total: Double,
+        trailers: HTTPFields = []
+    ) {
+        parts = Parts(
+            Values(
+                url: url, method: method, head: head, body: body, bodyBytes: bodyBytes, isTruncated: isTruncated,
+                failure: failure, attempts: attempts, redirects: redirects, timelines: timelines, total: total,
+                trailers: trailers))
+    }
+
+    package var url: String {
+        get { parts.values.url }
+        set { values.url = newValue }
+    }
+    package var method: String {
+        get { parts.values.method }
+        set { values.method = newValue }
+    }
     /// Nil if no head arrived.
-    package var head: ExchangeHead?
-    package var body: Body
+    package var head: ExchangeHead? {
+        get { parts.values.head }
+        set { values.head = newValue }
+    }
+    package var body: Body {
+        get { parts.values.body }
+        set { values.body = newValue }
+    }
     /// Bytes of the body that arrived, decoded, kept or not.
-    package var bodyBytes: Int
+    package var bodyBytes: Int {
+        get { parts.values.bodyBytes }
+        set { values.bodyBytes = newValue }
+    }
     /// Whether the body was cut short.
-    package var isTruncated: Bool
-    package var failure: HTTPFailure?
-    package var attempts: Int
+    package var isTruncated: Bool {
+        get { parts.values.isTruncated }
+        set { values.isTruncated = newValue }
+    }
+    package var failure: HTTPFailure? {
+        get { parts.values.failure }
+        set { values.failure = newValue }
+    }
+    package var attempts: Int {
+        get { parts.values.attempts }
+        set { values.attempts = newValue }
+    }
     /// Of the last attempt, in order.
-    package var redirects: [RedirectHop] = []
+    package var redirects: [RedirectHop] {
+        get { parts.values.redirects }
+        set { values.redirects = newValue }
+    }
     /// Of each request that was sent: attempts, and redirects within them.
-    package var timelines: [Timeline]
+    package var timelines: [Timeline] {
+        get { parts.values.timelines }
+        set { values.timelines = newValue }
+    }
     /// From start to end, in seconds.
-    package var total: Double
+    package var total: Double {
+        get { parts.values.total }
+        set { values.total = newValue }
+    }
     /// The argument for `download.resume`, if an unfinished download can be resumed.
-    package var resumeData: String?
+    package var resumeData: String? {
+        get { parts.values.resumeData }
+        set { values.resumeData = newValue }
+    }
     /// The file name that the server suggests for a download.
-    package var suggestedName: String?
+    package var suggestedName: String? {
+        get { parts.values.suggestedName }
+        set { values.suggestedName = newValue }
+    }
     /// Trailer fields (RFC 9110 section 6.5); empty unless the body arrived completely.
-    package var trailers: HTTPFields = []
+    package var trailers: HTTPFields {
+        get { parts.values.trailers }
+        set { values.trailers = newValue }
+    }
 }
 
 extension MonitorDetail.Finish {

@@ -22,8 +22,8 @@ package struct EngineStatistics: Sendable {
     package fileprivate(set) var redirects = 0
     /// Requests by carrier.
     package fileprivate(set) var carriers = Carrier.allCases.map { _ in 0 }
-    /// Requests that ended with a response, by the first digit of the status: 1 to 5.
-    package fileprivate(set) var answers: [Int: Int] = [:]
+    /// Requests that ended with a response, by the first digit of the status.
+    package fileprivate(set) var responses = [Int](repeating: 0, count: 10)
     package fileprivate(set) var failures: [HTTPFailure.Kind: Int] = [:]
     /// Of bodies, decoded.
     package fileprivate(set) var bodyBytes = 0
@@ -44,7 +44,9 @@ final class ExchangeTally: Sendable {
             statistics.attempts &+= outcome.attempts
             statistics.redirects &+= outcome.redirects.count
             statistics.bodyBytes &+= outcome.bodyBytes
-            if let head = outcome.head { statistics.answers[head.status / 100, default: 0] &+= 1 }
+            if let head = outcome.head, statistics.responses.indices.contains(head.status / 100) {
+                statistics.responses[head.status / 100] &+= 1
+            }
             if let failure = outcome.failure { statistics.failures[failure.kind, default: 0] &+= 1 }
             for timeline in outcome.timelines { statistics.count(timeline) }
         }

@@ -4,23 +4,76 @@
 import OutriderJSON
 
 /// Why network work failed, at which stage, and whether a retry could help.
-package struct HTTPFailure: Error, Sendable, Equatable {
+///
+/// A single reference, because every result and every step of a request has room for a failure. Copies share their
+/// storage; a change to a shared failure copies the storage first.
+package struct HTTPFailure: Error, Sendable {
+    private struct Values: Equatable {
+        var kind: Kind
+        var message: String
+        var phase: Phase?
+        var retryable: Bool
+        var sent: Sent
+        var underlying: Underlying?
+        var pointer: String?
+        var details: [FailureDetail]
+    }
+
+    // proof: changed only through `values` of a failure with the sole reference.
+    private final class Parts: @unchecked Sendable {
+        var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var parts: Parts
+
+    private var values: Values {
+        get { parts.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&parts) { parts = Parts(parts.values) }
+            yield &parts.values
+        }
+    }
+
     package var kind: Kind {
-        didSet { if underlying?.isOutOfDescriptors == true { kind = .tooManyOpenFiles } }
+        get { parts.values.kind }
+        set { values.kind = underlying?.isOutOfDescriptors == true ? .tooManyOpenFiles : newValue }
     }
     /// A sentence for people, naming host, phase or limit; no secrets, no query of a URL.
-    package var message: String
+    package var message: String {
+        get { parts.values.message }
+        set { values.message = newValue }
+    }
     /// Where time or the connection ran out.
-    package var phase: Phase?
+    package var phase: Phase? {
+        get { parts.values.phase }
+        set { values.phase = newValue }
+    }
     /// Whether the same request could succeed later.
-    package var retryable: Bool
+    package var retryable: Bool {
+        get { parts.values.retryable }
+        set { values.retryable = newValue }
+    }
     /// Whether the server may have seen the request.
-    package var sent: Sent
-    package var underlying: Underlying?
+    package var sent: Sent {
+        get { parts.values.sent }
+        set { values.sent = newValue }
+    }
+    package var underlying: Underlying? {
+        get { parts.values.underlying }
+        set { values.underlying = newValue }
+    }
     /// The faulty place in the caller's params, as an RFC 6901 pointer; nil if the fault is not in the params.
-    package var pointer: String?
+    package var pointer: String? {
+        get { parts.values.pointer }
+        set { values.pointer = newValue }
+    }
     /// Details for programs beyond the kind.
-    package var details: [FailureDetail]
+    package var details: [FailureDetail] {
+        get { parts.values.details }
+        set { values.details = newValue }
+    }
 
     /// - Parameter kind: becomes `tooManyOpenFiles` if the underlying error is EMFILE or ENFILE: the file, host or
     ///   server is not at fault then.
@@ -29,14 +82,11 @@ package struct HTTPFailure: Error, Sendable, Equatable {
         underlying: Underlying? = nil, pointer: String? = nil, details: [FailureDetail] = []
     ) {
         let kind = underlying?.isOutOfDescriptors == true ? .tooManyOpenFiles : kind
-        self.kind = kind
-        self.message = Excerpt.sentence(message)
-        self.phase = phase
-        self.retryable = kind == .tooManyOpenFiles || retryable ?? kind.usuallyRetryable
-        self.sent = sent
-        self.underlying = underlying
-        self.pointer = pointer.map(Excerpt.pointer)
-        self.details = details
+        parts = Parts(
+            Values(
+                kind: kind, message: Excerpt.sentence(message), phase: phase,
+                retryable: kind == .tooManyOpenFiles || retryable ?? kind.usuallyRetryable, sent: sent,
+                underlying: underlying, pointer: pointer.map(Excerpt.pointer), details: details))
     }
 
     /// A name, value or path for a message: its first 200 characters.
@@ -127,5 +177,11 @@ package struct HTTPFailure: Error, Sendable, Equatable {
             default: false
             }
         }
+    }
+}
+
+extension HTTPFailure: Equatable {
+    package static func == (left: HTTPFailure, right: HTTPFailure) -> Bool {
+        left.parts === right.parts || left.values == right.values
     }
 }

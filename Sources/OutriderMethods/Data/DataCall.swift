@@ -9,19 +9,19 @@ import Synchronization
 
 /// A plain request whose call waits for its end without a task.
 final class DataCall: InlineCall {
-    typealias Hand = @Sendable (Result<ResponseReply, RPCError>) -> Void
+    typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
 
     private enum State { case waiting, cancelled, over }
 
     private let record: RequestRecord
     private let call: Call<ClientScope>
-    private let hand: Hand
+    private let completion: Completion
     private let state = Mutex(State.waiting)
 
-    init(_ record: RequestRecord, _ call: Call<ClientScope>, _ hand: @escaping Hand) {
+    init(_ record: RequestRecord, _ call: Call<ClientScope>, _ completion: @escaping Completion) {
         self.record = record
         self.call = call
-        self.hand = hand
+        self.completion = completion
     }
 
     static var cancelled: RPCError {
@@ -39,7 +39,7 @@ final class DataCall: InlineCall {
         }
         guard isFirst else { return }
         // a detached request does not end with the call
-        if isDetached { hand(.failure(Self.cancelled)) } else { record.exchange.cancel() }
+        if isDetached { completion(.failure(Self.cancelled)) } else { record.exchange.cancel() }
     }
 
     /// The exchange is over.
@@ -52,20 +52,23 @@ final class DataCall: InlineCall {
         case .over: break
         case .cancelled:
             if !record.isDetached { record.exchange.dropBody() }
-            hand(.failure(Self.cancelled))
-        case .waiting: answer()
+            completion(.failure(Self.cancelled))
+        case .waiting: reply()
         }
         record.callEnded(call.scope)
     }
 
-    private func answer() {
-        guard let outcome = record.exchange.takeOutcome() else { return hand(.failure(Self.lost)) }
+    private func reply() {
+        guard let outcome = record.exchange.takeOutcome() else { return completion(.failure(Self.lost)) }
         let engine = call.scope.service.engine
         let terms = call.peer.terms
-        if let reply = record.replyAtOnce(outcome, engine: engine, terms: terms) { return hand(.success(reply)) }
-        let (record, hand) = (record, hand)
+        if let shape = record.shapeAtOnce(outcome, engine: engine, terms: terms) {
+            return completion(.success(JSONText(written: JSONWriter.bytes(of: shape))))
+        }
+        let (record, completion) = (record, completion)
         Task.immediate(executorPreference: engine.executor) {
-            hand(.success(await record.reply(outcome, engine: engine, terms: terms)))
+            let reply = await record.reply(outcome, engine: engine, terms: terms)
+            completion(.success(JSONText(written: JSONWriter.bytes(of: reply))))
         }
     }
 }

@@ -46,10 +46,10 @@ struct DataSend: InlineMethod {
     }
 
     static func begin(
-        _ params: RequestParameters, _ call: Call<ClientScope>, _ hand: @escaping DataCall.Hand
+        _ params: inout RequestParameters, _ call: Call<ClientScope>, _ completion: @escaping DataCall.Completion
     ) throws(RPCError) -> (any InlineCall)? {
-        guard let record = try RequestRecord.makeAtOnce(params, call) else { return nil }
-        let begun = DataCall(record, call, hand)
+        guard let record = try RequestRecord.makeAtOnce(&params, call) else { return nil }
+        let begun = DataCall(record, call, completion)
         record.exchange.whenEnded { begun.ended() }
         record.exchange.start()
         return begun

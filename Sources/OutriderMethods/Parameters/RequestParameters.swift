@@ -194,11 +194,8 @@ struct RequestParameters: JSONDecodable {
         credential = auth.credential
     }
 
-    /// Whether the request is only sent and received: no session, callbacks or events, and nothing that outlives the
-    /// request.
-    var isPlain: Bool {
-        isUnwatched && spec.shared == nil && session == nil && !adds && cookies == nil && cache == nil
-    }
+    /// Whether neither a session nor members of the request add to the service's settings.
+    var isOnItsOwn: Bool { spec.shared == nil && session == nil && !adds && cookies == nil && cache == nil }
 
     /// Whether the request is sent and received without events, callbacks of its own and anything that outlives the
     /// request; a session may add callbacks.
@@ -215,11 +212,17 @@ struct RequestParameters: JSONDecodable {
     ///
     /// Throws `invalidParams` if the request needs the proxies of an invalid environment.
     func spec(
-        with settings: EngineSettings, _ timeout: TimeoutParameter? = nil
+        with engine: Engine, _ timeout: TimeoutParameter? = nil
     ) throws(RPCError) -> RequestSpec {
-        var spec = spec
-        spec.proxies = try proxy?.rules(with: settings) ?? settings.proxies
-        spec.timeouts = settings.timeouts
+        var parameters = self
+        try parameters.complete(with: engine, timeout)
+        return parameters.spec
+    }
+
+    /// The same in place. Repeating `complete` has no effect.
+    mutating func complete(with engine: Engine, _ timeout: TimeoutParameter? = nil) throws(RPCError) {
+        spec.proxies = try proxy?.rules(with: engine.settings) ?? engine.settings.proxies
+        spec.timeouts = engine.settings.timeouts
         // large files and streams may take long; the idle timeout still ends both
         if isStreamed || receiver == .file { spec.timeouts.total = Timeouts.streamTotal }
         // a connection may be silent for days
@@ -227,9 +230,8 @@ struct RequestParameters: JSONDecodable {
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
-        spec.maxInline = maxInline ?? settings.maxInline
-        spec.security = settings.security
-        return spec
+        spec.maxInline = maxInline ?? engine.settings.maxInline
+        spec.security = engine.settings.security
     }
 }
 

@@ -149,14 +149,15 @@ final class RequestRecord: Holdable {
 
     /// The same without suspension, for a call that waits for a request without events and callbacks; nil if impossible.
     static func makeAtOnce(
-        _ params: RequestParameters, _ call: Call<ClientScope>
+        _ params: inout RequestParameters, _ call: Call<ClientScope>
     ) throws(RPCError) -> RequestRecord? {
         guard params.isUnwatched else { return nil }
         let scope = call.scope
         let engine = scope.service.engine
         let (spec, session, cache): (RequestSpec, SessionRecord?, CacheBinding?)
-        if params.isPlain {
-            (spec, session, cache) = (try params.spec(with: engine.settings), nil, nil)
+        if params.isOnItsOwn {
+            try params.complete(with: engine)
+            (spec, session, cache) = (params.spec, nil, nil)
         } else {
             let assembly = try RequestAssembly(params, call)
             // retriers may want to see the converted body

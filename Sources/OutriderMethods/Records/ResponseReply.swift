@@ -34,9 +34,9 @@ extension RequestRecord {
 
     /// The result of the exchange with the caller's options, within the client's message limit; nil if the conversion
     /// must not run on the event loop.
-    func replyAtOnce(
+    func shapeAtOnce(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
-    ) -> ResponseReply? {
+    ) -> ResponseShape? {
         guard options == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
             return nil
         }
@@ -53,7 +53,7 @@ extension RequestRecord {
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
-        return .shape(shape(outcome, body, failure, redaction))
+        return shape(outcome, body, failure, redaction)
     }
 
     private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
@@ -75,7 +75,7 @@ extension RequestRecord {
     func reply(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
     ) async -> ResponseReply {
-        if let reply = replyAtOnce(outcome, engine: engine, terms: terms, redaction) { return reply }
+        if let shape = shapeAtOnce(outcome, engine: engine, terms: terms, redaction) { return .shape(shape) }
         let outcome = await readBack(outcome)
         if options != nil || !serialize.isPlain {
             return await concluded(outcome, engine: engine, terms: terms, redaction)

@@ -15,6 +15,21 @@ package enum HandleKind: String, Sendable, CaseIterable {
     case subscription = "sub_"
     case credential = "crd_"
 
+    /// The place of this kind in a list with an element for each kind.
+    var index: Int {
+        switch self {
+        case .request: 0
+        case .response: 1
+        case .router: 2
+        case .stream: 3
+        case .decision: 4
+        case .interceptor: 5
+        case .session: 6
+        case .subscription: 7
+        case .credential: 8
+        }
+    }
+
     /// The most handles of this kind per connection.
     package var limit: Int {
         switch self {

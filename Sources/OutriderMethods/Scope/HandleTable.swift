@@ -12,14 +12,15 @@ import Synchronization
 package final class HandleTable: Sendable {
     private struct Contents {
         var things: [String: any Holdable] = [:]
-        var counts: [HandleKind: Int] = [:]
+        /// The number of objects of each kind, by `HandleKind.index`.
+        var counts = [Int](repeating: 0, count: HandleKind.allCases.count)
         var isClosed = false
 
         /// Forgets the objects that are over; returns their names.
         mutating func forgetOver(_ kind: HandleKind) -> [String] {
             let names = things.filter { type(of: $0.value).kind == kind && $0.value.isOver }.map(\.key)
             for name in names { things[name] = nil }
-            counts[kind, default: 0] -= names.count
+            counts[kind.index] -= names.count
             return names
         }
     }
@@ -53,10 +54,9 @@ package final class HandleTable: Sendable {
         var over: [String] = []
         let refusal = contents.withLock { contents -> RPCError? in
             if contents.isClosed { return RPCError(.clientGone, "the connection has ended") }
-            if contents.counts[kind, default: 0] >= kind.limit { over = contents.forgetOver(kind) }
-            let count = contents.counts[kind, default: 0]
-            if count >= kind.limit { return Self.tooMany(kind) }
-            contents.counts[kind] = count + 1
+            if contents.counts[kind.index] >= kind.limit { over = contents.forgetOver(kind) }
+            if contents.counts[kind.index] >= kind.limit { return Self.tooMany(kind) }
+            contents.counts[kind.index] += 1
             contents.things[handle.name] = thing
             return nil
         }
@@ -128,7 +128,7 @@ package final class HandleTable: Sendable {
         if kind == .stream { streams?.remove([name]) }
         return contents.withLock { contents in
             guard let thing = contents.things.removeValue(forKey: name) else { return nil }
-            contents.counts[kind, default: 1] -= 1
+            contents.counts[kind.index] -= 1
             return thing
         }
     }

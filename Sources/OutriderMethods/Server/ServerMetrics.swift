@@ -90,7 +90,9 @@ extension PrometheusText {
             })
         add(
             "outrider_responses_total", .counter, "Requests that ended with an answer, by its status.",
-            statistics.answers.sorted { $0.key < $1.key }.map { Sample($0.value, [("class", "\($0.key)xx")]) })
+            statistics.responses.enumerated().filter { $0.element > 0 }.map {
+                Sample($0.element, [("class", "\($0.offset)xx")])
+            })
         add("outrider_attempts_total", .counter, "Attempts, of requests that are over.", statistics.attempts)
         add("outrider_redirects_total", .counter, "Redirects followed by last attempts.", statistics.redirects)
         add(

@@ -41,10 +41,10 @@ package protocol LongResult: JSONEncodable, Sendable {
 
 /// A method whose calls can run without a task. Creating a task costs more than the rest of a small call.
 package protocol InlineMethod<Scope>: Method where Params: Sendable {
-    /// Begins the call, and passes the outcome to `hand` exactly once, perhaps before this function returns. Returns
-    /// nil, without side effects, if this call needs a task: then `call` follows.
+    /// Begins the call, and passes the outcome, with the result as written, to `completion` exactly once, perhaps
+    /// before this function returns. Returns nil if this call needs a task: then `call` follows, with the same params.
     static func begin(
-        _ params: Params, _ call: Call<Scope>, _ hand: @escaping @Sendable (Swift.Result<Result, RPCError>) -> Void
+        _ params: inout Params, _ call: Call<Scope>, _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
     ) throws(RPCError) -> (any InlineCall)?
 }
 

@@ -17,8 +17,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         case task(@Sendable () async throws -> JSONText)
     }
 
-    package typealias Hand = @Sendable (Result<JSONText, RPCError>) -> Void
-    package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Hand) throws -> Beginning
+    package typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
+    package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Completion) throws -> Beginning
 
     private var entries: [String: Entry] = [:]
     private var beginners: [String: Beginner] = [:]
@@ -76,21 +76,16 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     /// Adds a method whose calls may run without a task.
     package mutating func add<M: InlineMethod>(_ method: M.Type) where M.Scope == Scope {
         addCall(method)
-        beginners[M.name] = { params, call, hand in try Self.begin(M.self, params, call, hand) }
+        beginners[M.name] = { params, call, completion in
+            try Self.begin(M.self, params, call, completion)
+        }
     }
 
     private static func begin<M: InlineMethod>(
-        _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ hand: @escaping Hand
+        _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping Completion
     ) throws -> Beginning where M.Scope == Scope {
-        let decoded = try Self.decoded(M.self, params)
-        let begun = try M.begin(decoded, call) { result in
-            // `map` would be called for types that are known at run time only
-            switch result {
-            case .success(let value): hand(.success(JSONText(written: JSONWriter.bytes(of: value))))
-            case .failure(let error): hand(.failure(error))
-            }
-        }
-        if let begun { return .begun(begun) }
+        var decoded = try Self.decoded(M.self, params)
+        if let begun = try M.begin(&decoded, call, completion) { return .begun(begun) }
         let once = Once(decoded)
         return .task {
             JSONText(written: JSONWriter.bytes(of: try await M.call(try once.take(), call)))

@@ -125,7 +125,7 @@ package enum Outgoing: Sendable {
         append("{\"jsonrpc\":\"2.0\",\"id\":", to: &bytes)
         switch id {
         case nil: append("null", to: &bytes)
-        case .integer(let number): bytes.append(contentsOf: number.description.utf8)
+        case .integer(let number): append(number, to: &bytes)
         case .string(let text): bytes.append(contentsOf: JSONWriter.bytes(of: text))
         }
         append(member, to: &bytes)
@@ -138,13 +138,24 @@ package enum Outgoing: Sendable {
         append("{\"jsonrpc\":\"2.0\",", to: &bytes)
         if let id {
             append("\"id\":", to: &bytes)
-            bytes.append(contentsOf: id.description.utf8)
+            append(id, to: &bytes)
             append(",", to: &bytes)
         }
         append("\"method\":", to: &bytes)
         bytes.append(contentsOf: JSONWriter.bytes(of: method))
         append(",\"params\":", to: &bytes)
         return bytes
+    }
+
+    private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let first = bytes.count
+        var left = number.magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: left % 10))
+            left /= 10
+        } while left > 0
+        bytes[first...].reverse()
     }
 
     private static func append(_ text: StaticString, to bytes: inout [UInt8]) {

@@ -47,7 +47,7 @@ package protocol Dispatch: Sendable {
     /// then.
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
-        _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
+        _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun?
     /// The error for a refused result of a callback; nil if the result is permitted.
     func refusal(ofResult value: JSONValue) -> RPCError?
@@ -95,11 +95,11 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
 
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
-        _ hand: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
+        _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
     ) throws -> Begun? {
         try check(method, params)
         guard let begin = table.beginner(method) else { return nil }
-        switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), hand) {
+        switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), completion) {
         case .begun(let call): return .lane(call)
         case .task(let work): return .task(work)
         }
