@@ -5,9 +5,22 @@
 /// of members survive.
 package struct JSONText: Sendable, JSONEncodable {
     package let bytes: [UInt8]
+    /// Bytes that follow the text in a reply, in place of a value in base64; nil in all other texts.
+    package let raw: [UInt8]?
+    /// Of both, in bytes.
+    package var size: Int { bytes.count + (raw?.count ?? 0) }
 
     /// For bytes made by `JSONWriter`.
-    package init(written bytes: [UInt8]) { self.bytes = bytes }
+    package init(written bytes: [UInt8]) {
+        self.bytes = bytes
+        raw = nil
+    }
+
+    /// The written form of a result, with its raw bytes.
+    package init(of value: some JSONEncodable) {
+        bytes = JSONWriter.bytes(of: value)
+        raw = value.raw
+    }
 
     /// Checks foreign bytes, and brings them into the form that every client can read: a single line, ASCII.
     ///
@@ -19,6 +32,7 @@ package struct JSONText: Sendable, JSONEncodable {
             return !foreign.contains { $0 < 0x20 || $0 >= 0x7F }
         }
         bytes = clean ? foreign : Self.oneASCIILine(foreign)
+        raw = nil
     }
 
     package func encode(to writer: inout JSONWriter) { writer.text(self) }

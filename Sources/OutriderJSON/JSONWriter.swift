@@ -7,10 +7,14 @@ package protocol JSONEncodable: SendableMetatype {
 
     /// An estimate of the size in bytes, so that the memory need not grow; default 256.
     var expectedBytes: Int { get }
+
+    /// Bytes that follow the text, in place of a value in base64; default nil.
+    var raw: [UInt8]? { get }
 }
 
 extension JSONEncodable {
     package var expectedBytes: Int { 256 }
+    package var raw: [UInt8]? { nil }
 }
 
 /// Writes values as JSON bytes, straight into one buffer: ASCII, a single line, reals in their shortest form that reads

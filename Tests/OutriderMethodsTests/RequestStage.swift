@@ -102,10 +102,15 @@ struct RequestStage {
 
     /// The result as it is written.
     func text(_ method: String, _ params: JSONObject) async throws -> String {
+        String(decoding: try await reply(method, params).bytes, as: UTF8.self)
+    }
+
+    /// The result with its raw bytes, for a call that is alone or in a batch.
+    func reply(_ method: String, _ params: JSONObject, isAlone: Bool = false) async throws -> JSONText {
         let entry = try #require(Methods.table[method])
-        let text = try await entry(
-            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: AfterReplyQueue()))
-        return String(decoding: text.bytes, as: UTF8.self)
+        let later = AfterReplyQueue(isAlone: isAlone)
+        return try await entry(
+            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: later))
     }
 
     func error(_ method: String, _ params: JSONObject) async -> RPCError? {

@@ -106,6 +106,57 @@ struct RequestTests {
         #expect(stage.scope.quota.held == (0, 0))
     }
 
+    @Test(arguments: [0, 4095, 4096, 65_535, 65_536, 65_537, 1 << 20])
+    func `a client that takes raw bodies gets the bytes beside the result, if they are many`(size: Int) async throws {
+        let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let stage = RequestStage(CannedTransport(contentType: "a/b", body: bytes))
+        let params = Self.asked(["serialize": .object(["as": .string("base64")])])
+        var terms = PeerTerms()
+        #expect(try await stage.reply("data.send", params, isAlone: true).raw == nil)
+        terms.rawBodies = true
+        stage.peer.agree(to: terms)
+        #expect(try await stage.reply("data.send", params).raw == nil)
+        let reply = try await stage.reply("data.send", params, isAlone: true)
+        let body = try #require(try JSONParser.parse(reply.bytes).object?["body"]?.object)
+        #expect(body["size"] == .integer(Int64(size)))
+        #expect(reply.raw == (size < 4096 ? nil : bytes))
+        #expect(body["kind"] == .string(size == 0 ? "none" : size < 4096 ? "base64" : "raw"))
+        #expect((body["base64"] == nil) == (size == 0 || size >= 4096))
+    }
+
+    @Test func `raw bytes count to the longest message of a client`() async throws {
+        let stage = RequestStage(CannedTransport(contentType: "a/b", body: [UInt8](repeating: 0, count: 10_000)))
+        var terms = PeerTerms()
+        terms.rawBodies = true
+        terms.maxMessageBytes = 8192
+        stage.peer.agree(to: terms)
+        let params = Self.asked(["serialize": .object(["as": .string("base64")])])
+        let short = try await stage.reply("data.send", params, isAlone: true)
+        #expect(short.raw == nil)
+        #expect(try JSONParser.parse(short.bytes).object?["body"]?.object?["kind"] == .string("stored"))
+        terms.maxMessageBytes = 16_384
+        stage.peer.agree(to: terms)
+        #expect(try await stage.reply("data.send", params, isAlone: true).raw?.count == 10_000)
+    }
+
+    @Test func `events about a request have no raw bytes`() async throws {
+        let stage = RequestStage(CannedTransport(contentType: "a/b", body: [UInt8](repeating: 0, count: 100_000)))
+        var terms = PeerTerms()
+        terms.rawBodies = true
+        stage.peer.agree(to: terms)
+        let params = Self.asked([
+            "serialize": .object(["as": .string("base64")]), "events": .array([.string("finish")]),
+        ])
+        let started = try #require(try await stage.call("data.start", params)["request"])
+        let events = await stage.peer.events(1)
+        let event = try #require(try JSONParser.parse(events[0].params.bytes).object)
+        #expect(events[0].name == "event.finish")
+        #expect(events[0].params.raw == nil)
+        #expect(event["response"]?.object?["body"]?.object?["kind"] == .string("base64"))
+        #expect(try await stage.reply("request.wait", ["request": started], isAlone: true).raw?.count == 100_000)
+        #expect(try await stage.reply("request.wait", ["request": started]).raw == nil)
+    }
+
     @Test func `what cannot be sent is a result, but nothing to build`() async throws {
         let stage = RequestStage()
         let bad: JSONObject = ["url": .string("http://127.0.0.1:99999/")]

@@ -33,6 +33,10 @@ struct ServerTests {
         #expect(peer.terms.callbacks == ["callback.ask"])
         #expect(peer.terms.maxMessageBytes == 65536)
         #expect(peer.terms.progressInterval == 2)
+        #expect(!peer.terms.rawBodies)
+        _ = try await call("server.hello", ["rawBodies": .bool(true)], peer: peer)
+        #expect(peer.terms.rawBodies)
+        #expect(peer.terms.maxMessageBytes == nil)
     }
 
     @Test func `a feature that is required and unknown is named`() async {

@@ -31,6 +31,7 @@ final class Outbox {
     }
 
     func push(_ frame: OutgoingFrame) -> OutboxMachine.Push { machine.push(frame) }
+    func nextPiece(most: Int) -> OutgoingPiece? { machine.next(most: most) }
     func next() -> OutgoingFrame? { machine.next(most: .max)?.frame }
     func next(most: Int) -> String? {
         var bytes: [UInt8] = []
@@ -264,5 +265,40 @@ struct OutgoingTests {
                 == "Content-Length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}")
         #expect(Outgoing.result(.integer(1), result).frame(.header).messageBytes == 36)
         #expect(String(decoding: Outgoing.result(.integer(1), result).frame(nil).bytes, as: UTF8.self).hasSuffix("{}}"))
+    }
+
+    private struct Raw: JSONEncodable {
+        var raw: [UInt8]? { Array("{}\n".utf8) }
+
+        func encode(to writer: inout JSONWriter) { writer.object { _ in } }
+    }
+
+    @Test func `raw bytes follow the frame of their reply, which says how many`() {
+        let result = JSONText(of: Raw())
+        let reply = "{\"raw\":3,\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+        #expect(text(.result(.integer(1), result)) == reply + "\n{}\n")
+        #expect(text(.result(.integer(1), result), .header) == "Content-Length: 44\r\n\r\n" + reply + "{}\n")
+        #expect(Outgoing.result(.integer(1), result).frame(.line).messageBytes == reply.utf8.count + 3)
+    }
+
+    @Test func `long raw bytes leave in pieces, and may wait in a file`() throws {
+        struct Long: JSONEncodable {
+            let raw: [UInt8]?
+
+            func encode(to writer: inout JSONWriter) { writer.object { _ in } }
+        }
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        var frame = Outgoing.result(.integer(1), JSONText(of: Long(raw: bytes))).frame(.line)
+        let whole = frame.bytes
+        let long = try #require(frame.lengthen())
+        #expect(long.count == 200_000)
+        #expect(frame.count == whole.count)
+        let outbox = Outbox()
+        #expect(outbox.push(frame) == .queued)
+        var written: [UInt8] = []
+        while let piece = outbox.nextPiece(most: 65_536) {
+            piece.forEach(body: Array(bytes[piece.bodyRange]), from: piece.bodyRange.lowerBound) { written += $0 }
+        }
+        #expect(written == whole)
     }
 }

@@ -62,13 +62,14 @@ final class DataCall: InlineCall {
         guard let outcome = record.exchange.takeOutcome() else { return completion(.failure(Self.lost)) }
         let engine = call.scope.service.engine
         let terms = call.peer.terms
-        if let shape = record.shapeAtOnce(outcome, engine: engine, terms: terms) {
-            return completion(.success(JSONText(written: JSONWriter.bytes(of: shape))))
+        let raw = call.takesRaw(terms)
+        if let shape = record.shapeAtOnce(outcome, engine: engine, terms: terms, raw: raw) {
+            return completion(.success(JSONText(of: shape)))
         }
         let (record, completion) = (record, completion)
         Task.immediate(executorPreference: engine.executor) {
-            let reply = await record.reply(outcome, engine: engine, terms: terms)
-            completion(.success(JSONText(written: JSONWriter.bytes(of: reply))))
+            let reply = await record.reply(outcome, engine: engine, terms: terms, raw: raw)
+            completion(.success(JSONText(of: reply)))
         }
     }
 }

@@ -42,7 +42,8 @@ struct DataSend: InlineMethod {
         guard let outcome = exchange.takeOutcome() else {
             throw DataCall.lost
         }
-        return await record.reply(outcome, engine: scope.service.engine, terms: call.peer.terms)
+        let terms = call.peer.terms
+        return await record.reply(outcome, engine: scope.service.engine, terms: terms, raw: call.takesRaw(terms))
     }
 
     static func begin(

@@ -24,6 +24,13 @@ enum ResponseReply: JSONEncodable {
         case .text(let text): text.bytes.count
         }
     }
+
+    var raw: [UInt8]? {
+        switch self {
+        case .shape(let shape): shape.raw
+        case .text(let text): text.raw
+        }
+    }
 }
 
 extension RequestRecord {
@@ -35,11 +42,11 @@ extension RequestRecord {
     /// The result of the exchange with the caller's options, within the client's message limit; nil if the conversion
     /// must not run on the event loop.
     func shapeAtOnce(
-        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
+        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none, raw: Bool
     ) -> ResponseShape? {
-        guard options == nil, serialize.isPlain, terms.maxMessageBytes == nil, outcome.bodyBytes <= Self.longBody else {
-            return nil
-        }
+        guard options == nil, serialize.isPlain, terms.maxMessageBytes == nil,
+            outcome.bodyBytes <= Self.longBody || raw && serialize.shape == .base64
+        else { return nil }
         let body: ResponseBodyShape
         var failure = outcome.failure
         switch outcome.body {
@@ -53,7 +60,9 @@ extension RequestRecord {
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
-        return shape(outcome, body, failure, redaction)
+        var shape = shape(outcome, body, failure, redaction)
+        if raw { shape.body.detach() }
+        return shape
     }
 
     private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
@@ -71,22 +80,33 @@ extension RequestRecord {
 
     /// The same, without a limit on time.
     ///
-    /// - Parameter redaction: `masked` for a connection that did not give the request's secrets.
+    /// - Parameters:
+    ///   - redaction: `masked` for a connection that did not give the request's secrets.
+    ///   - raw: whether the bytes of a long body may follow the reply: only for the result of a call that takes them.
     func reply(
-        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none
+        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none, raw: Bool = false
     ) async -> ResponseReply {
-        if let shape = shapeAtOnce(outcome, engine: engine, terms: terms, redaction) { return .shape(shape) }
+        if let shape = shapeAtOnce(outcome, engine: engine, terms: terms, redaction, raw: raw) { return .shape(shape) }
         let outcome = await readBack(outcome)
-        if options != nil || !serialize.isPlain {
-            return await concluded(outcome, engine: engine, terms: terms, redaction)
-        }
+        var shape =
+            if options != nil || !serialize.isPlain {
+                await concluded(outcome, engine: engine, redaction)
+            } else {
+                await plain(outcome, engine: engine, redaction)
+            }
+        if raw { shape.body.detach() }
+        return await fitted(shape, engine: engine, terms: terms)
+    }
+
+    /// The Response of a request without handlers and callbacks.
+    private func plain(_ outcome: ExchangeOutcome, engine: Engine, _ redaction: Redaction) async -> ResponseShape {
         let serialize = serialize
         let body: ResponseBodyShape
         var failure = outcome.failure
         switch outcome.body {
         case .memory(let bytes, _):
             let made: (ResponseBodyShape, HTTPFailure?)
-            if bytes.count > Self.longBody {
+            if bytes.count > Self.longBody, serialize.shape != .base64 {
                 made = await background { ResponseBodyShape.make(bytes, outcome, serialize) }
             } else {
                 made = ResponseBodyShape.make(bytes, outcome, serialize)
@@ -97,7 +117,7 @@ extension RequestRecord {
         case .none: (body, failure) = noBody(outcome)
         }
         tellParsed(body, failure, of: outcome)
-        return await fitted(shape(outcome, body, failure, redaction), engine: engine, terms: terms)
+        return shape(outcome, body, failure, redaction)
     }
 
     /// With a body that was to be in the result in memory again, as soon as there is room; without room, it stays
@@ -112,9 +132,7 @@ extension RequestRecord {
     }
 
     /// The same for requests with handlers or callbacks.
-    private func concluded(
-        _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction
-    ) async -> ResponseReply {
+    private func concluded(_ outcome: ExchangeOutcome, engine: Engine, _ redaction: Redaction) async -> ResponseShape {
         let conclusion = await conclusion(outcome)
         var body: ResponseBodyShape
         var failure = conclusion.failure
@@ -136,7 +154,7 @@ extension RequestRecord {
                 .parsed(result.body?.kind ?? "none", size: result.body?.size ?? 0, handler: result.id, result.failure)
             }
         }
-        return await fitted(shape, engine: engine, terms: terms)
+        return shape
     }
 
     /// Tells monitors that the body was converted, or why not.
@@ -197,7 +215,7 @@ extension RequestRecord {
     private func fitted(_ shape: ResponseShape, engine: Engine, terms: PeerTerms) async -> ResponseReply {
         guard shape.body.size > Self.longBody || terms.maxMessageBytes != nil else { return .shape(shape) }
         let text = await Self.written(shape)
-        guard let limit = terms.maxMessageBytes, text.bytes.count > max(0, limit - Self.envelope) else {
+        guard let limit = terms.maxMessageBytes, text.size > max(0, limit - Self.envelope) else {
             return .text(text)
         }
         var shape = shape
@@ -216,12 +234,12 @@ extension RequestRecord {
                 shape.failure = shape.failure ?? error
             }
         }
-        if !shape.results.isEmpty, await Self.written(shape).bytes.count > max(0, limit - Self.envelope) {
+        if !shape.results.isEmpty, await Self.written(shape).size > max(0, limit - Self.envelope) {
             let failure = HTTPFailure(
                 .limitExceeded, "the results do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)
             shape.results = shape.results.map { HandlerResult(id: $0.id, failure: $0.failure ?? failure) }
         }
-        if await Self.written(shape).bytes.count > max(0, limit - Self.envelope) {
+        if await Self.written(shape).size > max(0, limit - Self.envelope) {
             shape.showsHeaders = false
             shape.failure = HTTPFailure(
                 .limitExceeded, "the headers do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)
@@ -230,7 +248,7 @@ extension RequestRecord {
     }
 
     private static func written(_ shape: ResponseShape) async -> JSONText {
-        if shape.body.size <= longBody { return JSONText(written: JSONWriter.bytes(of: shape)) }
-        return await background { JSONText(written: JSONWriter.bytes(of: shape)) }
+        if shape.body.size <= longBody || shape.raw != nil { return JSONText(of: shape) }
+        return await background { JSONText(of: shape) }
     }
 }

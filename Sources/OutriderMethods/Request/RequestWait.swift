@@ -32,6 +32,10 @@ struct RequestWait: Method {
         case response(ResponseReply)
         case pending(RequestPhase)
 
+        var raw: [UInt8]? {
+            if case .response(let reply) = self { reply.raw } else { nil }
+        }
+
         func encode(to writer: inout JSONWriter) {
             switch self {
             case .response(let reply): reply.encode(to: &writer)
@@ -66,7 +70,9 @@ struct RequestWait: Method {
         }
         guard let outcome else { return .pending(exchange.snapshot.phase) }
         let engine = call.scope.service.engine
-        return .response(await record.reply(outcome, engine: engine, terms: call.peer.terms, redaction))
+        let terms = call.peer.terms
+        return .response(
+            await record.reply(outcome, engine: engine, terms: terms, redaction, raw: call.takesRaw(terms)))
     }
 
     private static func reached(_ milestone: Exchange.Milestone, _ exchange: Exchange, _ timeout: Double?) async -> Bool

@@ -30,6 +30,8 @@ struct ResponseShape: JSONEncodable {
         return 512 &+ fields &* 80 &+ body.expectedBytes
     }
 
+    var raw: [UInt8]? { body.raw }
+
     private func encodeMembers(to writer: inout JSONWriter) {
         writer.member("ok", failure == nil)
         writer.member("request", request)
@@ -66,6 +68,8 @@ struct ResponseBodyShape: JSONEncodable {
         case json(JSONText)
         case text(String, charset: String?)
         case base64([UInt8])
+        /// The bytes follow the reply.
+        case raw([UInt8])
         case stored(String)
         case file(String, path: String)
         case stream(String)
@@ -86,7 +90,7 @@ struct ResponseBodyShape: JSONEncodable {
             writer.member("size", size)
             writer.member("contentType", contentType)
             switch content {
-            case .none: break
+            case .none, .raw: break
             case .json(let text): writer.member("json", text)
             case .text(let text, let charset):
                 writer.member("text", text)
@@ -106,11 +110,23 @@ struct ResponseBodyShape: JSONEncodable {
 
     var expectedBytes: Int {
         switch content {
-        case .none, .stored, .file, .stream: 128
+        case .none, .raw, .stored, .file, .stream: 128
         case .json(let text): 128 &+ text.bytes.count
         case .text(let text, _): 128 &+ text.utf8.count &+ text.utf8.count / 8
         case .base64(let bytes): 128 &+ bytes.count / 3 &* 4
         }
+    }
+
+    var raw: [UInt8]? {
+        if case .raw(let bytes) = content { bytes } else { nil }
+    }
+
+    /// Shorter bodies stay in their message.
+    static let rawFrom = 4 << 10
+
+    /// Lets the bytes of a body in base64 follow the reply, if they are many.
+    mutating func detach() {
+        if case .base64(let bytes) = content, bytes.count >= Self.rawFrom { content = .raw(bytes) }
     }
 
     var kind: String {
@@ -119,6 +135,7 @@ struct ResponseBodyShape: JSONEncodable {
         case .json: "json"
         case .text: "text"
         case .base64: "base64"
+        case .raw: "raw"
         case .stored: "stored"
         case .file: "file"
         case .stream: "stream"

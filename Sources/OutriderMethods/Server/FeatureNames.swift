@@ -25,6 +25,7 @@ extension Features {
         "monitors",
         "oauth",
         "proxies",
+        "rawBodies",
         "reachability",
         "routers",
         "sessions",

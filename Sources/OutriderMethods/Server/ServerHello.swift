@@ -22,6 +22,7 @@ struct ServerHello: Method {
             terms.callbacks = Set(try fields.optional("callbacks", as: [String].self) ?? [])
             terms.maxMessageBytes = try fields.integer("maxMessageBytes", in: 4096...9_007_199_254_740_992)
             terms.progressInterval = try fields.number("progressInterval", in: 0...3600) ?? terms.progressInterval
+            terms.rawBodies = try fields.optional("rawBodies") ?? false
             try fields.finish()
         }
     }

@@ -31,6 +31,9 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     /// Whether the call came in a message too long to parse it on the event loop.
     var isLong: Bool { later.isLong }
 
+    /// Whether raw bytes may follow the reply: the client agreed, and the call is not part of a batch.
+    package func takesRaw(_ terms: PeerTerms) -> Bool { terms.rawBodies && later.isAlone }
+
     /// The parameters are used up, or counted elsewhere: gives the memory of the message back.
     package func releaseMessage() { later.charge?.release() }
 }
@@ -42,12 +45,16 @@ package final class AfterReplyQueue: Sendable {
 
     fileprivate let isLong: Bool
 
+    fileprivate let isAlone: Bool
+
     /// - Parameters:
     ///   - charge: the memory of the call's message; nil for a short message.
     ///   - isLong: whether the message was too long to parse it on the event loop.
-    package init(charge: (any PayloadCharge)? = nil, isLong: Bool = false) {
+    ///   - isAlone: whether the reply is a message of its own, and not a member of a batch.
+    package init(charge: (any PayloadCharge)? = nil, isLong: Bool = false, isAlone: Bool = false) {
         self.charge = charge
         self.isLong = isLong
+        self.isAlone = isAlone
     }
 
     package func run() {

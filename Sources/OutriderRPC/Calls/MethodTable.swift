@@ -41,7 +41,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         if entries[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
-            return JSONText(written: JSONWriter.bytes(of: result))
+            return JSONText(of: result)
         }
     }
 
@@ -52,7 +52,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         entries[M.name] = { params, call in
             guard call.isLong else { return try await short(params, call) }
             return try await call.scope.compute { () throws(RPCError) in
-                JSONText(written: JSONWriter.bytes(of: try M.compute(try Self.decoded(M.self, try params.take()))))
+                JSONText(of: try M.compute(try Self.decoded(M.self, try params.take())))
             }
         }
     }
@@ -62,8 +62,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         addCall(method)
         entries[M.name] = { params, call in
             let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
-            guard result.isLong else { return JSONText(written: JSONWriter.bytes(of: result)) }
-            return try await call.scope.compute { JSONText(written: JSONWriter.bytes(of: result)) }
+            guard result.isLong else { return JSONText(of: result) }
+            return try await call.scope.compute { JSONText(of: result) }
         }
     }
 
@@ -87,9 +87,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         var decoded = try Self.decoded(M.self, params)
         if let begun = try M.begin(&decoded, call, completion) { return .begun(begun) }
         let once = Once(decoded)
-        return .task {
-            JSONText(written: JSONWriter.bytes(of: try await M.call(try once.take(), call)))
-        }
+        return .task { JSONText(of: try await M.call(try once.take(), call)) }
     }
 
     private static func decoded<M: Method>(_ method: M.Type, _ params: JSONValue) throws(RPCError) -> M.Params {

@@ -94,6 +94,8 @@ package struct PeerTerms: Sendable {
     package var callbacks: Set<String> = []
     /// Seconds between two progress events of a request.
     package var progressInterval = 0.1
+    /// Whether long bodies in replies may follow their messages as raw bytes.
+    package var rawBodies = false
 
     package init() {}
 }

@@ -13,7 +13,7 @@ package struct OutgoingFrame: Sendable {
     package private(set) var tail: StaticString
     package var count: Int { head.count + body.count + (long?.count ?? 0) + tail.utf8CodeUnitCount }
 
-    /// Length of the JSON text, without framing.
+    /// Length of the JSON text without framing, and of the raw bytes that follow.
     package let messageBytes: Int
 
     /// An object; without framing it is a reply in a batch.
@@ -22,6 +22,16 @@ package struct OutgoingFrame: Sendable {
         self.body = body
         self.head = framing == .header ? Self.lengthField(messageBytes) + head : head
         tail = framing == .line ? "}\n" : "}"
+    }
+
+    /// A reply whose `raw` bytes follow the frame of its text. The member before all others announces how many.
+    init(head: [UInt8], text: [UInt8], raw: [UInt8], framing: Framing) {
+        var text = Array("{\"raw\":\(raw.count),".utf8) + head.dropFirst() + text
+        text.append(UInt8(ascii: "}"))
+        messageBytes = text.count + raw.count
+        if framing == .header { self.head = Self.lengthField(text.count) + text } else { self.head = text + [0x0A] }
+        body = raw
+        tail = ""
     }
 
     private static func lengthField(_ count: Int) -> [UInt8] { Array("Content-Length: \(count)\r\n\r\n".utf8) }
@@ -109,7 +119,11 @@ package enum Outgoing: Sendable {
     package func frame(_ framing: Framing?) -> OutgoingFrame {
         switch self {
         case .result(let id, let text):
-            OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, framing: framing)
+            if let raw = text.raw, let framing {
+                OutgoingFrame(head: Self.head(id, ",\"result\":"), text: text.bytes, raw: raw, framing: framing)
+            } else {
+                OutgoingFrame(head: Self.head(id, ",\"result\":"), body: text.bytes, framing: framing)
+            }
         case .error(let id, let error):
             OutgoingFrame(head: Self.head(id, ",\"error\":"), body: JSONWriter.bytes(of: error), framing: framing)
         case .event(let event):

@@ -33,7 +33,7 @@ extension Connection {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            start(id, method, params, place, AfterReplyQueue(charge: charge, isLong: isLong))
+            start(id, method, params, place, AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil))
         case .reply(let id, let answer):
             answered(id, permitted(answer))
             noReply(place)

@@ -166,7 +166,7 @@ struct ConnectionState: ~Copyable {
     /// Replaces a reply over the client's `maxMessageBytes` with an error.
     private func withinTerms(_ outgoing: Outgoing) -> Outgoing {
         guard let limit = terms.maxMessageBytes, case .result(let id, let text) = outgoing else { return outgoing }
-        guard text.bytes.count + 64 > limit else { return outgoing }
+        guard text.size + 64 > limit else { return outgoing }
         let count = outgoing.frame(.line).messageBytes
         guard count > limit else { return outgoing }
         return .error(
