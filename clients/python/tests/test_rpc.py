@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from outrider import InvalidCall, ProtocolError, Response
+from outrider._protocol import answers as _answers
 from outrider._protocol import frames as _rpc
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -24,8 +25,8 @@ def test_a_call_is_one_ascii_line_with_the_members_in_order() -> None:
 
 def test_notifications_answers_and_refusals_are_valid_messages() -> None:
     assert json.loads(_rpc.cancel_frame(3)) == {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 3}}
-    assert json.loads(_rpc.answer_frame(1_000_000_001, {"sum": 5}))["result"] == {"sum": 5}
-    assert json.loads(_rpc.refusal_frame(4, -32601, "no"))["error"] == {"code": -32601, "message": "no"}
+    assert json.loads(_answers.answer_frame(1_000_000_001, {"sum": 5}))["result"] == {"sum": 5}
+    assert json.loads(_answers.refusal_frame(4, -32601, "no"))["error"] == {"code": -32601, "message": "no"}
     assert json.loads(_rpc.event_frame("stream.credit", "{}")) == {
         "jsonrpc": "2.0",
         "method": "stream.credit",
@@ -133,7 +134,7 @@ def test_the_response_to_an_exchange_that_went_well_stays_as_it_came() -> None:
     bad = b'{"jsonrpc":"2.0","id":8,"result":{"ok":false}}'
     event = b'{"jsonrpc":"2.0","method":"event.log","params":{}}'
     odd = b' {"jsonrpc":"2.0","id":9,"result":{"ok":true}}'
-    found = _rpc.arrivals(b"\n".join([good, bad, event, b"", good.replace(b"7", b'"x"'), odd]) + b"\n")
+    found = _rpc.Incoming().take(b"\n".join([good, bad, event, b"", good.replace(b"7", b'"x"'), odd]) + b"\n")
     assert [number for number, _ in found] == [7, 8, None, "x", 9]
     assert found[0][1] == good
     assert [type(message) for _, message in found[1:]] == [dict] * 4
@@ -162,7 +163,7 @@ def test_a_body_is_found_in_an_answer_that_nobody_has_read(body: dict[str, Any],
         "results": [{"id": "a", "ok": True, "body": {"kind": "base64", "size": 3, "base64": "BBBB"}}],
     }
     line = f'{{"jsonrpc":"2.0","id":1,"result":{_rpc.encode(result)}}}'.encode()
-    [(number, message)] = _rpc.arrivals(line + b"\n")
+    [(number, message)] = _rpc.Incoming().take(line + b"\n")
     assert number == 1 and type(message) is bytes
     assert _rpc.packed_body(message) == content
     response = Response(message, lambda name, params: {})

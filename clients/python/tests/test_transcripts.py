@@ -44,7 +44,10 @@ class Replay(Wire):
 
     def hear(self, seconds: float = 10.0) -> list[Any]:
         with self._reading:
-            return _rpc.messages(self._receive("transcript", time.monotonic() + seconds))
+            arrived = self._receive("transcript", time.monotonic() + seconds)
+        unread = [line for _, line in arrived if isinstance(line, bytes)]
+        read = [message for _, message in arrived if not isinstance(message, bytes)]
+        return [*read, *[_rpc.messages(line.rstrip() + b"\n")[0] for line in unread]]
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=_name)

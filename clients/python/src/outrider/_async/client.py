@@ -135,11 +135,11 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         built = build(method, url, options, self._defaults)
         began = monotonic()
         message = await self._message("data.send", built.params, built.guard)
-        response = AsyncResponse(message if type(message) is bytes else result_of(message), self.invoke)
+        response = AsyncResponse(result_of(message) if type(message) is dict else message, self.invoke)
         response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
-        if built.check and type(message) is not bytes:
+        if built.check and type(message) is dict:
             response.raise_for_error()
         await self._load(response, built.body_to)  # async
         return response
@@ -199,7 +199,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         if isinstance(answer, OutriderError):
             return answer
         try:
-            response = AsyncResponse(answer if type(answer) is bytes else result_of(answer), self.invoke)
+            response = AsyncResponse(result_of(answer) if type(answer) is dict else answer, self.invoke)
         except OutriderError as problem:
             return problem
         if built.body_to == "stream":
@@ -223,8 +223,10 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
         if timeout is not None:
             params["timeout"] = timeout
-        result = await self.invoke("request.wait", params, timeout=FOREVER if timeout is None else timeout)
-        if result.get("pending"):
+        guard = guard_for(FOREVER if timeout is None else timeout)
+        message = await self._message("request.wait", encode(params), guard)
+        result = result_of(message) if type(message) is dict else message
+        if type(result) is dict and result.get("pending"):
             return None
         response = AsyncResponse(result, self.invoke)
         if self._defaults.check if check is None else check:

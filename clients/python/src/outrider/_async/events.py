@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
-from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.answers import CALLBACK_FAILED, answer_frame, refusal_frame
 from .._resources.events import EventQueue, Listeners, Told, refused
 from .variant import settled
 

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import (
-    METHOD_NOT_FOUND,
-    arrivals,
+    GREETING,
+    Incoming,
     call_frame,
     cancel_frame,
     encode,
     quote,
-    refusal_frame,
 )
-from .wire import IN_FLIGHT, MESSAGE_LIMIT, Unsent
+from .wire import IN_FLIGHT, Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,8 +106,7 @@ class AsyncConnection(asyncio.Protocol):
         self._inbox = inbox
         self._next = count(1).__next__
         self._waiting: dict[int, Pending] = {}
-        self._partial: list[bytes] = []
-        self._partial_size = 0
+        self._incoming = Incoming()
         self._outgoing: list[bytes] = []
         self._refusal: Any = None
         self._turn = 1
@@ -121,8 +119,8 @@ class AsyncConnection(asyncio.Protocol):
     # Calls
 
     async def call(self, method: str, params: str, seconds: float) -> Any:
-        """Makes a call with its parameters as JSON text; returns the reply in the form of :func:`arrivals`, also for
-        errors."""
+        """Makes a call with its parameters as JSON text; returns the reply in the form of :meth:`Incoming.take`, also
+        for errors."""
         number = self._next()
         frame = call_frame(number, method, params)
         await self._reserve(1)
@@ -208,6 +206,8 @@ class AsyncConnection(asyncio.Protocol):
 
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
+        if self._turn == 1:
+            outgoing.insert(0, GREETING)
         self._turn += 1
         transport = self._transport
         if transport is not None and self.dead is None:
@@ -259,26 +259,14 @@ class AsyncConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
-        end = data.rfind(b"\n") + 1
-        if end != len(data) or self._partial:
-            if not end:
-                self._keep(data)
-                return
-            self._partial.append(data[:end])
-            lines = b"".join(self._partial)
-            self._partial = []
-            self._partial_size = 0
-            if end < len(data):
-                self._keep(data[end:])
-            data = lines
         try:
-            arrived = arrivals(data)
+            arrived = self._incoming.take(data)
         except ProtocolError as problem:
             self._die(str(problem))
             return
         for number, message in arrived:
-            if type(message) is not bytes and "method" in message:
-                self._incoming(message)
+            if type(message) is dict and "method" in message:
+                self._unasked(message)
             else:
                 pending = self._waiting.pop(number, None)
                 if pending is not None:
@@ -286,17 +274,14 @@ class AsyncConnection(asyncio.Protocol):
                 elif number is None and isinstance(message, dict):
                     self._refused(message.get("error"))
 
-    def _keep(self, data: bytes) -> None:
-        self._partial.append(data)
-        self._partial_size += len(data)
-        if self._partial_size > MESSAGE_LIMIT:
-            self._die(f"it sent a message of more than {MESSAGE_LIMIT} bytes")
-
-    def _incoming(self, message: Any) -> None:
+    def _unasked(self, message: Any) -> None:
+        """An event, or a callback."""
         name, params, number = message["method"], message.get("params"), message.get("id")
         if number is None:
             self._inbox.event(name, params)
         elif not self._inbox.callback(self, number, name, params):
+            from .._protocol.answers import METHOD_NOT_FOUND, refusal_frame
+
             self.write(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
 
     # Ends

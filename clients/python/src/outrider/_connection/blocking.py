@@ -25,7 +25,7 @@ from itertools import count
 from time import monotonic, sleep
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
-from .._protocol.frames import METHOD_NOT_FOUND, arrivals, call_frame, cancel_frame, encode, quote, refusal_frame
+from .._protocol.frames import GREETING, call_frame, cancel_frame, encode, quote
 from .locks import atomic_acquire
 from .wire import IN_FLIGHT, Unsent, Wire
 
@@ -99,12 +99,13 @@ class Connection(Wire):
         self._waiting: dict[int, Waiter] = {}
         self._owed: list[bytes] = []
         self._handed = 0
+        self._greeting = GREETING
 
     # Calls
 
     def call(self, method: str, params: str, seconds: float) -> Any:
-        """Makes a call with its parameters as JSON text; returns the reply in the form of :func:`arrivals`, also for
-        errors."""
+        """Makes a call with its parameters as JSON text; returns the reply in the form of :meth:`Incoming.take`, also
+        for errors."""
         number = self._next()
         frame = call_frame(number, method, params)
         mine = False
@@ -316,21 +317,19 @@ class Connection(Wire):
             message = self._dispatch(self._receive(method, deadline), own)
             self._fresh = None
             return message
+        except ProtocolError as problem:
+            raise self._broken(problem) from None
         except BaseException:
             if self._fresh is not None and self.dead is None:
                 self._torn("read")
             raise
 
-    def _dispatch(self, lines: bytes, own: int) -> Any:
+    def _dispatch(self, arrived: list[tuple[Any, Any]], own: int) -> Any:
         """Hands every message to its thread. Returns the reply with the number ``own``, if present."""
         found = None
-        try:
-            arrived = arrivals(lines)
-        except ProtocolError as problem:
-            raise self._broken(problem) from None
         for number, message in arrived:
-            if type(message) is not bytes and "method" in message:
-                self._incoming(message)
+            if type(message) is dict and "method" in message:
+                self._unasked(message)
             elif number == own:
                 found = message
             else:
@@ -348,18 +347,21 @@ class Connection(Wire):
     def _overhear(self) -> None:
         try:
             heard = self._stream.recv(1 << 16, MSG_DONTWAIT | MSG_PEEK)
-            for number, message in arrivals(heard[: heard.rfind(b"\n") + 1]):
+            for number, message in self._incoming.copy().take(b"".join([*self._stash, heard])):
                 if number is None and "error" in message:
                     self._refused(message["error"])
         except (OSError, ProtocolError):
             pass
 
-    def _incoming(self, message: Any) -> None:
+    def _unasked(self, message: Any) -> None:
+        """An event, or a callback."""
         name, params = message["method"], message.get("params")
         number = message.get("id")
         if number is None:
             self.inbox.event(name, params)
         elif not self.inbox.callback(self, number, name, params):
+            from .._protocol.answers import METHOD_NOT_FOUND, refusal_frame
+
             self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
 
     # Ends

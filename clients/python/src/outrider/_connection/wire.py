@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Bytes to and from the service: whole lines in, whole frames out, and no wait without an end.
+"""Bytes to and from the service: whole messages in, whole frames out, and no wait without an end.
 
 Reading is done by the thread that holds ``_reading``, writing by the one that holds ``_writing``. A thread that must
 wait to write reads meanwhile, because the service takes nothing more from a client that does not read.
@@ -13,21 +13,19 @@ nevertheless interrupted ends the connection.
 from __future__ import annotations
 
 import os
-from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
 from _struct import pack
 from _thread import allocate_lock
 from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
+from .._protocol.frames import Incoming
 from .locks import atomic_acquire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket
     from typing import Any
-
-MESSAGE_LIMIT = 256 * 1024 * 1024
-"""No message of the service is longer; a peer that sends a longer message is not the service."""
 
 IN_FLIGHT = 240
 """The most unanswered calls at a time. The service allows 256, and may count some that are already over."""
@@ -36,6 +34,10 @@ WRITE_PATIENCE = 60.0
 """Seconds in which a live service takes at least a byte."""
 
 _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
+
+
+# the most bytes of a body that are asked for at a time: the memory for them is made before they come
+_BODY_PIECE = 1 << 23
 
 
 class Unsent(ServerGone):
@@ -52,10 +54,10 @@ class Wire:
         self._stream = stream
         self._writing = allocate_lock()
         self._reading = allocate_lock()
-        self._partial: list[bytes] = []
-        self._partial_size = 0
-        self._stashed = False
+        self._incoming = Incoming()
+        self._stash: list[bytes] = []
         self._fresh: bytes | None = None
+        self._greeting = b""
         self._written = 0
         self._refusal: Any = None
         self._patience = 0.0
@@ -63,13 +65,18 @@ class Wire:
 
     # Reading: only with the reading lock
 
-    def _receive(self, method: str, deadline: float) -> bytes:
-        """Complete lines, at least a single line. They stay in ``_fresh`` until the caller has handed them out."""
+    def _receive(self, method: str, deadline: float) -> list[tuple[Any, Any]]:
+        """Complete messages, at least one, in the form of :meth:`Incoming.take`. Their bytes stay in ``_fresh`` until
+        the caller has handed them out."""
+        incoming = self._incoming
         while True:
-            if self._stashed:
-                data = self._unstashed()
-                if data:
-                    return data
+            if self._stash:
+                self._fresh = b"".join(self._stash)
+                self._stash = []
+                arrived = incoming.take(self._fresh)
+                if arrived:
+                    return arrived
+                self._fresh = None
             remaining = deadline - monotonic()
             patience = self._patience
             # A patience that is right within a tenth is left alone: setting it costs a system call.
@@ -79,9 +86,14 @@ class Wire:
             try:
                 if wrong:
                     self._set_patience(remaining)
-                # little is asked for where little is expected: the memory for it is made before anything is read
-                size = 1 << 16 if self._partial_size < 1 << 17 else 1 << 20
-                [self._fresh] = map(self._stream.recv, (size,))
+                if incoming.missing:
+                    # a body comes as a whole, in one system call
+                    size = min(incoming.missing, _BODY_PIECE)
+                    [self._fresh] = map(self._stream.recv, (size,), (MSG_WAITALL,))
+                else:
+                    # little is asked for where little is expected: the memory for it is made before anything is read
+                    size = 1 << 16 if incoming.size < 1 << 17 else 1 << 20
+                    [self._fresh] = map(self._stream.recv, (size,))
             except BlockingIOError:
                 self._patience = 0.0
                 continue
@@ -90,38 +102,10 @@ class Wire:
             data = self._fresh
             if not data:
                 raise self._fail(method, "it closed the connection")
-            if self._partial or data[-1] != 10:
-                data = self._joined(data)
-                if not data:
-                    self._fresh = None
-                    continue
-            return data
-
-    def _joined(self, data: bytes) -> bytes:
-        """The complete lines in the kept bytes and ``data``; the rest is kept."""
-        end = data.rfind(b"\n") + 1
-        if end:
-            self._partial.append(data[:end])
-            lines = b"".join(self._partial)
-            self._partial = [data[end:]] if end < len(data) else []
-            self._partial_size = len(data) - end
-            return lines
-        self._partial.append(data)
-        self._partial_size += len(data)
-        if self._partial_size > MESSAGE_LIMIT:
-            raise self._broken(ProtocolError(f"the service sent a message of more than {MESSAGE_LIMIT} bytes"))
-        return b""
-
-    def _unstashed(self) -> bytes:
-        """The complete lines in the bytes that a writer read."""
-        self._fresh = whole = b"".join(self._partial)
-        self._partial = []
-        self._partial_size = 0
-        self._stashed = False
-        lines = self._joined(whole) if whole else b""
-        if not lines:
+            arrived = incoming.take(data)
+            if arrived:
+                return arrived
             self._fresh = None
-        return lines
 
     def _set_patience(self, seconds: float) -> None:
         """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch the time."""
@@ -146,6 +130,8 @@ class Wire:
                     [mine] = atomic_acquire(self._writing, 0.05)
             if self.dead is not None:
                 raise self._unsent()
+            if self._greeting:
+                frame, self._greeting = self._greeting + frame, b""
             self._write(frame, reading)
         finally:
             if mine:
@@ -232,11 +218,9 @@ class Wire:
 
     def _take_in(self) -> None:
         """Reads arrived bytes into memory without parsing; the next leader parses them."""
-        self._stashed = True
-        self._partial.extend(map(self._stream.recv, (1 << 18,), (MSG_DONTWAIT,)))
-        if not self._partial[-1]:
+        self._stash.extend(map(self._stream.recv, (1 << 18,), (MSG_DONTWAIT,)))
+        if not self._stash[-1]:
             raise BrokenPipeError(32, "it closed the connection")
-        self._partial_size += len(self._partial[-1])
 
     # Ends
 

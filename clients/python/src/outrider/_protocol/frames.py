@@ -8,20 +8,20 @@ that package costs more time than a whole call does; where they are missing, the
 
 from __future__ import annotations
 
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 
 from .exceptions import InvalidCall, ProtocolError, from_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 PROTOCOL = 1
 """The version of the wire protocol that this client speaks."""
 
-METHOD_NOT_FOUND = -32601
-CALLBACK_FAILED = -32021
+MESSAGE_LIMIT = 256 * 1024 * 1024
+"""No message of the service is longer; a peer that sends a longer message is not the service."""
 
 
 def _refuse(value: object) -> Any:
@@ -132,39 +132,13 @@ def event_frame(method: str, params: str) -> bytes:
     return f'{{"jsonrpc":"2.0","method":{quote(method)},"params":{params}}}\n'.encode("ascii")
 
 
+GREETING = event_frame("server.hello", '{"rawBodies":true}')
+"""Goes before the first call: bodies may come as raw bytes. An older service ignores it."""
+
+
 def cancel_frame(number: int) -> bytes:
     """The notification that ends call ``number``."""
     return b'{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}\n' % number
-
-
-def answer_frame(number: Any, result: Mapping[str, Any]) -> bytes:
-    """The reply to a callback. Raises :class:`~outrider.InvalidCall` for values that the service could not read."""
-    _readable(result, "the answer")
-    return f'{{"jsonrpc":"2.0","id":{encode(number)},"result":{encode(result, "the answer")}}}\n'.encode("ascii")
-
-
-def _readable(value: Any, name: str) -> None:
-    """Refuses JSON that Python writes but other parsers reject: half a character, and integers beyond 64 bits."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise InvalidCall(f"{name} holds half a character (a lone surrogate): {value[:80]!a}") from None
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise InvalidCall(f"{name} is an integer beyond 64 bits with a sign: give it as text")
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            _readable(key, f"a name in {name}")
-            _readable(one, f"{name}/{key}")
-    elif isinstance(value, (list, tuple)):
-        for place, one in enumerate(value):
-            _readable(one, f"{name}/{place}")
-
-
-def refusal_frame(number: Any, code: int, message: str) -> bytes:
-    """The answer to a callback that could not be served."""
-    error = encode({"code": code, "message": message.encode(errors="backslashreplace").decode()})
-    return f'{{"jsonrpc":"2.0","id":{encode(number)},"error":{error}}}\n'.encode("ascii")
 
 
 def messages(lines: bytes) -> list[Any]:
@@ -189,40 +163,145 @@ def messages(lines: bytes) -> list[Any]:
 
 
 _ANSWER = b'{"jsonrpc":"2.0","id":'
+_RAW = b'{"raw":'
 _GOOD = b',"result":{"ok":true,'
 _BODY = b'"body":{"kind":"'
 _CONTENT = b'"base64":"'
 # copying fewer bytes costs less than a view
 _LONG = 1 << 16
+_TOO_LONG = f"the service sent a message of more than {MESSAGE_LIMIT} bytes"
 
 
-def arrivals(lines: bytes) -> list[tuple[Any, Any]]:
-    """All messages in ``lines``, which are complete, with the numbers of their calls.
+class Incoming:
+    """Cuts the bytes of the service into messages.
 
-    The result of a successful exchange stays in bytes: :func:`unpack` parses the bytes on first access. That keeps a
-    thousand results from becoming twenty thousand objects.
+    A message is a line. The line of a raw reply says at its start how many bytes of a body follow the line, so that
+    bytes of a body are never taken for a message.
     """
-    found: list[tuple[Any, Any]] = []
-    if lines.startswith(_ANSWER) and lines.find(b"\n") == len(lines) - 1:
-        comma = lines.find(b",", 22)
-        if lines.startswith(_GOOD, comma) and lines[22:comma].isdigit():
-            return [(int(lines[22:comma]), lines)]
-    if lines.find(_GOOD, 22, 64) < 0 and lines.find(b"\n") == len(lines) - 1:
-        # one long answer is not copied for nothing
-        return [(message.get("id"), message) for message in messages(lines)]
-    for line in lines.split(b"\n"):
-        if line.startswith(_ANSWER):
-            comma = line.find(b",", 22)
-            if line.startswith(_GOOD, comma) and line[22:comma].isdigit():
-                found.append((int(line[22:comma]), line))
-                continue
-        if line:
-            found.extend([(message.get("id"), message) for message in messages(line + b"\n")])
-    return found
+
+    __slots__ = ("_line", "_pieces", "missing", "size")
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._line = b""
+        self.size = 0
+        """How many bytes of an incomplete line are kept."""
+        self.missing = 0
+        """How many bytes of a body are still to come; 0 within a line."""
+
+    def copy(self) -> Incoming:
+        """The same state, for bytes that are only looked at."""
+        made = Incoming()
+        made._pieces, made._line, made.size, made.missing = self._pieces[:], self._line, self.size, self.missing
+        return made
+
+    def take(self, data: bytes) -> list[tuple[Any, Any]]:
+        """The messages that end in ``data``, with the numbers of their calls; the rest is kept.
+
+        The result of a successful exchange stays in bytes: :func:`unpack` parses the bytes on first access. That keeps
+        a thousand results from becoming twenty thousand objects. A raw reply is a pair: such a line, and the body.
+        """
+        found: list[tuple[Any, Any]] = []
+        start = 0
+        if self.missing:
+            start = self._fill(data, 0)
+            if self.missing:
+                return found
+            found.append(self._whole())
+        elif self.size:
+            self._keep(data)
+            if b"\n" not in data:
+                return found
+            data, self._pieces, self.size = b"".join(self._pieces), [], 0
+        elif data.startswith(_ANSWER) and data.find(b"\n") == len(data) - 1:
+            return _read(data)
+        size = len(data)
+        while start < size:
+            end = data.find(b"\n", start)
+            if end < 0:
+                self._keep(data[start:])
+                break
+            # one long message is not copied for nothing
+            line = data if end - start == size - 1 else data[start:end]
+            start = end + 1
+            if line.startswith(b" "):
+                # the service keeps some readers waiting with white space
+                line = line.lstrip(b" ")
+            if line.startswith(_RAW):
+                start = self._begin(line, data, start)
+                if not self.missing:
+                    found.append(self._whole())
+            elif line:
+                found.extend(_read(line))
+        return found
+
+    def _keep(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self.size += len(data)
+        if self.size > MESSAGE_LIMIT:
+            raise ProtocolError(_TOO_LONG)
+
+    def _begin(self, line: bytes, data: bytes, start: int) -> int:
+        """A line says that a body follows, at ``start``. Gives the end of the body in ``data``."""
+        comma = line.find(b",", len(_RAW), len(_RAW) + 12)
+        count = line[len(_RAW) : comma]
+        if comma < 0 or not count.isdigit():
+            raise ProtocolError(f"the service did not say how long a body is: {line[:80]!r}")
+        self._line, self.missing = b"{" + line[comma + 1 :], int(count)
+        if self.missing > MESSAGE_LIMIT:
+            raise ProtocolError(_TOO_LONG)
+        return self._fill(data, start)
+
+    def _fill(self, data: bytes, start: int) -> int:
+        piece = data[start : start + self.missing]
+        self._pieces.append(piece)
+        self.missing -= len(piece)
+        return start + len(piece)
+
+    def _whole(self) -> tuple[Any, Any]:
+        """The raw reply whose body is complete."""
+        line, body = self._line, b"".join(self._pieces)
+        self._line, self._pieces = b"", []
+        [(number, message)] = _read(line)
+        if type(message) is bytes:
+            return number, (message, body)
+        put_inline(_raw_body(message.get("result")), body)
+        return number, message
+
+
+def _read(line: bytes) -> list[tuple[Any, Any]]:
+    if line.startswith(_ANSWER):
+        comma = line.find(b",", 22)
+        if line.startswith(_GOOD, comma) and line[22:comma].isdigit():
+            return [(int(line[22:comma]), line)]
+    try:
+        message, stop = scan(line.decode(), 0)
+        # all that the service writes is ASCII
+        if type(message) is dict and (stop == len(line) or line[stop:] == b"\n"):
+            return [(message.get("id"), message)]
+    except (ValueError, StopIteration, RecursionError, SystemError):
+        pass
+    return [(message.get("id"), message) for message in _carefully(line)]
+
+
+def _raw_body(result: Any) -> dict[str, Any]:
+    body = result.get("body") if type(result) is dict else None
+    if type(body) is not dict or body.get("kind") != "raw":
+        raise ProtocolError("the service sent bytes that belong to no body")
+    return body
+
+
+def put_inline(body: dict[str, Any], content: bytes) -> None:
+    """Gives the object of a raw body the form that it has without raw bytes."""
+    body["kind"], body["base64"] = "base64", b2a_base64(content, newline=False).decode("ascii")
 
 
 def unpack(message: Any) -> dict[str, Any]:
     """The result in an answer, or the exception for its error; the answer may be in bytes still."""
+    if type(message) is tuple:
+        result = unpack(message[0])
+        put_inline(_raw_body(result), message[1])
+        return result
     if type(message) is bytes:
         message = messages(message if message[-1:] == b"\n" else message + b"\n")[0]
     return result_of(message)

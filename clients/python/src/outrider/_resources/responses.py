@@ -7,15 +7,14 @@ from __future__ import annotations
 from binascii import a2b_base64
 
 from .._protocol.exceptions import ExchangeError, StatusError, from_failure
-from .._protocol.frames import decode, json_text, packed_body, rewritten, unpack
-from .._protocol.models import Headers
+from .._protocol.frames import decode, json_text, packed_body, rewritten
 from .._protocol.parameters import CONTENT
 from .._protocol.raised import raised_for
+from .facts import Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import timedelta
     from typing import Any, TypeVar
 
     from .caller import Leaver
@@ -25,19 +24,17 @@ if TYPE_CHECKING:
 
 BYTE_ORDER_MARK = "\ufeff"
 
-class ResponseData:
+
+class ResponseData(Facts):
     """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_content", "_headers", "_pipe", "_raw", "_reading", "_released", "_seconds")
+    __slots__ = ("_call", "_pipe", "_reading", "_released", "_seconds")
 
-    def __init__(self, raw: dict[str, Any] | bytes, call: Callable[..., Any]) -> None:
-        self._raw = raw
+    def __init__(self, raw: dict[str, Any] | bytes | tuple[bytes, bytes], call: Callable[..., Any]) -> None:
+        Facts.__init__(self, raw)
         self._call = call
-        self._content: bytes | None = None
-        self._headers: Headers | None = None
         self._released = False
         self._reading: Reading | None = None
-        self._seconds: float | None = None
         self._pipe: Any = None
 
     def __reduce__(self) -> Any:
@@ -46,84 +43,6 @@ class ResponseData:
 
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        """The Response object of the service."""
-        raw = self._raw
-        if type(raw) is bytes:
-            raw = self._raw = unpack(raw)
-        return raw  # type: ignore[return-value]
-
-    @property
-    def status(self) -> int:
-        """The status code; 0 when no head arrived, which ``check=False`` permits."""
-        return self.raw.get("status", 0)  # type: ignore[no-any-return]
-
-    status_code = status
-
-    @property
-    def reason(self) -> str:
-        """The phrase that belongs to the status, such as ``Not Found``; a server's own words are not passed on."""
-        from http import HTTPStatus
-
-        try:
-            return HTTPStatus(self.status).phrase
-        except ValueError:
-            return ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the exchange succeeded *and* the status is below 400."""
-        return self.raw.get("ok") is True and 0 < self.status < 400
-
-    @property
-    def elapsed(self) -> timedelta:
-        """The time from the call to its result. A response of ``many``, or of a started request, has this time only
-        with ``metrics=True``."""
-        from datetime import timedelta
-
-        seconds = (self.metrics or {}).get("total", self._seconds)
-        if seconds is None:
-            raise RuntimeError("this response was not timed: ask for metrics=True")
-        return timedelta(seconds=seconds)
-
-    @property
-    def headers(self) -> Headers:
-        """The fields of the head; empty when none arrived."""
-        if self._headers is None:
-            self._headers = Headers(self.raw.get("headers") or ())
-        return self._headers
-
-    @property
-    def url(self) -> str:
-        """The URL that answered, after redirects."""
-        return self.raw["url"]  # type: ignore[no-any-return]
-
-    @property
-    def method(self) -> str:
-        """The method of the last attempt."""
-        return self.raw["method"]  # type: ignore[no-any-return]
-
-    @property
-    def http_version(self) -> str | None:
-        """Such as ``1.1`` or ``2``."""
-        return self.raw.get("httpVersion")
-
-    @property
-    def trailers(self) -> Headers:
-        """The fields that came behind the body; empty when there were none."""
-        return Headers(self.raw.get("trailers") or ())
-
-    @property
-    def attempts(self) -> int:
-        """How often the request was sent."""
-        return self.raw.get("attempts", 0)  # type: ignore[no-any-return]
-
-    @property
-    def redirects(self) -> list[dict[str, Any]]:
-        """The redirects that were followed: ``status`` and ``url`` of each."""
-        return self.raw.get("redirects") or []
 
     @property
     def history(self: Kind) -> list[Kind]:
@@ -136,95 +55,11 @@ class ResponseData:
         return found
 
     @property
-    def links(self) -> dict[str, dict[str, str]]:
-        """The links of the field Link (RFC 8288), by their ``rel``: ``r.links["next"]["url"]``."""
-        from .lines import links
-
-        return links(self.headers.get("Link") or "")
-
-    @property
-    def cache(self) -> dict[str, Any]:
-        """The use of the cache: ``status`` such as ``hit``, ``miss`` or ``bypass``, ``age``, ``ttl``, ``reason``."""
-        told = self.raw.get("cache") or "bypass"
-        return {"status": told} if isinstance(told, str) else told
-
-    @property
-    def cookies(self) -> dict[str, str]:
-        """The cookies that this response set, by their names."""
-        pairs = [field.partition(";")[0].partition("=") for field in self.headers.get_all("Set-Cookie")]
-        return {name.strip(): value.strip() for name, _, value in pairs if name.strip()}
-
-    @property
-    def metrics(self) -> dict[str, Any] | None:
-        """How long each phase took, when ``metrics=True`` was given."""
-        return self.raw.get("metrics")
-
-    @property
-    def remote(self) -> str | None:
-        """The peer of the last attempt: address and port, such as ``127.0.0.1:8080``, or the path of a Unix socket."""
-        return self.raw.get("remote")
-
-    @property
-    def tls(self) -> dict[str, Any] | None:
-        """The secure connection, for ``https``: ``version``, ``cipher``, ``verified`` and so on."""
-        return self.raw.get("tls")
-
-    @property
-    def request(self) -> str | None:
-        """The request's handle."""
-        return self.raw.get("request")
-
-    @property
-    def tag(self) -> str | None:
-        """The label that the request was given."""
-        return self.raw.get("tag")
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """The body object of the service: ``kind``, ``size``, ``contentType`` and so on."""
-        return self.raw.get("body") or {"kind": "none", "size": 0}
-
-    @property
-    def case(self) -> str | None:
-        """The name of the case of ``serialize`` that the body came by."""
-        return self.body.get("case")
-
-    @property
-    def results(self) -> dict[str, dict[str, Any]]:
-        """The results of the ``handlers``, by id: ``ok``, and ``body`` or ``error``."""
-        return {one["id"]: one for one in self.raw.get("results", ()) if one["id"] != CONTENT}
-
-    @property
-    def body_kind(self) -> str:
-        """``none``, ``json``, ``text``, ``base64``, ``file``, ``stored`` or ``stream``."""
-        return self.body.get("kind", "none")  # type: ignore[no-any-return]
-
-    @property
-    def size(self) -> int:
-        """The size of the body in bytes, after decoding of Content-Encoding."""
-        return self.body.get("size", 0)  # type: ignore[no-any-return]
-
-    @property
-    def complete(self) -> bool:
-        """Whether the whole body arrived."""
-        return self.body.get("complete") is not False
-
-    @property
-    def path(self) -> str | None:
-        """The private file that holds the body, with ``body_to="file"``."""
-        return self.body.get("path")
-
-    @property
-    def handle(self) -> str | None:
-        """The handle of a body that the service keeps."""
-        return self.body.get("response")
-
-    @property
     def error(self) -> ExchangeError | None:
         """Why the exchange failed, as the exception for the failure; ``None`` after success."""
         if type(self._raw) is bytes:
             return None
-        failure = self.raw.get("error")
+        failure = self._told.get("error")
         return None if failure is None else from_failure(failure, self)
 
     def raise_for_error(self) -> None:
@@ -257,7 +92,7 @@ class ResponseData:
     @property
     def encoding(self) -> str:
         """The charset of :attr:`text`: from the Content-Type, else UTF-8."""
-        body = self.body
+        body = self._body
         if "charset" in body:
             return str(body["charset"])
         for part in str(body.get("contentType") or "").split(";")[1:]:
@@ -286,7 +121,7 @@ class ResponseData:
     def json(self) -> Any:
         """The body as a JSON value. Raises :class:`ValueError` for other bodies."""
         if self._packed() is None and self.body_kind == "json":
-            return self.body["json"]
+            return self._body["json"]
         return self._json(self.content)
 
     def _fetched(self) -> bytes:
@@ -298,10 +133,10 @@ class ResponseData:
         packed = self._packed()
         if packed is not None:
             return packed
-        for one in self.raw.get("results", ()):
+        for one in self._told.get("results", ()):
             if one["id"] == CONTENT and one.get("body", {}).get("kind") == "base64":
                 return a2b_base64(one["body"]["base64"])
-        body = self.body
+        body = self._body
         kind = body.get("kind")
         if kind == "base64":
             return a2b_base64(body["base64"])
@@ -319,7 +154,7 @@ class ResponseData:
         if self._reading is None and self._packed() is None and self.body_kind == "stream":
             from .reading import Reading
 
-            self._reading = Reading({"request": self.request, "stream": self.body["stream"]})
+            self._reading = Reading({"request": self.request, "stream": self._body["stream"]})
             self._reading.begin("bytes")
         return self._reading
 
@@ -351,7 +186,7 @@ class ResponseData:
         return closing(reading)
 
     def _text(self, content: bytes) -> str:
-        body = self.body
+        body = self._body
         if body.get("kind") == "text":
             return str(body["text"])
         try:

@@ -135,11 +135,11 @@ class Client(Connected, Verbs):
         built = build(method, url, options, self._defaults)
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
-        response = Response(message if type(message) is bytes else result_of(message), self.invoke)
+        response = Response(result_of(message) if type(message) is dict else message, self.invoke)
         response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
-        if built.check and type(message) is not bytes:
+        if built.check and type(message) is dict:
             response.raise_for_error()
         return response
 
@@ -190,7 +190,7 @@ class Client(Connected, Verbs):
         if isinstance(answer, OutriderError):
             return answer
         try:
-            response = Response(answer if type(answer) is bytes else result_of(answer), self.invoke)
+            response = Response(result_of(answer) if type(answer) is dict else answer, self.invoke)
         except OutriderError as problem:
             return problem
         if built.body_to == "stream":
@@ -214,8 +214,10 @@ class Client(Connected, Verbs):
         params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
         if timeout is not None:
             params["timeout"] = timeout
-        result = self.invoke("request.wait", params, timeout=FOREVER if timeout is None else timeout)
-        if result.get("pending"):
+        guard = guard_for(FOREVER if timeout is None else timeout)
+        message = self._message("request.wait", encode(params), guard)
+        result = result_of(message) if type(message) is dict else message
+        if type(result) is dict and result.get("pending"):
             return None
         response = Response(result, self.invoke)
         if self._defaults.check if check is None else check:

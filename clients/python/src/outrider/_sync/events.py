@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from .._connection.blocking import Waiter
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError, ServerGone
-from .._protocol.frames import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.answers import CALLBACK_FAILED, answer_frame, refusal_frame
 from .._resources.events import EventQueue, Listeners, Told, refused
 
 TYPE_CHECKING = False
