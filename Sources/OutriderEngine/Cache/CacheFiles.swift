@@ -70,6 +70,18 @@ struct CacheFiles: Sendable {
 
     private static let secretBytes = 32
 
+    /// The secret of a cache that exists; nil if it cannot be read.
+    var secret: [UInt8]? {
+        guard let bytes = try? StoreFile.read("\(directory)/secret"), bytes.count == Self.secretBytes else { return nil }
+        return bytes
+    }
+
+    /// The caches in a directory that have a database.
+    static func all(in root: String) -> [CacheFiles] {
+        let root = StoreFile.resolved(root)
+        return Workspace.names(in: root).map { CacheFiles(directory: "\(root)/\($0)") }.filter(\.hasDatabase)
+    }
+
     // MARK: bodies
 
     /// Whether a text from the database is the name of a body.
@@ -168,34 +180,6 @@ struct CacheFiles: Sendable {
                 done += count
             }
             return bytes
-        }
-    }
-
-    // MARK: remains
-
-    private static let leftover = "left-"
-
-    /// Writes lines for the next process; false if that failed.
-    func leave(_ lines: [String]) -> Bool {
-        let name = "\(Self.leftover)\(getpid())-\(UInt64.random(in: 0 ... .max))"
-        let path = "\(temporary)/\(name)"
-        do throws(OAuthFailure) {
-            // whole from the first moment that another process can see it
-            try StoreFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: path)
-            try StoreFile.move(path, to: "\(directory)/\(name)")
-            return true
-        } catch {
-            unlink(path)
-            return false
-        }
-    }
-
-    /// What ended processes have left: the lines of each file.
-    func leftovers() -> [(path: String, lines: [String])] {
-        Workspace.names(in: directory).filter { $0.hasPrefix(Self.leftover) }.map { name in
-            let path = "\(directory)/\(name)"
-            let bytes = (try? StoreFile.read(path)) ?? Array("unreadable".utf8)
-            return (path, String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) })
         }
     }
 

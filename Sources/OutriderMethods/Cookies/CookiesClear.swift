@@ -38,7 +38,7 @@ struct CookiesClear: Method {
             jar.removeAll { (!isSessionOnly || $0.expires == nil) && condition($0) }
         }
         jar.raiseGeneration()
-        CacheOwner.forget(jar.owner)
+        CacheOwner.forget(jar.owner, in: call.scope.service.engine.settings.caches)
         return Result(deleted: changes.count)
     }
 }

@@ -18,9 +18,14 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
     }
 
     private let monitors: any ServiceMonitors
+    private let caches: String?
     private let watchers = Mutex<[String: [Watcher]]>([:])
 
-    init(_ monitors: any ServiceMonitors) { self.monitors = monitors }
+    /// - Parameter caches: the directory of named caches, whose entries end with their credential.
+    init(_ monitors: any ServiceMonitors, caches: String?) {
+        self.monitors = monitors
+        self.caches = caches
+    }
 
     /// Sends the client events about that credential from now on.
     func watch(_ name: String, _ peer: any Peer, _ owner: MonitorOwner) {
@@ -37,7 +42,7 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
 
     func receive(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
         let name = credential.spec.name
-        if case .deleted = event { CacheOwner.forget("oauth:\(name)") }
+        if case .deleted = event { CacheOwner.forget("oauth:\(name)", in: caches) }
         let watchers = watchers.withLock { $0[name] ?? [] }
         let shape = Event("event.oauth", CredentialEventShape(event: event, credential: credential, time: .now))
         let key = "oauth/\(name)/\(event.name)"

@@ -87,7 +87,7 @@ extension Service {
         pool: @escaping @Sendable () async -> PoolCounts
     ) {
         let monitors = EventDispatcher(engine.monitor, log: log)
-        let credentials = CredentialEvents(monitors)
+        let credentials = CredentialEvents(monitors, caches: engine.settings.caches)
         self.init(
             engine: engine, monitors: monitors, credentials: credentials, flush: flush, retire: retire, pool: pool)
         engine.credentials.tell(credentials)
