@@ -39,6 +39,7 @@ struct DiskCacheEvictionTests {
         final class Owner: DiskCacheOwner {
             func takeUsed() -> [CacheEntryID] { [entry(1).id] }
             func written(_ bytes: Int) {}
+            func adopted(_ change: DiskCache.Change) {}
         }
         let disk = try stores.open()
         await disk.store((1...4).map { entry($0) })

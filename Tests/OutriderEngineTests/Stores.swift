@@ -63,9 +63,16 @@ func entry(
 }
 
 extension DiskCache {
-    func found(_ number: Int) async -> [CachedEntry] {
-        await withUnsafeContinuation { continuation in
-            find(entry(number).id.key, .empty) { continuation.resume(returning: $0) }
+    /// The entry that a request selects: of that variant, or of any.
+    func found(_ number: Int, variant: Int? = nil) async -> [CachedEntry] {
+        let wanted = variant.map { entry(number, variant: $0).id.variant }
+        return await withUnsafeContinuation { continuation in
+            let lookup = Lookup(key: entry(number).id.key, principal: .empty) { variant, _ in
+                wanted == nil || variant == wanted
+            } completion: { found in
+                continuation.resume(returning: found.entry.map { [$0] } ?? [])
+            }
+            find(lookup)
         }
     }
 

@@ -141,18 +141,25 @@ final class CacheDatabase {
     struct Row {
         var number: Int64
         var usedHour: Int64
-        /// Nil for a row that is damaged.
+        /// Nil for a row that is damaged, and for an entry that the request does not select.
         var entry: CachedEntry?
+        /// The request does not select the entry, whose body was not read.
+        var isOther = false
         /// The checksum of the body; nil in rows of an earlier version.
         var bodyCheck: Int64?
     }
 
-    func find(_ key: CacheDigest, _ principal: CacheDigest) throws(SQLiteFailure) -> [Row] {
+    /// The rows of a URL and a principal.
+    ///
+    /// - Parameter selects: whether the request selects entries of that variant, with these names in Vary.
+    func find(
+        _ key: CacheDigest, _ principal: CacheDigest, selects: (CacheDigest, [String]) -> Bool
+    ) throws(SQLiteFailure) -> [Row] {
         defer { select.reset() }
         select.bind(1, key.bytes)
         select.bind(2, principal.bytes)
         var rows: [Row] = []
-        while try select.step() { rows.append(Self.row(select)) }
+        while try select.step() { rows.append(Self.row(select, selects: selects)) }
         return rows
     }
 
@@ -179,7 +186,9 @@ final class CacheDatabase {
         try database.integer("SELECT 1 FROM entry WHERE id = \(number)") != nil
     }
 
-    private static func row(_ statement: SQLiteStatement, hasBody: Bool = true) -> Row {
+    private static func row(
+        _ statement: SQLiteStatement, hasBody: Bool = true, selects: (CacheDigest, [String]) -> Bool = { _, _ in true }
+    ) -> Row {
         var row = Row(
             number: statement.integer(0) ?? 0, usedHour: statement.integer(6) ?? 0, entry: nil,
             bodyCheck: statement.integer(12))
@@ -187,6 +196,10 @@ final class CacheDatabase {
             let url = statement.text(4), let storedAt = statement.integer(5), let packed = statement.bytes(7),
             let bodySize = statement.integer(10), bodySize >= 0, let found = CachedHeadCoding.decode(packed)
         else { return row }
+        guard selects(variant, found.vary) else {
+            row.isOther = true
+            return row
+        }
         var head = CyclicCheck()
         if row.bodyCheck != nil { head.add(places(key, principal, variant, url)) }
         head.add(packed)

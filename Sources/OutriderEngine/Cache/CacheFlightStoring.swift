@@ -66,7 +66,10 @@ extension CacheFlight {
     }
 
     /// Whether no other process has removed entries since the exchange began: else its response may be outdated.
-    var isCurrent: Bool { removals?.foreign == store.disk?.removals.foreign }
+    var isCurrent: Bool {
+        guard let removals, let disk = store.disk else { return true }
+        return !disk.removals.differs(from: removals)
+    }
 
     /// Stores an entry that was not removed since the exchange began.
     @discardableResult

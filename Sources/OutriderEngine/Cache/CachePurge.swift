@@ -38,14 +38,6 @@ package enum CachePurge: Sendable {
 }
 
 extension DiskCache {
-    /// How many removals there were at a moment.
-    struct RemovalMark: Equatable {
-        /// By all processes.
-        var count: UInt64
-        /// By other processes.
-        var foreign: UInt64
-    }
-
     /// A change that waits to be written.
     enum Change: Sendable {
         /// - Parameter since: the removals before the exchange began.

@@ -183,14 +183,16 @@ package final class CacheStore: Sendable {
             return completion(hot)
         }
         let removals = state.withLock { $0.removals }
-        disk.find(place.key, place.principal) { entries in
-            let found = place.select(of: entries)
+        let lookup = DiskCache.Lookup(key: place.key, principal: place.principal) { variant, names in
+            place.variant(names) == variant
+        } completion: { found in
             if let entry = found.entry, entry.body.isHot {
                 self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
                 self.budget.relieve(0, for: self)
             }
             loop.execute { completion(found) }
         }
+        disk.find(lookup)
     }
 
     private func heat(_ entry: CachedEntry, _ state: inout State) {
@@ -218,16 +220,22 @@ package final class CacheStore: Sendable {
     /// Stores an entry that was not removed since its exchange began; whether the entry is stored or on its way.
     @discardableResult
     func keep(_ entry: CachedEntry, isMemoryOnly: Bool = false, since moment: Moment) -> Bool {
-        guard !flights.isInvalidated(entry.id.key, since: moment.serial),
-            !flights.isPurged(entry, since: moment.serial)
-        else { return false }
-        return put(entry, isMemoryOnly, since: moment.removals)
+        func isRemoved() -> Bool {
+            flights.isInvalidated(entry.id.key, since: moment.serial)
+                || flights.isPurged(entry, since: moment.serial)
+        }
+        if isRemoved() { return false }
+        let isStored = put(entry, isMemoryOnly, since: moment.removals)
+        // another thread may have removed entries between the look and the change
+        guard isRemoved() else { return isStored }
+        remove(entry.id)
+        return false
     }
 
     @discardableResult
     private func put(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: DiskCache.RemovalMark?) -> Bool {
         // another process has removed entries meanwhile: the writer finds out whether of this URL
-        let isDoubtful = mark.map { $0.foreign != disk?.removals.foreign } ?? false
+        let isDoubtful = mark.map { disk?.removals.differs(from: $0) ?? false } ?? false
         let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
         if isHot { state.withLock { heat(entry, &$0) } }
         budget.relieve(0, for: self)
@@ -312,6 +320,9 @@ package final class CacheStore: Sendable {
         }
     }
 
+    /// The entries in memory with that key.
+    func entries(with key: CacheDigest) -> [CachedEntry] { state.withLock { $0.table.entries(key) } }
+
     /// All entries in memory, the last used first.
     package var entries: [CachedEntry] { state.withLock { $0.table.all } }
 
@@ -340,6 +351,14 @@ extension CacheStore: DiskCacheOwner {
     func takeUsed() -> [CacheEntryID] { state.withLock { $0.table.takeUsed() } }
 
     func written(_ bytes: Int) { budget.giveBack(bytes, by: self) }
+
+    func adopted(_ change: DiskCache.Change) {
+        switch change {
+        case .removeKey(let key): flights.unkey(key)
+        case .purge(let purge): flights.purge(purge)
+        case .put, .remove, .rest, .forget, .wake: break
+        }
+    }
 }
 
 extension CacheStore: BudgetHolder {

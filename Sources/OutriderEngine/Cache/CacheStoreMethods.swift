@@ -28,7 +28,7 @@ extension CacheStore {
     /// The entries of a URL, for all principals and values of Vary.
     package func entries(of url: String) async -> [CachedEntry] {
         let key = secret.digest(url)
-        let hot = entries.filter { $0.id.key == key }
+        let hot = entries(with: key)
         guard let disk else { return hot }
         let found = await disk.entries(key)
         return found + hot.filter { entry in !found.contains { $0.id == entry.id } }

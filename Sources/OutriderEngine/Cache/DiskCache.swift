@@ -12,6 +12,8 @@ protocol DiskCacheOwner: AnyObject, Sendable {
     func takeUsed() -> [CacheEntryID]
     /// So many bytes of bodies do not wait for the disk any more.
     func written(_ bytes: Int)
+    /// An ended process has left the removal: responses under way are not stored if the removal selects them.
+    func adopted(_ change: DiskCache.Change)
 }
 
 /// The store of a named cache on disk. A thread reads for all waiting lookups, and another thread writes in batches.
@@ -24,10 +26,13 @@ package final class DiskCache: Sendable {
     private static let reading = BlockingThreads(16)
     private static let writing = BlockingThreads(16)
 
+    /// A lookup of the response that a request selects.
     struct Lookup {
         var key: CacheDigest
         var principal: CacheDigest
-        var completion: @Sendable ([CachedEntry]) -> Void
+        /// Whether the request selects entries of that variant, with these names in Vary.
+        var selects: @Sendable (CacheDigest, [String]) -> Bool
+        var completion: @Sendable (CacheStore.Found) -> Void
     }
 
     /// An entry on its way to the disk.
@@ -41,18 +46,14 @@ package final class DiskCache: Sendable {
     struct State {
         var lookups: [Lookup] = []
         var isReading = false
-        var changes: [Change] = []
-        /// Removals that could not be written: they precede the next changes.
-        var kept: [Change] = []
-        /// Changes that are being written.
-        var underway: [Change] = []
+        var changes = ChangeQueue()
         var isWriting = false
-        /// A later attempt to write `kept` is scheduled.
+        /// A later attempt to write kept removals is scheduled.
         var isRetrying = false
         /// Bytes of bodies in `changes`.
         var bytes = 0
         /// Entries that are not on the disk yet.
-        var pending: [CacheEntryID: Pending] = [:]
+        var pending = PendingEntries()
         /// Entries that were used and whose use is not written yet.
         var used: Set<CacheEntryID> = []
         var waiting: [@Sendable () -> Void] = []
@@ -67,8 +68,6 @@ package final class DiskCache: Sendable {
         var closesBy: Double?
         /// Since when another process holds the lock, in seconds of `Clocks.awake`.
         var busySince: Double?
-        /// Transactions of this store with removals.
-        var ownRemovals: UInt64 = 0
         var lastUse = 0.0
         /// The epoch of the database in which the reader has found damage.
         var damagedEpoch: UInt64?
@@ -93,6 +92,7 @@ package final class DiskCache: Sendable {
     let idleSeconds: Double
     /// Distinguishes the removals of this store from other processes' removals.
     let origin = Int64.random(in: 1 ... .max)
+    let ownRemovals = RemovalCount()
     /// The count of leftovers that were read.
     let adopted = Mutex<UInt64?>(nil)
     private let owner = Mutex(WeakOwner())
@@ -148,110 +148,13 @@ package final class DiskCache: Sendable {
     /// The reason why nothing is stored at present; nil if entries are stored.
     package var problem: String? { state.withLock { $0.problem } }
     package var evicted: Int { state.withLock { $0.evicted } }
-    var removals: RemovalMark {
-        // both numbers from the same moment
-        state.withLock { state in
-            let count = lock.removals
-            return RemovalMark(count: count, foreign: count &- state.ownRemovals)
-        }
-    }
+    var removals: RemovalMark { ownRemovals.mark(lock) }
+
+    typealias RemovalMark = RemovalCount.Mark
 
     func attach(_ owner: any DiskCacheOwner) { self.owner.withLock { $0.owner = owner } }
 
     var attached: (any DiskCacheOwner)? { owner.withLock { $0.owner } }
-
-    // MARK: reading
-
-    package func takeChange() -> Bool {
-        let now = lock.news
-        return state.withLock { state in
-            defer { state.mark = now }
-            return state.mark != now
-        }
-    }
-
-    func find(
-        _ key: CacheDigest, _ principal: CacheDigest, _ completion: @escaping @Sendable ([CachedEntry]) -> Void
-    ) {
-        let begins = state.withLock { state in
-            state.lookups.append(Lookup(key: key, principal: principal, completion: completion))
-            defer { state.isReading = true }
-            return !state.isReading
-        }
-        if begins { reads.run { self.lookUp() } }
-    }
-
-    private func lookUp() {
-        let lookups = state.withLock { state in
-            defer { state.lookups = [] }
-            return state.lookups
-        }
-        for lookup in lookups { lookup.completion(entries(lookup)) }
-        let isMore = state.withLock { state in
-            state.isReading = !state.lookups.isEmpty
-            return state.isReading
-        }
-        if isMore { reads.run { self.lookUp() } }
-    }
-
-    private func entries(_ lookup: Lookup) -> [CachedEntry] {
-        adoptLeftovers()
-        let (waiting, removals) = state.withLock { state in
-            let waiting = state.pending.values.filter { pending in
-                let id = pending.entry.id
-                return !pending.isHidden && id.key == lookup.key && id.principal == lookup.principal
-            }
-            return (waiting.map(\.entry), (state.kept + state.underway + state.changes).filter(\.isRemoval))
-        }
-        let rows = attempt(reader, isReadOnly: true) { try $0.find(lookup.key, lookup.principal) } ?? []
-        let hour = CacheClock.now / 3_600_000
-        var found: [CachedEntry] = []
-        for row in rows {
-            guard let entry = row.entry, isWhole(entry, row.bodyCheck) else {
-                // a damaged row is removed, and is a miss
-                enqueue(.purge(.number(row.number)))
-                continue
-            }
-            if row.usedHour != hour { use([entry.id]) }
-            let isReplaced = waiting.contains { $0.id == entry.id }
-            if isReplaced || removals.contains(where: { $0.removes(entry, row: row.number) }) { continue }
-            found.append(entry)
-        }
-        return waiting + found
-    }
-
-    private static let mostVerified = 10_000
-
-    /// Whether a body in a file is there, with the bytes that were stored. The checksum is computed at the first use by this
-    /// process, and again if the file has changed since.
-    private func isWhole(_ entry: CachedEntry, _ check: Int64?) -> Bool {
-        guard case .file(let name, let size) = entry.body else { return true }
-        guard let changed = files.changed(name, size: size) else { return false }
-        guard let check, reader.verified[name] != changed else { return true }
-        guard files.checksum(name, size: size) == check else { return false }
-        if reader.verified.count >= Self.mostVerified { reader.verified = [:] }
-        reader.verified[name] = changed
-        return true
-    }
-
-    /// Reads a part of a body on another thread.
-    ///
-    /// - Parameter open: the body, if already open.
-    func read(
-        _ name: String, size: Int, _ range: Range<Int>, from open: CacheFiles.OpenBody? = nil,
-        _ completion: @escaping @Sendable (Result<(bytes: [UInt8], body: CacheFiles.OpenBody), HTTPFailure>) -> Void
-    ) {
-        let files = files
-        BlockingThreads.files.run(for: .service, isOwed: true) {
-            guard let body = open ?? files.opened(name, size: size), let bytes = body.read(range) else {
-                let failure = HTTPFailure(
-                    .connectionLost, "the stored body is gone; send the request again", phase: .response,
-                    retryable: true)
-                return completion(.failure(failure))
-            }
-            completion(.success((bytes, body)))
-        }
-    }
 
     // MARK: failures
 

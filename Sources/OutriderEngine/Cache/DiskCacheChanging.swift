@@ -18,7 +18,7 @@ extension DiskCache {
         let size = entry.body.size
         let isTaken = state.withLock { state in
             guard CacheClock.now >= state.retryAt, state.bytes &+ size <= Self.mostWaiting,
-                state.changes.count < Self.mostQueued
+                state.changes.waiting.count < Self.mostQueued
             else { return false }
             state.bytes &+= size
             state.pending[entry.id] = Pending(entry: entry, isHidden: isHidden)
@@ -29,18 +29,18 @@ extension DiskCache {
     }
 
     func remove(_ id: CacheEntryID) {
-        state.withLock { _ = $0.pending.removeValue(forKey: id) }
+        state.withLock { $0.pending[id] = nil }
         enqueue(.remove(id))
     }
 
     func remove(key: CacheDigest) {
-        state.withLock { state in state.pending = state.pending.filter { $0.key.key != key } }
+        state.withLock { $0.pending.remove(key) }
         enqueue(.removeKey(key))
     }
 
     /// Removes the entries that the purge selects.
     func remove(_ purge: CachePurge) {
-        state.withLock { state in state.pending = state.pending.filter { !purge.matches($0.value.entry) } }
+        state.withLock { $0.pending.removeAll { purge.matches($0) } }
         enqueue(.purge(purge))
     }
 
@@ -64,14 +64,14 @@ extension DiskCache {
         let (begins, dropped) = state.withLock { state in
             state.lastUse = Clocks.awake
             var dropped = 0
-            if state.changes.count < 2 * Self.mostQueued {
+            if state.changes.waiting.count < 2 * Self.mostQueued {
                 state.changes.append(change)
             } else if change.isRemoval {
                 // a disk that takes nothing: at the end, every entry goes
-                state.pending = [:]
-                for case .put(let entry, _) in state.changes { dropped &+= entry.body.size }
+                state.pending.removeAll()
+                for case .put(let entry, _) in state.changes.takeWaiting() { dropped &+= entry.body.size }
                 state.bytes &-= dropped
-                state.changes = [.purge(.all)]
+                state.changes.append(.purge(.all))
             }
             defer { state.isWriting = true }
             return (!state.isWriting, dropped)

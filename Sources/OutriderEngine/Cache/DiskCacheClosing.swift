@@ -18,10 +18,7 @@ extension DiskCache {
     }
 
     private func leaveRemovals() {
-        let removals = state.withLock { state in
-            defer { state.kept = [] }
-            return state.kept
-        }
+        let removals = state.withLock { $0.changes.takeKept() }
         let lines = removals.compactMap(\.line)
         guard !lines.isEmpty else { return }
         if !files.leave(lines) {
@@ -39,7 +36,11 @@ extension DiskCache {
         adopted.withLock { known in
             guard known != count else { return }
             for (path, lines) in files.leftovers() {
-                for line in lines { enqueue(Change(line: line)) }
+                for change in lines.map({ Change(line: $0) }) {
+                    // before the removal waits: a response that is put later finds out by itself
+                    attached?.adopted(change)
+                    enqueue(change)
+                }
                 enqueue(.forget(path))
             }
             known = count

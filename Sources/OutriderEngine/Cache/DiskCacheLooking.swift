@@ -12,6 +12,7 @@ extension DiskCache {
     package func list(after number: Int64, most: Int) async -> CacheStore.Page {
         if number == 0 { await settled() }
         let rows = await onReader { try $0.list(after: number, most: most) } ?? []
+        for row in rows where row.entry == nil { drop(row) }
         return CacheStore.Page(
             entries: rows.compactMap { row in row.entry.map { (number: row.number, entry: $0) } },
             next: rows.count < most ? nil : rows.last?.number)
@@ -19,10 +20,15 @@ extension DiskCache {
 
     /// All entries of a URL.
     package func entries(_ key: CacheDigest) async -> [CachedEntry] {
-        let waiting = state.withLock { state in
-            state.pending.values.map(\.entry).filter { $0.id.key == key }
+        let waiting = state.withLock { $0.pending.all(of: key) }.map(\.entry)
+        let rows = await onReader { try $0.find(key) } ?? []
+        let found = rows.compactMap { row -> CachedEntry? in
+            guard let entry = row.entry else {
+                drop(row)
+                return nil
+            }
+            return isRemoved(entry, row) ? nil : entry
         }
-        let found = await onReader { database in try database.find(key).compactMap(\.entry) } ?? []
         return waiting + found.filter { entry in !waiting.contains { $0.id == entry.id } }
     }
 

@@ -35,37 +35,34 @@ extension DiskCache {
         let isEvicting = evictSome()
         guard let batch = takeBatch() else { return isEvicting ? writes.run { self.write() } : rest() }
         switch write(batch) {
-        case .written, .failed: state.withLock { ($0.underway, $0.busySince) = ([], nil) }
+        case .written, .failed:
+            state.withLock { state in
+                state.changes.finish()
+                state.busySince = nil
+            }
         case .busy: giveWay(batch)
         }
-        if state.withLock({ !$0.changes.isEmpty }) { usleep(Self.turnMicroseconds) }
+        if state.withLock({ !$0.changes.waiting.isEmpty }) { usleep(Self.turnMicroseconds) }
         writes.run { self.write() }
     }
 
     private func takeBatch() -> [Change]? {
         if isLate { endWriting() }
         return state.withLock { state in
-            if !state.changes.isEmpty, !state.kept.isEmpty, state.closesBy.map({ Clocks.awake <= $0 }) ?? true {
-                state.changes = state.kept + state.changes
-                state.kept = []
-            }
+            let isLate = state.closesBy.map { Clocks.awake > $0 } ?? false
+            if !state.changes.waiting.isEmpty, !isLate { state.changes.resume() }
             var bytes = 0
-            let count = state.changes.prefix(Self.mostChanges).prefix { change in
+            let count = state.changes.waiting.prefix(Self.mostChanges).prefix { change in
                 defer { if case .put(let entry, _) = change { bytes &+= entry.body.size } }
                 return bytes < Self.mostBatchBytes
             }.count
-            state.underway = Array(state.changes.prefix(count))
-            state.changes.removeFirst(count)
-            return count == 0 ? nil : state.underway
+            return count == 0 ? nil : state.changes.take(count)
         }
     }
 
     /// The time to write is over: removals are left to the next process, entries go.
     private func endWriting() {
-        let changes = state.withLock { state in
-            defer { state.changes = [] }
-            return state.changes
-        }
+        let changes = state.withLock { $0.changes.takeWaiting() }
         forget(changes)
         keepRemovals(of: changes)
     }
@@ -75,9 +72,9 @@ extension DiskCache {
         tidy()
         let found = state.withLock { state -> (waiting: [@Sendable () -> Void], retries: Bool)? in
             // changes that came meanwhile are waited for as well
-            if !state.changes.isEmpty { return nil }
+            if !state.changes.waiting.isEmpty { return nil }
             state.isWriting = false
-            let retries = !state.kept.isEmpty && !state.isRetrying && state.closesBy == nil
+            let retries = !state.changes.kept.isEmpty && !state.isRetrying && state.closesBy == nil
             if retries { state.isRetrying = true }
             defer { state.waiting = [] }
             return (state.waiting, retries)
@@ -100,14 +97,14 @@ extension DiskCache {
         let isOver = state.withLock { state in
             let since = state.busySince ?? Clocks.awake
             state.busySince = since
-            state.underway = []
             let isOver = Clocks.awake - since >= Self.busySeconds || state.closesBy.map { Clocks.awake > $0 } ?? false
-            if isOver { state.busySince = nil } else { state.changes = batch + state.changes }
+            if isOver { state.busySince = nil } else { state.changes.putBack() }
             return isOver
         }
         guard isOver else { return }
         forget(batch)
         keepRemovals(of: batch)
+        state.withLock { $0.changes.finish() }
         pause("another process has used \(files.directory) for seconds without a pause")
     }
 
@@ -160,7 +157,7 @@ extension DiskCache {
             if case .rest(_, let first) = change { return .rest(selection, of: first) }
             return .rest(selection, of: change)
         }
-        state.withLock { $0.changes = next + last + $0.changes }
+        state.withLock { $0.changes.prepend(next + last) }
     }
 
     /// A body in a file of its own.
@@ -215,11 +212,8 @@ extension DiskCache {
     /// Lookups do not find entries whose removal failed; the next batch removes them.
     private func keepRemovals(of batch: [Change]) {
         let removals = batch.filter(\.isLasting)
-        guard !removals.isEmpty, writer.epoch == lock.epoch || writer.database == nil else { return }
-        state.withLock { state in
-            state.kept += removals
-            if state.kept.count > Self.mostQueued { state.kept = [.purge(.all)] }
-        }
+        if removals.isEmpty { return }
+        state.withLock { $0.changes.keep(removals, most: Self.mostQueued) }
     }
 
     private func note(_ batch: [Change]) {
@@ -263,7 +257,7 @@ extension DiskCache {
     ) throws(SQLiteFailure) {
         // removed again during the wait, by this process or another process
         var isGone = state.withLock { $0.pending[entry.id]?.entry !== entry }
-        if !isGone, let since, since.foreign != mark.foreign {
+        if !isGone, let since, mark.differs(from: since) {
             isGone = try changes.isRemoved(entry, since: since.count, origin: origin)
         }
         if isGone {
@@ -285,12 +279,7 @@ extension DiskCache {
     }
 
     /// Exchanges of other processes find out whether their responses were removed.
-    private func raiseRemovals() {
-        state.withLock { state in
-            lock.raiseRemovals()
-            state.ownRemovals &+= 1
-        }
-    }
+    private func raiseRemovals() { ownRemovals.raise(lock) }
 
     private func forget(_ batch: [Change]) {
         var freed = 0

@@ -40,7 +40,8 @@ final class StoreLock: Sendable {
     /// With the lock only.
     func raiseChanges() { raise(at: 0) }
     func raiseEpoch() { raise(at: 8) }
-    func raiseRemovals() { raise(at: 24) }
+    /// Whether the file was written.
+    func raiseRemovals() -> Bool { raise(at: 24) }
     /// Also without the lock: two calls at once may count as a single call.
     func raiseGeneration() { raise(at: 16) }
     func raiseLeftovers() { raise(at: 32) }
@@ -64,9 +65,10 @@ final class StoreLock: Sendable {
         return count == 8 ? value : 0
     }
 
-    private func raise(at offset: off_t) {
+    @discardableResult
+    private func raise(at offset: off_t) -> Bool {
         var value = counter(at: offset) &+ 1
         // a full disk: other processes notice with the next change
-        _ = pwrite(file, &value, 8, offset)
+        return pwrite(file, &value, 8, offset) == 8
     }
 }
