@@ -9,6 +9,7 @@ import socket as sockets
 from typing import cast
 
 from .._connection.peers import connect
+from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
 from .._resources.records import Records
 from .._resources.streams import attached, cut
@@ -24,17 +25,15 @@ _UNSENT = 1 << 16
 """Bytes that are sent at once, without waiting for the end of a turn of the event loop."""
 
 
-class AsyncChannel(asyncio.Protocol):
+class AsyncChannel(asyncio.BufferedProtocol):
     """Messages both ways. Records sent in the same turn of the event loop leave in a single ``send``."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, early: bytes) -> None:
         self._loop = loop
-        self._line: bytes | None = b""
-        self._reply: asyncio.Future[bytes] = loop.create_future()
         self._records = Records()
-        self._found: list[Any] = []
+        self._found: list[Any] = self._records.feed(early)
         self._waiting: list[asyncio.Future[None]] = []
-        self._held = 0
+        self._held = len(early)
         self._is_paused = False
         self._lost: Exception | None = None
         self._outgoing: list[bytes] = []
@@ -46,12 +45,6 @@ class AsyncChannel(asyncio.Protocol):
     def end(self) -> dict[str, Any] | None:
         """The last record of the service; ``None`` while messages may follow."""
         return None if self._found else self._records.end
-
-    async def open(self, stream: str) -> AsyncChannel:
-        """Turns the connection into the messages of a WebSocket."""
-        self._transport.write(call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"})))
-        attached(await self._reply)
-        return self
 
     # Reading
 
@@ -89,19 +82,15 @@ class AsyncChannel(asyncio.Protocol):
         """The event loop gives us the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
-    def data_received(self, data: bytes) -> None:
-        """Bytes arrived: the reply to the call first."""
-        if self._line is not None:
-            self._line += data
-            if b"\n" not in self._line:
-                return
-            line, data = self._line.split(b"\n", 1)
-            self._line = None
-            if not self._reply.done():
-                self._reply.set_result(line)
-        found = self._records.feed(data)
+    def get_buffer(self, hint: int) -> memoryview:
+        """Where the event loop puts the next bytes."""
+        return self._records.room()
+
+    def buffer_updated(self, count: int) -> None:
+        """So many bytes arrived."""
+        found = self._records.filled(count)
         self._found += found
-        self._held += len(data)
+        self._held += count
         if self._held > _AHEAD and self._found and not self._is_paused:
             self._is_paused = True
             self._transport.pause_reading()
@@ -111,10 +100,6 @@ class AsyncChannel(asyncio.Protocol):
     def connection_lost(self, problem: Exception | None) -> None:
         """The service has ended the connection, or we have."""
         self._lost = cut(problem if isinstance(problem, OSError) else None)
-        if not self._reply.done():
-            self._reply.set_exception(self._lost)
-            # raised only where it is awaited
-            self._reply.exception()
         self._wake()
         self.resume_writing()
 
@@ -162,11 +147,29 @@ async def open_channel(path: str, stream: str) -> AsyncChannel:
         made = sockets.socket(fileno=connect(path, False).detach())
     except OSError as problem:
         raise cut(problem) from None
-    made.setblocking(False)
-    channel = AsyncChannel(loop)
-    await loop.create_unix_connection(lambda: channel, sock=made)
     try:
-        return await channel.open(stream)
+        made.setblocking(False)
+        early = await _attach(loop, made, stream)
+        channel = AsyncChannel(loop, early)
+        await loop.create_unix_connection(lambda: channel, sock=made)
     except BaseException:
-        channel.close()
+        made.close()
         raise
+    return channel
+
+
+async def _attach(loop: asyncio.AbstractEventLoop, made: sockets.socket, stream: str) -> bytes:
+    """Turns the connection into the messages of a WebSocket. Returns the bytes that came behind the reply."""
+    line = b""
+    try:
+        await loop.sock_sendall(made, call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"})))
+        while b"\n" not in line:
+            piece = await loop.sock_recv(made, 65536)
+            if not piece:
+                raise cut()
+            line += piece
+    except OSError as problem:
+        raise problem if isinstance(problem, OutriderError) else cut(problem) from None
+    line, early = line.split(b"\n", 1)
+    attached(line)
+    return early

@@ -7,6 +7,7 @@ from __future__ import annotations
 from struct import Struct
 
 from .._protocol.frames import decode, encode
+from .reading import PIECE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
 _HEAD = Struct(">BI")
 _TEXT, _BINARY, _CONTROL = 1, 2, 3
+
+_LEAST = 8192
+"""Bytes of the buffer of a WebSocket on which little comes."""
+
+_MOST = 4 << 20
+"""Bytes of the buffer that stay after a long message, for the next one."""
+
+_SHORT = 4096
+"""Payloads below so many bytes are cut from one copy: slices of ``bytes`` are the cheapest."""
 
 
 def record(message: str | bytes | bytearray | memoryview) -> bytes:
@@ -34,47 +44,87 @@ def control(told: dict[str, Any]) -> bytes:
 
 
 class Records:
-    """Finds messages in bytes that come in pieces. ``end`` is the content of the final record."""
+    """Finds messages in bytes that come in pieces. ``end`` is the content of the final record.
 
-    __slots__ = ("_missing", "_parts", "end")
+    The pieces are read into a buffer that stays: new memory for each piece costs more than its bytes do. The buffer
+    grows with the traffic, and keeps the length of a long message while more of them follow.
+    """
+
+    __slots__ = ("_size", "_start", "_until", "_view", "end")
 
     def __init__(self) -> None:
         self.end: dict[str, Any] | None = None
-        self._parts: list[bytes] = []
-        self._missing = 0
+        # the bytes from the start to the size belong to an incomplete record
+        self._start = self._size = 0
+        self._view = memoryview(bytearray(_LEAST))
+        self._until = _LEAST
+
+    def room(self) -> memoryview:
+        """Where the next bytes go."""
+        return self._view[self._size : self._until]
 
     def feed(self, data: bytes) -> list[Any]:
-        """The messages that are complete now."""
-        if self._parts:
-            self._parts.append(data)
-            self._missing -= len(data)
-            if self._missing > 0:
-                return []
-            data = b"".join(self._parts)
-            self._parts = []
+        """The messages that are complete with these bytes, which were read elsewhere."""
         found: list[Any] = []
-        add, head = found.append, _HEAD.unpack_from
-        at, size = 0, len(data)
-        last = size - 5
+        while data:
+            room = self.room()
+            piece, data = data[: len(room)], data[len(room) :]
+            room[: len(piece)] = piece
+            found += self.filled(len(piece))
+        return found
+
+    def filled(self, count: int) -> list[Any]:
+        """The messages that are complete now that so many bytes are in the room."""
+        found: list[Any] = []
+        add, head, view = found.append, _HEAD.unpack_from, self._view
+        at, size = self._start, self._size + count
+        is_full = size == self._until
+        last, missing, length = size - 5, 5, 0
+        data: bytes | None = None
         while at <= last:
-            kind, length = head(data, at)
+            kind, length = head(view, at)
             start = at + 5
             end = start + length
             if end > size:
-                self._missing = end - size
+                missing = 5 + length
                 break
-            if kind == _TEXT:
-                add(data[start:end].decode())
+            if length < _SHORT:
+                if data is None:
+                    data = view[:size].tobytes()
+                if kind == _TEXT:
+                    add(data[start:end].decode())
+                elif kind == _BINARY:
+                    add(data[start:end])
+                else:
+                    self._control(decode(data[start:end].decode()))
+            elif kind == _TEXT:
+                add(str(view[start:end], "utf-8"))
             elif kind == _BINARY:
-                add(data[start:end])
+                add(view[start:end].tobytes())
             else:
-                self._control(decode(data[start:end].decode()))
+                self._control(decode(str(view[start:end], "utf-8")))
             at = end
-        else:
-            self._missing = 5 - (size - at)
-        if at < size:
-            self._parts = [data[at:] if at else data]
+        self._start, self._size = at, size
+        self._prepare(missing, length, is_full)
         return found
+
+    def _prepare(self, missing: int, length: int, is_full: bool) -> None:
+        """Makes room for the next bytes: for the rest of a record of ``missing`` bytes, and for what follows."""
+        capacity = len(self._view)
+        if missing > capacity:
+            capacity = missing + 5
+        elif is_full and capacity < PIECE:
+            capacity = min(capacity * 4, PIECE)
+        elif capacity > PIECE and (length * 2 < PIECE or capacity > max(_MOST, missing + 5)):
+            capacity = max(PIECE, missing + 5)
+        held = self._view[self._start : self._size]
+        if capacity != len(self._view) or not held or capacity - self._start < max(missing, capacity // 2):
+            if capacity != len(self._view):
+                self._view = memoryview(bytearray(capacity))
+            self._view[: len(held)] = held
+            self._start, self._size = 0, len(held)
+        # hardly anything then follows a long record, and has to be moved
+        self._until = self._start + missing + 5 if missing * 2 > capacity else capacity
 
     def _control(self, told: dict[str, Any]) -> None:
         # how the connection stands is told among the messages

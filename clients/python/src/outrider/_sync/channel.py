@@ -8,7 +8,6 @@ from _thread import allocate_lock
 from select import POLLIN, poll
 from time import monotonic
 
-from .._resources.reading import PIECE
 from .._resources.records import Records
 from .._resources.streams import cut
 from .pipe import open_socket
@@ -17,9 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SMALL = 1 << 16
-"""Bytes that are asked for at a time while few come."""
-
 
 class Channel:
     """Messages both ways; any thread may send while another one reads."""
@@ -27,7 +23,6 @@ class Channel:
     def __init__(self, path: str, stream: str) -> None:
         self._socket = open_socket(path, stream)
         self._records = Records()
-        self._size = SMALL
         self._reading, self._writing = allocate_lock(), allocate_lock()
 
     @property
@@ -44,12 +39,10 @@ class Channel:
             while self._records.end is None:
                 if deadline is not None and not self._is_ready(deadline - monotonic()):
                     return []
-                # The memory is made before anything is read: a small buffer comes from the heap, and costs no mapping.
-                data = self._socket.recv(self._size)
-                if not data:
+                count = self._socket.recv_into(self._records.room())
+                if not count:
                     raise cut()
-                self._size = PIECE if len(data) == self._size else SMALL
-                found = self._records.feed(data)
+                found = self._records.filled(count)
                 if found:
                     return found
             return []
