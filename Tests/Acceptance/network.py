@@ -7,6 +7,8 @@ network.py [--quick] [NAME…]
 
     events       an address comes and goes: `event.reachability` within 150 ms
     requests     requests that wait offline go on within 150 ms of the address
+    links        the same, for a server beyond a link that comes up
+    routes       the same, for a server to which a route appears
     reconnects   a WebSocket that waits 60 s to reconnect goes on within 150 ms of the address
     pings        open WebSockets are pinged within 150 ms of a change
     blind        without netlink a change is noticed within 2.5 s
@@ -17,6 +19,7 @@ fails where a bound is broken. `--quick` is the form that the tests run, with a 
 which waiting requests look again without a ring. Standard library only.
 """
 
+import contextlib
 import ctypes
 import http.server
 import json
@@ -35,6 +38,7 @@ from frames import PING, PONG, Client, Server, Service, frame, received, shake, 
 
 BOUND = 0.9 if "--quick" in sys.argv else 0.150
 NEAR, FAR = "198.51.100.7", "198.51.100.9"
+HERE, THERE = "203.0.113.7", "203.0.113.9"
 BLIND = (sys.executable, os.path.abspath(__file__), "--without-netlink")
 
 
@@ -102,26 +106,74 @@ class Origin(http.server.BaseHTTPRequestHandler):
 
 
 def requests(quick):
-    times = []
     with Listener(("", 0), Origin) as origin:
         threading.Thread(target=origin.serve_forever, daemon=True).start()
-        with Service() as service, Client(service.path) as client:
-            url = f"http://{NEAR}:{origin.server_port}/"
-            for _ in range(2 if quick else 10):
-                waiting = [
-                    client.call("data.start", url=url, interceptors=[{"offline": {"wait": 60}}])["request"]
-                    for _ in range(4)
-                ]
-                while any(client.call("request.get", request=one)["attempts"] == 0 for one in waiting):
-                    time.sleep(0.01)
-                time.sleep(0.2)  # clock: until all of them wait
-                began = ip("addr", "add", f"{NEAR}/24", "dev", "way0")
-                for one in waiting:
-                    assert client.call("request.wait", request=one)["ok"]
-                times.append(time.monotonic() - began)
-                ip("addr", "del", f"{NEAR}/24", "dev", "way0")
+        address = ("addr", "{}", f"{NEAR}/24", "dev", "way0")
+        found = offline(quick, f"http://{NEAR}:{origin.server_port}/", address, ("add", "del"))
         origin.shutdown()
+    return found
+
+
+def links(quick):
+    with beyond("24") as url:
+        ip("link", "set", "far0", "down")
+        return offline(quick, url, ("link", "set", "far0", "{}"), ("up", "down"))
+
+
+def routes(quick):
+    with beyond("32") as url:
+        return offline(quick, url, ("route", "{}", f"{THERE}/32", "dev", "far0"), ("add", "del"))
+
+
+def offline(quick, url, way, words):
+    """The way comes with the first word, and goes with the second; it is not there at first."""
+    coming, going = (tuple(part.replace("{}", word) for part in way) for word in words)
+    times = []
+    with Service() as service, Client(service.path) as client:
+        for _ in range(2 if quick else 20):
+            waiting = [
+                client.call("data.start", url=url, interceptors=[{"offline": {"wait": 60}}])["request"]
+                for _ in range(4)
+            ]
+            while any(client.call("request.get", request=one)["attempts"] == 0 for one in waiting):
+                time.sleep(0.01)
+            time.sleep(0.2)  # clock: until all of them wait
+            began = ip(*coming)
+            for one in waiting:
+                assert client.call("request.wait", request=one)["ok"]
+            times.append(time.monotonic() - began)
+            ip(*going)
     return "4 requests each, " + told("a request", times)
+
+
+@contextlib.contextmanager
+def beyond(prefix):
+    """A server in a namespace of its own, at the other end of a link."""
+    command = ("unshare", "--net", sys.executable, os.path.abspath(__file__), "--beyond")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout.readline() == "here\n"
+            ip("link", "add", "far0", "type", "veth", "peer", "name", "far1", "netns", str(server.pid))
+            ip("addr", "add", f"{HERE}/{prefix}", "dev", "far0")
+            ip("link", "set", "far0", "up")
+            server.stdin.write("serve\n")
+            server.stdin.flush()
+            port = int(server.stdout.readline())
+            time.sleep(1.5)  # clock: until the new interfaces have announced themselves
+            yield f"http://{THERE}:{port}/"
+        finally:
+            # the namespace takes its end of the link with it
+            server.kill()
+
+
+def serve_beyond():
+    print("here", flush=True)
+    sys.stdin.readline()
+    for words in (("addr", "add", f"{THERE}/24", "dev", "far1"), ("link", "set", "far1", "up")):
+        ip(*words)
+    with Listener(("", 0), Origin) as origin:
+        print(origin.server_port, flush=True)
+        origin.serve_forever()
 
 
 def reconnects(quick):
@@ -228,13 +280,16 @@ def without_netlink(command):
 
 
 RUNS = {
-    "events": events, "requests": requests, "reconnects": reconnects, "pings": pings, "blind": blind, "rest": rest,
+    "events": events, "requests": requests, "links": links, "routes": routes, "reconnects": reconnects, "pings": pings,
+    "blind": blind, "rest": rest,
 }
 
 
 def main(words):
     if words[:1] == ["--without-netlink"]:
         return without_netlink(words[1:])
+    if words[:1] == ["--beyond"]:
+        return serve_beyond()
     if words[:1] != ["--inside"]:
         alone = ["unshare", "--user", "--map-root-user", "--net", "--"]
         os.execvp(alone[0], [*alone, sys.executable, os.path.abspath(__file__), "--inside", *words])

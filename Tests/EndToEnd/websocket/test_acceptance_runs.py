@@ -19,7 +19,7 @@ def test_an_acceptance_run(name):
     run("conversations.py", name)
 
 
-@pytest.mark.parametrize("name", ["events", "requests", "reconnects", "pings", "blind", "rest"])
+@pytest.mark.parametrize("name", ["events", "requests", "links", "routes", "reconnects", "pings", "blind", "rest"])
 def test_a_change_of_the_network(name):
     """[X8] [X10]"""
     if shutil.which("ip") is None:
