@@ -43,12 +43,17 @@ final class RawConnection: RawPipe {
     // MARK: output
 
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count > Self.pieceBytes else { return write([ByteBuffer(bytes: bytes)], bytes.count) }
-        let pieces = stride(from: 0, to: bytes.count, by: Self.pieceBytes).map { start in
+        var taken = 0
+        if loop.inEventLoop, contents.withLock({ $0.phase == .open && $0.onTheWay == 0 }) {
+            taken = wire.writeAtOnce(bytes)
+            tally.bytesSent.count(taken)
+        }
+        if taken > 0, taken == bytes.count { return true }
+        let pieces = stride(from: taken, to: bytes.count, by: Self.pieceBytes).map { start in
             let end = min(start + Self.pieceBytes, bytes.count)
             return ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
         }
-        return write(pieces, bytes.count)
+        return write(pieces, bytes.count - taken)
     }
 
     func write(_ bytes: some RawBytes) -> Bool {

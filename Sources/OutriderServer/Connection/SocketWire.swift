@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import NIOCore
 import Synchronization
 
@@ -18,6 +19,16 @@ final class SocketWire: Wire {
     var unwritten: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
     func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
+
+    func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard channel.isActive, unwritten == 0 else { return 0 }
+        let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
+        // a failure is left to the channel, which meets the same and closes
+        let taken = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable { (socket: CInt) in
+            send(socket, bytes.baseAddress, bytes.count, flags)
+        }
+        return max(0, taken ?? 0)
+    }
 
     func flush() { channel.flush() }
 

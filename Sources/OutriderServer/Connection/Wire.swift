@@ -15,6 +15,11 @@ protocol Wire: AnyObject, Sendable {
     var unwritten: Int { get }
 
     func write(_ buffer: ByteBuffer)
+
+    /// Gives bytes to the kernel without a copy in between, unless earlier bytes wait. Returns the number of bytes that
+    /// the kernel took.
+    func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Int
+
     func flush()
     func setReading(_ on: Bool)
 

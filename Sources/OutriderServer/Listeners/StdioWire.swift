@@ -74,6 +74,8 @@ final class StdioWire: Wire {
         }
     }
 
+    func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Int { 0 }
+
     func flush() {}
 
     /// Never called: stdio cannot be hijacked.
