@@ -58,8 +58,53 @@ struct PlainCallTests {
         #expect(read(text) == readAsTree(text))
     }
 
-    @Test func `what was cut off anywhere is refused as it is in a tree`() {
-        let text = #"{"jsonrpc":"2.0","id":7,"method":"data.send","params":{"url":"http://a/"}}"#
+    @Test(arguments: [
+        "[]", "[ ]", "[CALL]", "[CALL,CALL]", "[CALL, CALL]", "[ CALL,CALL ]", "[CALL,\nCALL]", "[CALL,CALL]x",
+        "[CALL,]",
+        "[CALL CALL]", "[CALL,CALL", "CALL,CALL]", "[[CALL]]", "[CALL,5]", "[CALL,{}]", "[CALL,NOTE]", "[CALL,CALL]]",
+        "[CALL}]",
+    ])
+    func `a batch is the same whether its calls are read one by one or as a tree`(_ form: String) {
+        let params = [
+            #"{"url":"http://a/","n":[1,2.50,null]}"#, #"{"a":{"b":"}\"{","c":[{}]}}"#, "{}", #"{"a":"\\"}"#,
+            #"{"a":"\\\""}"#,
+            #"{"a":1,"a":2}"#, #"{"a":}"#, #"{"a":"}"#, #"{"a":[}"#, #"{"a":{}"#, #"{"a":1}}"#, #"{"a":"\"}"#,
+            "{\u{1}}", "[{}]", "5",
+        ]
+        for (index, value) in params.enumerated() {
+            let text =
+                form
+                .replacing("CALL", with: #"{"jsonrpc":"2.0","id":\#(index),"method":"data.send","params":\#(value)}"#)
+                .replacing("NOTE", with: #"{"jsonrpc":"2.0","method":"m","params":{}}"#)
+            #expect(read(text) == readAsTree(text), "\(text)")
+        }
+    }
+
+    @Test func `the brackets of a batch count towards the limit of depth, and calls towards that of a batch`() {
+        func batch(_ params: String) -> String {
+            let call = #"{"jsonrpc":"2.0","id":1,"method":"m","params":\#(params)}"#
+            return "[\(call),\(call)]"
+        }
+        var limits = MessageLimits()
+        limits.json.depth = 4
+        #expect(!isRefused(read(batch(#"{"a":[]}"#), limits)))
+        #expect(isRefused(read(batch(#"{"a":[[]]}"#), limits)))
+        limits = MessageLimits()
+        limits.batchItems = 1
+        #expect(read(batch("{}"), limits) == readAsTree(batch("{}"), limits))
+        limits = MessageLimits()
+        // the array, then the tokens of two calls
+        limits.json.tokens = 23
+        #expect(read(batch(#"{"a":1}"#), limits) == readAsTree(batch(#"{"a":1}"#), limits))
+        limits.json.tokens = 22
+        #expect(isRefused(read(batch(#"{"a":1}"#), limits)))
+    }
+
+    @Test(arguments: [
+        #"{"jsonrpc":"2.0","id":7,"method":"data.send","params":{"url":"http://a/"}}"#,
+        #"[{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"\\\"}"}},{"jsonrpc":"2.0","id":8,"method":"m","params":{}}]"#,
+    ])
+    func `what was cut off anywhere is refused as it is in a tree`(_ text: String) {
         for length in 0..<text.utf8.count {
             let cut = String(decoding: text.utf8.prefix(length), as: UTF8.self)
             #expect(isRefused(read(cut)), "\(cut)")

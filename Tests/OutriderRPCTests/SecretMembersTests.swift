@@ -19,7 +19,7 @@ import Testing
 
     private static func mayBe(_ text: String) -> Bool {
         Array(text.utf8).withUnsafeBufferPointer { bytes in
-            members.mayBe(in: bytes, PlainCall(bytes, limits: MessageLimits()))
+            members.mayBe(in: bytes, PlainFrame(bytes, limits: MessageLimits()))
         }
     }
 

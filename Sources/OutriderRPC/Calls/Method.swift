@@ -44,7 +44,8 @@ package protocol InlineMethod<Scope>: Method where Params: Sendable {
     /// Begins the call, and passes the outcome, with the result as written, to `completion` exactly once, perhaps
     /// before this function returns. Returns nil if this call needs a task: then `call` follows, with the same params.
     static func begin(
-        _ params: inout Params, _ call: Call<Scope>, _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
+        _ params: inout Params, _ call: Call<Scope>,
+        _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
     ) throws(RPCError) -> (any InlineCall)?
 }
 

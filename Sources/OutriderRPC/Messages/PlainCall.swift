@@ -11,19 +11,8 @@ package import OutriderJSON
 package struct PlainCall {
     let id: Int64
     let method: String
-    /// The range of the parameters, an object as far as the first byte tells.
+    /// The range of the parameters, an object as far as brackets tell.
     let params: Range<Int>
-
-    /// Nil if the message has another form.
-    package init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
-        var reader = PlainCallReader(bytes)
-        guard let id = reader.head(), let method = reader.name(atMost: limits.methodCharacters), reader.takes(","),
-            reader.takesAfterSpace("\"params\":"), let params = reader.object()
-        else { return nil }
-        self.id = id
-        self.method = method
-        self.params = params
-    }
 
     /// The method of a call whose end may be missing; nil if the message begins in another form.
     static func method(atStartOf bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) -> String? {
@@ -31,12 +20,60 @@ package struct PlainCall {
         return reader.head() == nil ? nil : reader.name(atMost: limits.methodCharacters)
     }
 
-    /// The limits that remain for the parameters: the envelope has an object, four names and three values.
-    static func limits(ofParams whole: JSONLimits) -> JSONLimits {
-        var limits = whole
-        limits.depth -= 1
+    /// The parameters as values; nil if they are not JSON, or beyond the limits.
+    ///
+    /// - Parameter depth: the containers around the parameters.
+    func message(in frame: UnsafeBufferPointer<UInt8>, _ limits: MessageLimits, depth: Int) -> Message? {
+        var limits = limits.json
+        limits.depth -= depth
+        // an object, four names and three values
         limits.tokens -= 8
-        return limits
+        guard let params = try? JSONParser.parse(UnsafeBufferPointer(rebasing: frame[params]), limits: limits) else {
+            return nil
+        }
+        return .call(id: .integer(id), method: method, params: params)
+    }
+}
+
+/// A plain call, or a batch of plain calls: `[{…},{…}]`, with or without a space after each comma.
+package enum PlainFrame {
+    case call(PlainCall)
+    case batch([PlainCall])
+
+    /// Nil if the frame has another form.
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>, limits: MessageLimits) {
+        var reader = PlainCallReader(bytes)
+        if bytes.first == UInt8(ascii: "[") {
+            // so the limit of values holds for all calls together
+            guard bytes.count <= limits.json.tokens, let calls = reader.batch(limits) else { return nil }
+            self = .batch(calls)
+        } else {
+            guard let call = reader.call(limits, { $0.object() }) else { return nil }
+            self = .call(call)
+        }
+    }
+
+    /// Whether a call of the frame has a method that satisfies the condition.
+    func names(_ isWanted: (String) -> Bool) -> Bool {
+        switch self {
+        case .call(let call): isWanted(call.method)
+        case .batch(let calls): calls.contains { isWanted($0.method) }
+        }
+    }
+
+    /// The messages; nil if parameters are not JSON, or beyond the limits.
+    func incoming(in frame: UnsafeBufferPointer<UInt8>, _ limits: MessageLimits) -> Incoming? {
+        switch self {
+        case .call(let call): return call.message(in: frame, limits, depth: 1).map { .one($0) }
+        case .batch(let calls):
+            var messages: [Message] = []
+            messages.reserveCapacity(calls.count)
+            for call in calls {
+                guard let message = call.message(in: frame, limits, depth: 2) else { return nil }
+                messages.append(message)
+            }
+            return .batch(messages)
+        }
     }
 }
 
@@ -107,6 +144,30 @@ private struct PlainCallReader {
         return String(decoding: bytes[first..<position], as: UTF8.self)
     }
 
+    /// - Parameter object: moves over the parameters.
+    mutating func call(
+        _ limits: MessageLimits, _ object: (inout PlainCallReader) -> Range<Int>?
+    ) -> PlainCall? {
+        guard let id = head(), let method = name(atMost: limits.methodCharacters), takes(","),
+            takesAfterSpace("\"params\":"), let params = object(&self)
+        else { return nil }
+        return PlainCall(id: id, method: method, params: params)
+    }
+
+    mutating func batch(_ limits: MessageLimits) -> [PlainCall]? {
+        guard takes("[") else { return nil }
+        var calls: [PlainCall] = []
+        calls.reserveCapacity(16)
+        repeat {
+            skipSpace()
+            guard calls.count < limits.batchItems, let call = call(limits, { $0.nestedObject() }), takes("}") else {
+                return nil
+            }
+            calls.append(call)
+        } while takes(",")
+        return takes("]") && position == bytes.count ? calls : nil
+    }
+
     /// Everything up to the last byte, which must end the call.
     mutating func object() -> Range<Int>? {
         skipSpace()
@@ -114,20 +175,49 @@ private struct PlainCallReader {
         guard byte == UInt8(ascii: "{"), position < end, bytes[end] == UInt8(ascii: "}") else { return nil }
         return position..<end
     }
+
+    /// Everything up to the bracket that closes the object. Only strings and curly brackets are looked at: the parser
+    /// checks the text.
+    private mutating func nestedObject() -> Range<Int>? {
+        skipSpace()
+        guard byte == UInt8(ascii: "{") else { return nil }
+        let first = position
+        var depth = 0
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""): skipString()
+            case UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "}"):
+                depth -= 1
+                if depth == 0 {
+                    position += 1
+                    return first..<position
+                }
+            default: break
+            }
+            position += 1
+        }
+        return nil
+    }
+
+    /// From the first quote to the last, or to the end of the frame.
+    private mutating func skipString() {
+        position += 1
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+    }
 }
 
 extension Incoming {
     /// Parses a frame; throws if the frame is not JSON, or beyond the limits.
     ///
-    /// - Parameter call: the frame as a plain call, if already known.
+    /// - Parameter plain: the frame in its plain form, if already known.
     package init(
-        parsing frame: UnsafeBufferPointer<UInt8>, as call: PlainCall? = nil, limits: MessageLimits = MessageLimits()
+        parsing frame: UnsafeBufferPointer<UInt8>, as plain: PlainFrame? = nil, limits: MessageLimits = MessageLimits()
     ) throws(JSONFailure) {
-        if let call = call ?? PlainCall(frame, limits: limits),
-            let params = try? JSONParser.parse(
-                UnsafeBufferPointer(rebasing: frame[call.params]), limits: PlainCall.limits(ofParams: limits.json))
-        {
-            self = .one(.call(id: .integer(call.id), method: call.method, params: params))
+        if let incoming = (plain ?? PlainFrame(frame, limits: limits))?.incoming(in: frame, limits) {
+            self = incoming
         } else {
             self.init(try JSONParser.parse(frame, limits: limits.json), limits: limits)
         }

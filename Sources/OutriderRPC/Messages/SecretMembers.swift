@@ -41,9 +41,9 @@ package struct SecretMembers: Sendable {
 
     /// Whether the frame may hold secrets: true unless the text shows that none of its messages has a marked member.
     package func mayBe(
-        in frame: UnsafeBufferPointer<UInt8>, _ call: PlainCall?
+        in frame: UnsafeBufferPointer<UInt8>, _ plain: PlainFrame?
     ) -> Bool {
-        if let call { return methods[call.method] != nil }
+        if let plain { return plain.names { methods[$0] != nil } }
         var search = Search(frame, self)
         search.run()
         return search.mayHoldSecrets

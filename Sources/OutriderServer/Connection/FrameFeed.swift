@@ -215,12 +215,12 @@ final class FrameFeed {
             case .more(let consumed): return (.nothing, consumed, true)
             case .frame(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
-                let call = PlainCall(frame, limits: limits.message)
-                if secrets.mayBe(in: frame, call) {
+                let plain = PlainFrame(frame, limits: limits.message)
+                if secrets.mayBe(in: frame, plain) {
                     return (found(Secret(copying: UnsafeRawBufferPointer(frame))), consumed, true)
                 }
                 if frame.count > limits.parseOnLoop { return (.large(buffer.frame(range, consumed)), consumed, false) }
-                let parsed = Self.parse(frame, as: call, framing: scanner.framing ?? .line, limits.message)
+                let parsed = Self.parse(frame, as: plain, framing: scanner.framing ?? .line, limits.message)
                 return (found(parsed, in: frame), consumed, false)
             case .cut(let range, let consumed):
                 let frame = UnsafeBufferPointer(rebasing: bytes[range])
@@ -255,12 +255,12 @@ final class FrameFeed {
     }
 
     private static func parse(
-        _ frame: UnsafeBufferPointer<UInt8>, as call: PlainCall? = nil, with secrets: SecretMembers? = nil,
+        _ frame: UnsafeBufferPointer<UInt8>, as plain: PlainFrame? = nil, with secrets: SecretMembers? = nil,
         framing: Framing, _ limits: MessageLimits
     ) -> Incoming {
         do throws(JSONFailure) {
             if let secrets { return try Incoming(parsing: frame, with: secrets, limits: limits) }
-            return try Incoming(parsing: frame, as: call, limits: limits)
+            return try Incoming(parsing: frame, as: plain, limits: limits)
         } catch {
             return .one(MalformedMessage.answer(to: frame, error, framing: framing))
         }
