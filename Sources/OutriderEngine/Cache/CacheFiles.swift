@@ -72,7 +72,9 @@ struct CacheFiles: Sendable {
 
     /// The secret of a cache that exists; nil if it cannot be read.
     var secret: [UInt8]? {
-        guard let bytes = try? StoreFile.read("\(directory)/secret"), bytes.count == Self.secretBytes else { return nil }
+        guard let bytes = try? StoreFile.read("\(directory)/secret"), bytes.count == Self.secretBytes else {
+            return nil
+        }
         return bytes
     }
 

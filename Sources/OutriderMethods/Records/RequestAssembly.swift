@@ -22,7 +22,9 @@ struct RequestAssembly {
         spec = try params.spec(with: engine, shared?.settings.timeout)
         if params.addresses == nil, let addresses = shared?.settings.addresses { spec.addresses = addresses.policy }
         if params.httpVersion == nil, let version = shared?.settings.httpVersion { spec.httpVersion = version.choice }
-        if params.proxy == nil, let proxy = shared?.settings.proxy { spec.proxies = try proxy.rules(with: engine.settings) }
+        if params.proxy == nil, let proxy = shared?.settings.proxy {
+            spec.proxies = try proxy.rules(with: engine.settings)
+        }
         if let plan = shared?.settings.plan { spec.security = plan }
         if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
         if params.cache != nil || shared?.settings.cache != nil {

@@ -49,6 +49,14 @@ package protocol InlineMethod<Scope>: Method where Params: Sendable {
     ) throws(RPCError) -> (any InlineCall)?
 }
 
+/// The first step of a call of an `InlineMethod`.
+package enum CallBeginning {
+    /// The call runs without a task.
+    case inline(any InlineCall)
+    /// The parameters are decoded, and the rest needs a task.
+    case task(@Sendable () async throws -> JSONText)
+}
+
 /// A call in progress without a task.
 package protocol InlineCall: AnyObject, Sendable {
     /// The result is not needed any more: the call ends soon, with an error. Repeating `cancel` has no effect.

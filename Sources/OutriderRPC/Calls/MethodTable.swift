@@ -10,18 +10,22 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     /// Takes the parameters over, so that a long message does not stay in memory for the whole call.
     package typealias Entry = @Sendable (Once<JSONValue>, Call<Scope>) async throws -> JSONText
 
-    /// The first step of a call that may run without a task.
-    package enum Beginning {
-        case begun(any InlineCall)
-        /// The parameters are decoded, and the rest needs a task.
-        case task(@Sendable () async throws -> JSONText)
+    package typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
+    package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Completion) throws -> CallBeginning
+
+    /// A class, because a closure that stands in a dictionary by itself is wrapped anew by each lookup.
+    private final class Bound: Sendable {
+        let entry: Entry
+        /// Nil for methods whose calls always need a task.
+        let beginner: Beginner?
+
+        init(_ entry: @escaping Entry, _ beginner: Beginner? = nil) {
+            self.entry = entry
+            self.beginner = beginner
+        }
     }
 
-    package typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
-    package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Completion) throws -> Beginning
-
-    private var entries: [String: Entry] = [:]
-    private var beginners: [String: Beginner] = [:]
+    private var methods: [String: Bound] = [:]
     /// The methods whose calls may be followed by raw bytes.
     package private(set) var rawMethods: Set<String> = []
     /// The members of messages that are read into locked memory.
@@ -33,24 +37,25 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// A later method replaces an earlier method of the same name; the tests refuse duplicates.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
-        addCall(method)
+        bind(method) { params, call in
+            JSONText(of: try await M.call(try Self.decoded(M.self, try params.take()), call))
+        }
     }
 
-    private mutating func addCall<M: Method>(_ method: M.Type) where M.Scope == Scope {
+    private mutating func bind<M: Method>(
+        _ method: M.Type, _ beginner: Beginner? = nil, _ entry: @escaping Entry
+    ) where M.Scope == Scope {
         if M.takesBytes { rawMethods.insert(M.name) }
-        if entries[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
-        entries[M.name] = { params, call in
-            let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
-            return JSONText(of: result)
-        }
+        if methods[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
+        methods[M.name] = Bound(entry, beginner)
     }
 
     /// Adds a method whose calls may leave the loop as a whole.
     package mutating func add<M: ComputedMethod>(_ method: M.Type) where M.Scope == Scope {
-        addCall(method)
-        guard let short = entries[M.name] else { return }
-        entries[M.name] = { params, call in
-            guard call.isLong else { return try await short(params, call) }
+        bind(method) { params, call in
+            guard call.isLong else {
+                return JSONText(of: try await M.call(try Self.decoded(M.self, try params.take()), call))
+            }
             return try await call.scope.compute { () throws(RPCError) in
                 JSONText(of: try M.compute(try Self.decoded(M.self, try params.take())))
             }
@@ -59,8 +64,7 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// Adds a method whose results may be long.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result: LongResult {
-        addCall(method)
-        entries[M.name] = { params, call in
+        bind(method) { params, call in
             let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
             guard result.isLong else { return JSONText(of: result) }
             return try await call.scope.compute { JSONText(of: result) }
@@ -69,23 +73,22 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// Adds a method that writes its result itself: a copy of megabytes would keep the event loop.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result == JSONText {
-        addCall(method)
-        entries[M.name] = { params, call in try await M.call(try Self.decoded(M.self, try params.take()), call) }
+        bind(method) { params, call in try await M.call(try Self.decoded(M.self, try params.take()), call) }
     }
 
     /// Adds a method whose calls may run without a task.
     package mutating func add<M: InlineMethod>(_ method: M.Type) where M.Scope == Scope {
-        addCall(method)
-        beginners[M.name] = { params, call, completion in
-            try Self.begin(M.self, params, call, completion)
+        let beginner: Beginner = { params, call, completion in try Self.begin(M.self, params, call, completion) }
+        bind(method, beginner) { params, call in
+            JSONText(of: try await M.call(try Self.decoded(M.self, try params.take()), call))
         }
     }
 
     private static func begin<M: InlineMethod>(
         _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping Completion
-    ) throws -> Beginning where M.Scope == Scope {
+    ) throws -> CallBeginning where M.Scope == Scope {
         var decoded = try Self.decoded(M.self, params)
-        if let begun = try M.begin(&decoded, call, completion) { return .begun(begun) }
+        if let begun = try M.begin(&decoded, call, completion) { return .inline(begun) }
         let once = Once(decoded)
         return .task { JSONText(of: try await M.call(try once.take(), call)) }
     }
@@ -98,9 +101,11 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         }
     }
 
-    package subscript(name: String) -> Entry? { entries[name] }
+    package subscript(name: String) -> Entry? { methods[name]?.entry }
 
-    package func beginner(_ name: String) -> Beginner? { beginners[name] }
+    package func beginner(_ name: String) -> Beginner? { methods[name]?.beginner }
+
+    package func knows(_ name: String) -> Bool { methods[name] != nil }
 
     /// Sorted.
     package private(set) var names: [String] = []

@@ -106,7 +106,7 @@ extension Connection {
                 self.finished(ticket, id, outcome, later, method)
             }
             switch begun {
-            case .lane(let call): return keep(.lane(call), ticket)
+            case .inline(let call): return keep(.inline(call), ticket)
             case .task(let rest): work = rest
             case nil:
                 guard dispatch.knows(method) else {

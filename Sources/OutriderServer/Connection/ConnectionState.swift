@@ -30,12 +30,12 @@ struct Effects {
 /// A handle for cancelling a running call.
 enum RunningCall {
     case task(Task<Void, Never>)
-    case lane(any InlineCall)
+    case inline(any InlineCall)
 
     func cancel() {
         switch self {
         case .task(let task): task.cancel()
-        case .lane(let call): call.cancel()
+        case .inline(let call): call.cancel()
         }
     }
 }

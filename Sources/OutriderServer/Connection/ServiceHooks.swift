@@ -48,7 +48,7 @@ package protocol Dispatch: Sendable {
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
         _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
-    ) throws -> Begun?
+    ) throws -> CallBeginning?
     /// The error for a refused result of a callback; nil if the result is permitted.
     func refusal(ofResult value: JSONValue) -> RPCError?
     func inputEnded()
@@ -57,12 +57,6 @@ package protocol Dispatch: Sendable {
     /// The memory for the client's large payloads; nil without a limit.
     var memory: (any PayloadMemory)? { get }
     func close()
-}
-
-/// How a call has begun.
-package enum Begun {
-    case lane(any InlineCall)
-    case task(@Sendable () async throws -> JSONText)
 }
 
 /// The type of the scope is known here only.
@@ -78,7 +72,7 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
         self.isOtherUser = isOtherUser
     }
 
-    func knows(_ method: String) -> Bool { table[method] != nil }
+    func knows(_ method: String) -> Bool { table.knows(method) }
 
     var names: [String] { table.names }
 
@@ -96,13 +90,10 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     func begin(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
         _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
-    ) throws -> Begun? {
+    ) throws -> CallBeginning? {
         try check(method, params)
         guard let begin = table.beginner(method) else { return nil }
-        switch try begin(params, Call(id: id, scope: scope, peer: peer, later: later), completion) {
-        case .begun(let call): return .lane(call)
-        case .task(let work): return .task(work)
-        }
+        return try begin(params, Call(id: id, scope: scope, peer: peer, later: later), completion)
     }
 
     private func check(_ method: String, _ params: JSONValue) throws(RPCError) {
