@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 class AsyncPipe:
     """The bytes of a body, as they come."""
 
-    def __init__(self, ended: Callable[[], Awaitable[None]]) -> None:
-        self._ended: Callable[[], Awaitable[None]] | None = ended
+    def __init__(self, ended: Callable[[int], Awaitable[None]]) -> None:
+        self._ended: Callable[[int], Awaitable[None]] | None = ended
         self._rest = b""
+        self._count = 0
         self._socket = sockets.socket(sockets.AF_UNIX)
         self._socket.setblocking(False)
 
@@ -43,6 +44,7 @@ class AsyncPipe:
                 raise cut()
             self._rest += piece
         line, self._rest = self._rest.split(b"\n", 1)
+        self._count = len(self._rest)
         attached(line)
         return self
 
@@ -54,9 +56,10 @@ class AsyncPipe:
         if self._ended is None:
             return b""
         piece = await self._received(size)
+        self._count += len(piece)
         if not piece:
             ended, self._ended = self._ended, None
-            await ended()
+            await ended(self._count)
         return piece
 
     async def _received(self, size: int) -> bytes:
@@ -75,8 +78,8 @@ class AsyncPipe:
         self._socket.close()
 
 
-async def open_pipe(path: str, frame: bytes, ended: Callable[[], Awaitable[None]]) -> AsyncPipe:
-    """A connection for the bytes of a stream; ``ended`` raises at their end if the body was cut short."""
+async def open_pipe(path: str, frame: bytes, ended: Callable[[int], Awaitable[None]]) -> AsyncPipe:
+    """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
     pipe = AsyncPipe(ended)
     try:
         return await pipe.open(path, frame)

@@ -94,7 +94,7 @@ class AsyncResponse(ResponseData):
             from .pipe import open_pipe
 
             reading.moved = True
-            self._pipe = await open_pipe(path, reading.attach(), end_check(reading, self._call))
+            self._pipe = await open_pipe(path, reading.attach(), end_check(reading, self._call, self._declared))
         return self._pipe
 
     async def iter_lines(self) -> AsyncIterator[str]:
@@ -159,11 +159,19 @@ class AsyncResponse(ResponseData):
         await self.close()
 
 
-def end_check(reading: Reading, invoke: Callable[..., Awaitable[Any]]) -> Callable[[], Awaitable[None]]:
-    """A function that raises if the body ended early. It knows no stream and no response, which would keep it alive."""
+def end_check(
+    reading: Reading, invoke: Callable[..., Awaitable[Any]], declared: int | None
+) -> Callable[[int], Awaitable[None]]:
+    """A function that raises if the body ended early, after so many bytes on its connection.
 
-    async def ended() -> None:
+    It knows no stream and no response, which would keep it alive.
+    """
+
+    async def ended(count: int) -> None:
         reading.over = True
+        if reading.count + count == declared:
+            # the service need not be asked
+            return
         try:
             result = await invoke("request.wait", {"request": reading.request})
         except HandleError:

@@ -118,6 +118,12 @@ class Facts:
         return self._told.get("redirects") or []
 
     @property
+    def _declared(self) -> int | None:
+        """The length of the body by its head; ``None`` if its head does not tell, or tells the length of an encoding."""
+        length = self.headers.get("Content-Length") or ""
+        return int(length) if length.isdecimal() and self.headers.get("Content-Encoding") is None else None
+
+    @property
     def links(self) -> dict[str, dict[str, str]]:
         """The links of the field Link (RFC 8288), by their ``rel``: ``r.links["next"]["url"]``."""
         from .lines import links

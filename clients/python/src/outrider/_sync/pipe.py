@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Pipe(RawIOBase):
     """A body as a file that can be read, from a connection that carries nothing else."""
 
-    def __init__(self, path: str, frame: bytes, ended: Callable[[], None]) -> None:
-        self._ended: Callable[[], None] | None = ended
+    def __init__(self, path: str, frame: bytes, ended: Callable[[int], None]) -> None:
+        self._ended: Callable[[int], None] | None = ended
         self._rest = b""
         try:
             self._socket: Socket = connect(path, False)
@@ -37,6 +37,7 @@ class Pipe(RawIOBase):
                     raise cut()
                 self._rest += piece
             line, self._rest = self._rest.split(b"\n", 1)
+            self._count = len(self._rest)
             attached(line)
         except OSError as problem:
             self._socket.close()
@@ -66,9 +67,10 @@ class Pipe(RawIOBase):
             size = self._socket.recv_into(view)
         except ConnectionError as problem:
             raise cut(problem) from None
+        self._count += size
         if size == 0 and len(view):
             ended, self._ended = self._ended, None
-            ended()
+            ended(self._count)
         return size
 
     def take(self, size: int) -> bytes:
@@ -85,9 +87,10 @@ class Pipe(RawIOBase):
             piece = self._socket.recv(min(size, 1 << 16))
         except ConnectionError as problem:
             raise cut(problem) from None
+        self._count += len(piece)
         if not piece:
             ended, self._ended = self._ended, None
-            ended()
+            ended(self._count)
         return piece
 
     def close(self) -> None:
@@ -97,8 +100,8 @@ class Pipe(RawIOBase):
         super().close()
 
 
-def open_pipe(path: str, frame: bytes, ended: Callable[[], None]) -> Pipe:
-    """A connection for the bytes of a stream; ``ended`` raises at their end if the body was cut short."""
+def open_pipe(path: str, frame: bytes, ended: Callable[[int], None]) -> Pipe:
+    """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
     return Pipe(path, frame, ended)
 
 

@@ -91,7 +91,7 @@ class Response(ResponseData):
             from .pipe import open_pipe
 
             reading.moved = True
-            self._pipe = open_pipe(path, reading.attach(), end_check(reading, self._call))
+            self._pipe = open_pipe(path, reading.attach(), end_check(reading, self._call, self._declared))
         return self._pipe
 
     def iter_lines(self) -> Iterator[str]:
@@ -155,11 +155,19 @@ class Response(ResponseData):
         self.close()
 
 
-def end_check(reading: Reading, invoke: Callable[..., Any]) -> Callable[[], None]:
-    """A function that raises if the body ended early. It knows no stream and no response, which would keep it alive."""
+def end_check(
+    reading: Reading, invoke: Callable[..., Any], declared: int | None
+) -> Callable[[int], None]:
+    """A function that raises if the body ended early, after so many bytes on its connection.
 
-    def ended() -> None:
+    It knows no stream and no response, which would keep it alive.
+    """
+
+    def ended(count: int) -> None:
         reading.over = True
+        if reading.count + count == declared:
+            # the service need not be asked
+            return
         try:
             result = invoke("request.wait", {"request": reading.request})
         except HandleError:

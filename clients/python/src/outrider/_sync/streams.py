@@ -129,7 +129,8 @@ class Stream(Head):
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
             reading = self._opened()
             reading.begin("raw")
-            self._pipe = open_pipe(self._path, reading.attach(), end_check(reading, self._invoke))
+            ended = end_check(reading, self._invoke, self.response._declared)
+            self._pipe = open_pipe(self._path, reading.attach(), ended)
         return self._pipe
 
     def _opened(self) -> Reading:
