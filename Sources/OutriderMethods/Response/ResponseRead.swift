@@ -29,10 +29,14 @@ struct ResponseRead: Method {
         var bytes: [UInt8]
         var offset: Int
         var size: Int
+        /// Whether the bytes follow the reply.
+        var isRaw: Bool
+
+        var raw: [UInt8]? { isRaw ? bytes : nil }
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+                if !isRaw { bytes.withUnsafeBytes { writer.member("base64", base64: $0) } }
                 writer.member("offset", offset)
                 writer.member("end", offset >= size - bytes.count)
                 writer.member("size", size)
@@ -44,15 +48,17 @@ struct ResponseRead: Method {
         let body = try call.scope.handles.find(params.response, "response").body
         var count = params.bytes
         // a client that cannot read long messages gets shorter pieces
-        if let limit = call.peer.terms.maxMessageBytes { count = min(count, max(1, (limit - 4096) / 4 * 3)) }
+        let terms = call.peer.terms
+        if let limit = terms.maxMessageBytes { count = min(count, max(1, (limit - 4096) / 4 * 3)) }
         let bytes: [UInt8]
         do throws(HTTPFailure) {
             bytes = try await body.read(at: params.offset, count: count)
         } catch {
             throw RPCError(.unknownHandle, error.message, data: ["pointer": .string("/response")])
         }
-        let piece = Piece(bytes: bytes, offset: params.offset, size: body.size)
-        if bytes.count <= 64 << 10 { return JSONText(written: JSONWriter.bytes(of: piece)) }
-        return await background { JSONText(written: JSONWriter.bytes(of: piece)) }
+        let isRaw = bytes.count >= ResponseBodyShape.rawFrom && call.takesRaw(terms)
+        let piece = Piece(bytes: bytes, offset: params.offset, size: body.size, isRaw: isRaw)
+        if bytes.count <= 64 << 10 || isRaw { return JSONText(of: piece) }
+        return await background { JSONText(of: piece) }
     }
 }

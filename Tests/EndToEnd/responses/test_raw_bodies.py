@@ -46,6 +46,22 @@ def test_what_is_longer_than_a_message_is_stored(raw, server):
     assert body["kind"] == "raw" and data == expected(8 << 20)
 
 
+def test_pieces_of_a_stored_body_follow_their_replies(raw, server):
+    size = 3_000_000
+    handle = raw.get(server.url(f"/bytes/{size}"))[0]["response"]
+    for offset, count in ((0, size + 1), (0, LEAST), (17, 1 << 20), (size - LEAST, size)):
+        number = raw.start("response.read", {"response": handle, "offset": offset, "bytes": count})
+        piece = raw.reply(number)["result"]
+        assert "base64" not in piece and piece["offset"] == offset
+        assert raw.bodies[number] == expected(size)[offset : offset + count]
+        assert piece["end"] is (offset + count >= size)
+    for offset, count in ((0, LEAST - 1), (size, 10_000)):
+        number = raw.start("response.read", {"response": handle, "offset": offset, "bytes": count})
+        piece = raw.reply(number)["result"]
+        assert number not in raw.bodies
+        assert base64.b64decode(piece["base64"]) == expected(size)[offset : offset + count]
+
+
 @pytest.mark.parametrize("greeting", [None, {}, {"rawBodies": False}])
 def test_a_client_that_did_not_ask_gets_base64(service, server, greeting):
     with RawWire(service, greets=False) as wire:

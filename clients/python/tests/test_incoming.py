@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from outrider import ProtocolError, Response
-from outrider._protocol.frames import MESSAGE_LIMIT, Incoming, encode, unpack
+from outrider._protocol.frames import MESSAGE_LIMIT, Incoming, encode, told, unpack
 
 
 def _raw(number: int, body: bytes, ok: bool = True) -> bytes:
@@ -27,7 +27,7 @@ def _plain(number: int, text: str) -> bytes:
 FAKES = [b'{"jsonrpc":"2.0","id":9,"result":{"ok":true}}\n', b'\n{"raw":5,"jsonrpc":"2.0"}\n', b"\n\n", b""]
 
 
-def _told(message: Any) -> Any:
+def _seen(message: Any) -> Any:
     """What a message says, in whatever form it is."""
     if isinstance(message, tuple):
         return json.loads(message[0])["id"], message[1]
@@ -56,6 +56,13 @@ def test_a_result_for_a_program_has_the_body_in_base64() -> None:
     assert unpack(message)["body"] == {"kind": "base64", "size": 2, "base64": "aGk="}
 
 
+def test_a_piece_of_a_body_stays_in_bytes_for_the_client_and_is_base64_for_a_program() -> None:
+    line = b'{"raw":2,"jsonrpc":"2.0","id":7,"result":{"offset":0,"end":true,"size":2}}\nhi'
+    [(number, message)] = Incoming().take(line)
+    assert number == 7 and unpack(message)["base64"] == b"hi"
+    assert told(message) == {"offset": 0, "end": True, "size": 2, "base64": "aGk="}
+
+
 def test_the_reader_says_how_many_bytes_of_a_body_are_missing() -> None:
     reader = Incoming()
     frame = _raw(7, bytes(100_000))
@@ -73,7 +80,7 @@ def test_a_copy_of_the_reader_leaves_it_alone() -> None:
     assert reader.take(frame[:-3]) == []
     assert reader.copy().take(frame[-3:]) == [(7, reader.copy().take(frame[-3:])[0][1])]
     assert reader.missing == 3
-    assert _told(reader.take(frame[-3:])[0][1]) == (7, b"abcdef")
+    assert _seen(reader.take(frame[-3:])[0][1]) == (7, b"abcdef")
 
 
 @pytest.mark.parametrize("count", [b"", b"-1", b"x", b"1.5", b"1e3", str(MESSAGE_LIMIT + 1).encode(), b"9" * 40])
@@ -131,7 +138,7 @@ def test_messages_are_the_same_however_their_bytes_are_cut(seed: int) -> None:
         found += reader.take(stream[place : place + size])
         place += size
     assert [number for number, _ in found] == [number for number, _ in expected]
-    assert [_told(message) for _, message in found] == expected
+    assert [_seen(message) for _, message in found] == expected
     assert reader.missing == reader.size == 0
 
 

@@ -67,6 +67,17 @@ def test_a_call_by_its_name_has_its_result_in_base64(client: Client, origin: str
     assert result["body"]["kind"] == "base64" and b64decode(result["body"]["base64"]) == expected(70000)
 
 
+def test_a_stored_body_is_read_in_pieces_of_any_length(client: Client, origin: str) -> None:
+    size = 9 << 20
+    with client.get(f"{origin}/bytes/{size}") as response:
+        assert response.body_kind == "stored"
+        assert b"".join(response.iter_bytes(1 << 20)) == expected(size)
+        assert b"".join(response.iter_bytes(200_001)) == expected(size)
+        piece = client.call("response.read", response=response.handle, bytes=5000)
+        assert b64decode(piece["base64"]) == expected(5000) and piece["end"] is False
+        assert response.content == expected(size)
+
+
 def test_a_started_request_is_waited_for(client: Client, origin: str) -> None:
     request = client.start("GET", f"{origin}/bytes/300000")
     response = client.wait(request)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from .._protocol.exceptions import CallError, ProtocolError, from_failure
 from .._resources.feeding import seconds
+from .._resources.reading import data_of
 from .._resources.responses import ResponseData
 
 TYPE_CHECKING = False
@@ -124,7 +125,7 @@ class BodyState:
 
     def take(self, answer: dict[str, Any]) -> bytes:
         """The bytes that such a call gave; maybe none."""
-        data = a2b_base64(answer.get("base64") or "")
+        data = data_of(answer)
         self._offset += len(data)
         if self._stream is None:
             if answer["end"] is True or not data:

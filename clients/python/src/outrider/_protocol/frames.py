@@ -265,7 +265,7 @@ class Incoming:
         [(number, message)] = _read(line)
         if type(message) is bytes:
             return number, (message, body)
-        put_inline(_raw_body(message.get("result")), body)
+        _put_raw(message.get("result"), body)
         return number, message
 
 
@@ -284,27 +284,40 @@ def _read(line: bytes) -> list[tuple[Any, Any]]:
     return [(message.get("id"), message) for message in _carefully(line)]
 
 
-def _raw_body(result: Any) -> dict[str, Any]:
+def _put_raw(result: Any, content: bytes) -> None:
+    """Puts raw bytes where they belong: into a body in the form that it has without them, or as they are into a piece
+    of a body."""
     body = result.get("body") if type(result) is dict else None
-    if type(body) is not dict or body.get("kind") != "raw":
+    if type(body) is dict and body.get("kind") == "raw":
+        body["kind"], body["base64"] = "base64", in_base64(content)
+    elif type(result) is dict and "end" in result:
+        result["base64"] = content
+    else:
         raise ProtocolError("the service sent bytes that belong to no body")
-    return body
 
 
-def put_inline(body: dict[str, Any], content: bytes) -> None:
-    """Gives the object of a raw body the form that it has without raw bytes."""
-    body["kind"], body["base64"] = "base64", b2a_base64(content, newline=False).decode("ascii")
+def in_base64(content: bytes) -> str:
+    """Bytes as text in JSON."""
+    return b2a_base64(content, newline=False).decode("ascii")
 
 
 def unpack(message: Any) -> dict[str, Any]:
     """The result in an answer, or the exception for its error; the answer may be in bytes still."""
     if type(message) is tuple:
         result = unpack(message[0])
-        put_inline(_raw_body(result), message[1])
+        _put_raw(result, message[1])
         return result
     if type(message) is bytes:
         message = messages(message if message[-1:] == b"\n" else message + b"\n")[0]
     return result_of(message)
+
+
+def told(message: Any) -> dict[str, Any]:
+    """As :func:`unpack`, for programs: all in the form of the protocol without raw bytes."""
+    result = unpack(message)
+    if type(result.get("base64")) is bytes:
+        result["base64"] = in_base64(result["base64"])
+    return result
 
 
 def packed_body(line: bytes) -> bytes | None:

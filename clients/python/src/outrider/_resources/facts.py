@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .._protocol.frames import put_inline, unpack
+from .._protocol.frames import in_base64, unpack
 from .._protocol.models import Headers
 from .._protocol.parameters import CONTENT
 
@@ -33,7 +33,7 @@ class Facts:
         told = self._told
         body = told.get("body") or {}
         if body.get("kind") == "base64" and "base64" not in body:
-            put_inline(body, self._content or b"")
+            body["base64"] = in_base64(self._content or b"")
         return told
 
     @property

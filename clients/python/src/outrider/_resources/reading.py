@@ -27,18 +27,27 @@ WAIT = PATIENCE - 30
 """Seconds that a ``stream.read`` waits for the next item before an empty result."""
 
 
+WHOLE = 8_388_608
+"""The most bytes of a kept body that a call can read."""
+
 CHUNK = 262_144
 """How many bytes of a kept body are read at a time, unless told otherwise."""
 
 
+def data_of(answer: Any) -> bytes:
+    """The bytes that a call read."""
+    data = answer.get("base64") or b""
+    return data if type(data) is bytes else a2b_base64(data)
+
+
 def piece_of(answer: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
-    data = a2b_base64(answer["base64"])
+    data = data_of(answer)
     return data, answer["end"] is True or not data
 
 
 def checked_size(size: int) -> int:
-    if not isinstance(size, int) or not 1 <= size <= 8_388_608:
+    if not isinstance(size, int) or not 1 <= size <= WHOLE:
         raise ValueError("chunk_size must be between 1 and 8388608 bytes")
     return size
 

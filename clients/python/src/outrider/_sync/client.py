@@ -10,7 +10,7 @@ from time import monotonic
 from .._connection.wire import Unsent
 from .._protocol.arguments import comes_in_pieces
 from .._protocol.exceptions import ExchangeError, OutriderError
-from .._protocol.frames import encode, result_of, unpack
+from .._protocol.frames import encode, result_of, told, unpack
 from .._protocol.parameters import (
     FOREVER,
     UNTIMED_GUARD,
@@ -135,7 +135,7 @@ class Client(Connected, Verbs):
         built = build(method, url, options, self._defaults)
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
-        response = Response(result_of(message) if type(message) is dict else message, self.invoke)
+        response = Response(result_of(message) if type(message) is dict else message, self._ask)
         response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
@@ -190,7 +190,7 @@ class Client(Connected, Verbs):
         if isinstance(answer, OutriderError):
             return answer
         try:
-            response = Response(result_of(answer) if type(answer) is dict else answer, self.invoke)
+            response = Response(result_of(answer) if type(answer) is dict else answer, self._ask)
         except OutriderError as problem:
             return problem
         if built.body_to == "stream":
@@ -219,7 +219,7 @@ class Client(Connected, Verbs):
         result = result_of(message) if type(message) is dict else message
         if type(result) is dict and result.get("pending"):
             return None
-        response = Response(result, self.invoke)
+        response = Response(result, self._ask)
         if self._defaults.check if check is None else check:
             response.raise_for_error()
         return response
@@ -260,7 +260,13 @@ class Client(Connected, Verbs):
     ) -> dict[str, Any]:
         """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only."""
         message = self._message(name, encode({} if params is None else params), guard_for(timeout))
-        return unpack(message)
+        return told(message)
+
+    def _ask(
+        self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
+        return unpack(self._message(name, encode(params), guard_for(timeout)))
 
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         return unpack(self._message(method, params, seconds))

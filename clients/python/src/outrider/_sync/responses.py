@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
-from .._resources.reading import CHUNK, PATIENCE, checked_size, piece_of, pieces
+from .._resources.reading import CHUNK, PATIENCE, WHOLE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class Response(ResponseData):
             inline = self._inline()
             if inline is None:
                 self._whole_or_raise()
-                inline = b"".join([piece for piece in self.iter_bytes(1 << 20)])
+                inline = b"".join([piece for piece in self.iter_bytes(WHOLE)])
                 if self.body_kind in ("stored", "stream"):
                     self.close()
             self._content = inline
