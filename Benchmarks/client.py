@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "Benchmarks")]
 import origin  # noqa: E402
 
-LENGTHS = {"100 KiB": 100 << 10, "1 MiB": 1 << 20}
+# the last one is longer than the service puts into a result: it is stored, and read by further calls
+LENGTHS = {"100 KiB": 100 << 10, "1 MiB": 1 << 20, "1.25 MiB": 5 << 18}
 
 
 def frame(number, url):
@@ -208,8 +209,10 @@ def write_bodies(folder):
     www = folder / "www"
     www.mkdir()
     for name, size in LENGTHS.items():
-        rows = [{"id": n, "name": f"row {n}", "value": n * 1.5, "note": "x" * 20} for n in range(size // 68)]
-        www.joinpath(name.replace(" ", "") + ".json").write_text(json.dumps(rows)[:-1].ljust(size - 1) + "]")
+        rows = [{"id": n, "name": f"row {n}", "value": n * 1.5, "note": "x" * 20} for n in range(size // 88)]
+        text = json.dumps(rows)[:-1].ljust(size - 1) + "]"
+        assert len(text) == size
+        www.joinpath(name.replace(" ", "") + ".json").write_text(text)
 
 
 def main():
