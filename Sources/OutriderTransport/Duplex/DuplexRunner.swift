@@ -24,8 +24,8 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     let wiring: Wiring
     let observer: any AttemptObserver
     var opening: ConnectionOpening?
-    private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
-    private var isReadPaused = false
+    var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    var isReadPaused = false
     var stage = Stage.created
     var clock: AttemptClock
     var connection: UpgradedConnection?
@@ -71,12 +71,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     }
 
     func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
-        self.connection = connection
-        do {
-            try connection.install()
-        } catch {
-            return end(FailureBridge.exchange(error, with: peer, phase: .connect))
-        }
+        guard adopt(connection) else { return }
         stage = .open
         clock.enter(.request)
         observer.sending(self)
@@ -107,21 +102,10 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
 
     /// The next bytes; nil if they are not there yet.
     func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
-        pool.loop.assertInEventLoop()
         if isHeld, stage == .open { return nil }
-        switch body.next() {
-        case .piece(let piece):
-            clock.decoded(piece.readableBytes)
-            if isReadPaused, !isHeld, body.hasRoom { readMore() }
-            return .success(piece)
-        case .end: return .success(nil)
-        case .failed(let failure):
-            if stage != .done { end(failure) }
-            return .failure(failure)
-        case .wait:
-            tellReadEnd()
-            return nil
-        }
+        let ready = takeNext()
+        if ready == nil { tellReadEnd() }
+        return ready
     }
 
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
@@ -131,11 +115,6 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         if !isReadOver, !isReadClosed { moved() }
         readMore()
         return nil
-    }
-
-    private func readMore() {
-        isReadPaused = isHeld
-        if !isHeld { connection?.read() }
     }
 
     private func moved() {
@@ -175,22 +154,11 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
     }
 
     private func letGo() {
-        clock.end()
-        pool.deadlines.forget(self)
-        opening?.cancel()
-        opening = nil
         writer?.stop()
         writer = nil
         // before the connection is open another attempt may use the feed
         if connection != nil { duplex.feed.drop() }
-        connection?.close()
-        connection = nil
-    }
-
-    private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
-        guard let waiting else { return }
-        self.waiting = nil
-        waiting(result)
+        dropConnection()
     }
 
     // MARK: writing
@@ -255,31 +223,21 @@ extension DuplexRunner: UpgradedConnectionUser {
 }
 
 extension DuplexRunner: UpgradedRunner {
-    var deadline: NIODeadline { clock.deadline }
+    var isOver: Bool { stage == .done }
 
-    func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: peer, limit: attempt.mostConnections))
-    }
-}
+    func holdBegan() { writer?.hold() }
 
-extension DuplexRunner: AttemptControl {
-    func hold() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
-        guard stage != .done, !isHeld else { return }
-        isHeld = true
-        clock.freeze()
-        writer?.hold()
-    }
-
-    func release() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
-        guard isHeld else { return }
-        isHeld = false
-        clock.thaw()
-        guard stage != .done else { return deliver() }
+    func holdEnded() {
+        guard !isOver else { return deliver() }
         pool.deadlines.movedUp(self)
         writer?.release()
         if isReadPaused, body.hasRoom { readMore() }
         deliver()
+    }
+
+    var deadline: NIODeadline { clock.deadline }
+
+    func deadlinePassed(_ now: NIODeadline) {
+        end(clock.failure(now, host: peer, limit: attempt.mostConnections))
     }
 }

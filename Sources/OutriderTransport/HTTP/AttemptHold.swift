@@ -4,13 +4,25 @@
 import NIOCore
 import OutriderHTTP
 
-extension AttemptRunner: AttemptControl {
+/// A runner whose attempt can be suspended: nothing is written or read, and its clock stands still.
+protocol HoldableRunner: AskingRunner, AttemptControl {
+    var isHeld: Bool { get set }
+    /// Whether the attempt has ended.
+    var isOver: Bool { get }
+
+    /// A hold begins. On the loop.
+    func holdBegan()
+    /// A hold is over, perhaps after the end of the attempt. On the loop.
+    func holdEnded()
+}
+
+extension HoldableRunner {
     func hold() {
         guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
-        guard stage != .done, !isHeld else { return }
+        guard !isOver, !isHeld else { return }
         isHeld = true
         clock.freeze()
-        writer?.hold()
+        holdBegan()
     }
 
     func release() {
@@ -18,7 +30,17 @@ extension AttemptRunner: AttemptControl {
         guard isHeld else { return }
         isHeld = false
         clock.thaw()
-        guard stage != .done else { return }
+        holdEnded()
+    }
+}
+
+extension AttemptRunner: HoldableRunner {
+    var isOver: Bool { stage == .done }
+
+    func holdBegan() { writer?.hold() }
+
+    func holdEnded() {
+        guard !isOver else { return }
         pool.deadlines.movedUp(self)
         if isBeginHeld {
             isBeginHeld = false

@@ -30,12 +30,12 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     let wiring: Wiring
     let observer: any AttemptObserver
     var opening: ConnectionOpening?
-    private var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
-    private var connection: UpgradedConnection?
+    var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
+    var connection: UpgradedConnection?
     private var head = UpgradeHead()
     private var framing: UpgradeRefusal?
     private var sent = HTTPFailure.Sent.notSent
-    private var isReadPaused = false
+    var isReadPaused = false
     var isHeld = false
     /// The request waits for the end of a hold.
     private var isUnsent = false
@@ -43,7 +43,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     private var isReadOver = false
     private(set) var stage = Stage.created
     var clock: AttemptClock
-    private var body: BodyQueue
+    var body: BodyQueue
     var deadlineIndex = 0
 
     init(_ attempt: Attempt, _ upgrade: Upgrade, observer: any AttemptObserver, pool: ConnectionPool, wiring: Wiring) {
@@ -83,12 +83,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
-        self.connection = connection
-        do {
-            try connection.install()
-        } catch {
-            return end(FailureBridge.exchange(error, with: host, phase: .connect))
-        }
+        guard adopt(connection) else { return }
         stage = .asking
         clock.enter(.request)
         observer.sending(self)
@@ -118,31 +113,13 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     }
 
     /// The next piece of the body; nil if the caller must wait.
-    func tryNext() -> Result<ByteBuffer?, HTTPFailure>? {
-        pool.loop.assertInEventLoop()
-        switch body.next() {
-        case .piece(let piece):
-            clock.decoded(piece.readableBytes)
-            if isReadPaused, !isHeld, body.hasRoom { readMore() }
-            return .success(piece)
-        case .end: return .success(nil)
-        case .failed(let failure):
-            if stage != .done { end(failure) }
-            return .failure(failure)
-        case .wait: return nil
-        }
-    }
+    func tryNext() -> Result<ByteBuffer?, HTTPFailure>? { takeNext() }
 
     func poll(_ completion: @escaping BodyQueue.Hand) -> Result<ByteBuffer?, HTTPFailure>? {
         if let ready = tryNext() { return ready }
         body.wait(completion)
         readMore()
         return nil
-    }
-
-    private func readMore() {
-        isReadPaused = isHeld
-        if !isHeld { connection?.read() }
     }
 
     // MARK: ends
@@ -171,18 +148,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     private func letGo() {
         leaveQueue()
-        clock.end()
-        pool.deadlines.forget(self)
-        opening?.cancel()
-        opening = nil
-        connection?.close()
-        connection = nil
-    }
-
-    private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
-        guard let waiting else { return }
-        self.waiting = nil
-        waiting(result)
+        dropConnection()
     }
 
     /// Delivers received bytes to the waiting reader.
@@ -349,22 +315,16 @@ extension UpgradeRunner: UpgradeLink {
     }
 }
 
-extension UpgradeRunner: AttemptControl {
-    func hold() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
-        guard stage != .done, !isHeld else { return }
-        isHeld = true
-        clock.freeze()
+extension UpgradeRunner: UpgradedRunner {
+    var isOver: Bool { stage == .done }
+
+    func holdBegan() {
         // a suspended handshake does not delay others
         if !isQueued { leaveQueue() }
     }
 
-    func release() {
-        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
-        guard isHeld else { return }
-        isHeld = false
-        clock.thaw()
-        guard stage != .done else { return }
+    func holdEnded() {
+        guard !isOver else { return }
         if stage != .open, stage != .lingering { pool.deadlines.movedUp(self) }
         if isUnsent { write() }
         if isReadPaused, body.hasRoom { readMore() }

@@ -33,8 +33,6 @@ extension UpgradeRunner: Timed {
     }
 }
 
-extension UpgradeRunner: UpgradedRunner {}
-
 extension Error {
     /// TLS without close_notify: the frames themselves show whether bytes are missing.
     var isUncleanShutdown: Bool {
