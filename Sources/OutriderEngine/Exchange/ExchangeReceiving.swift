@@ -117,47 +117,64 @@ extension ExchangeDriver {
 
     private func fill(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) {
         wait(for: { await Self.result { () throws(HTTPFailure) in try await self.filled(outlet, body) } }) { result in
-            switch result {
-            case .success:
-                self.add(body.timeline)
-                self.proceed(self.machine.received())
-            case .failure(let failure): self.broke(failure)
-            }
+            self.filled(result, body)
         }
     }
 
-    private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) {
-        guard try await begun(outlet, body) else { return }
-        try await pour(body, into: outlet)
-        if let fault = signing.bodyProof?.fault { throw fault }
-        try await outlet.finish()
-    }
-
-    /// Not inlined, like the next two functions: a silent WebSocket keeps the frame of `pour` for hours, and inlined
-    /// values would make that frame 4 KiB long.
-    @inline(never)
-    private func begun(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) -> Bool {
-        guard let answer else { return false }
+    private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) -> Bool {
+        guard let answer else { return true }
         sink.expect(body.expectedBytes)
         try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes)
-        return true
+        return try await pour(body, into: outlet)
     }
 
-    @inline(never)
-    private func pour(_ body: any AttemptResponseBody, into outlet: any BodyOutlet) async throws(HTTPFailure) {
-        while let chunk = try await body.next() { try await pass(chunk, of: body, to: outlet) }
+    /// Passes on all that there is. Returns whether that was the end; otherwise the next chunk goes on. No task waits
+    /// for that chunk: thousands of silent streams would each keep the memory of theirs.
+    private func pour(_ body: any AttemptResponseBody, into outlet: any BodyOutlet) async throws(HTTPFailure) -> Bool {
+        while true {
+            guard cancellation == nil, let sending else { throw cancellation ?? .unbuilt }
+            guard let ready = sending.poll({ self.came($0, of: body, for: outlet) }) else { return false }
+            guard try await passed(ready, of: body, to: outlet) else { return true }
+        }
     }
 
-    @inline(never)
-    private func pass(
-        _ chunk: ByteBuffer, of body: any AttemptResponseBody, to outlet: any BodyOutlet
-    ) async throws(HTTPFailure) {
+    private func came(
+        _ result: Result<ByteBuffer?, HTTPFailure>, of body: any AttemptResponseBody, for outlet: any BodyOutlet
+    ) {
+        wait(for: {
+            await Self.result { () throws(HTTPFailure) in
+                guard try await self.passed(result, of: body, to: outlet) else { return true }
+                return try await self.pour(body, into: outlet)
+            }
+        }) { self.filled($0, body) }
+    }
+
+    private func filled(_ isOver: Result<Bool, HTTPFailure>, _ body: any AttemptResponseBody) {
+        switch isOver {
+        case .success(true):
+            add(body.timeline)
+            proceed(machine.received())
+        case .success(false): break
+        case .failure(let failure): broke(failure)
+        }
+    }
+
+    /// Passes a chunk on, or the end of the body. Returns whether more may follow.
+    private func passed(
+        _ result: Result<ByteBuffer?, HTTPFailure>, of body: any AttemptResponseBody, to outlet: any BodyOutlet
+    ) async throws(HTTPFailure) -> Bool {
+        guard let chunk = try result.get() else {
+            if let fault = signing.bodyProof?.fault { throw fault }
+            try await outlet.finish()
+            return false
+        }
         signing.bodyProof?.take(chunk)
         try await keep(chunk)
         try await outlet.take(BodyChunk(chunk))
         let (report, goesOn) = exchange.received(Int64(sink.size), onWire: body.wireBytes?.got)
         if let report { await tell(report)?() }
         if !goesOn { await exchange.untilResumed() }
+        return true
     }
 
     /// Puts a chunk into the sink, for async code.
