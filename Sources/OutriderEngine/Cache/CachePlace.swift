@@ -18,21 +18,22 @@ struct CachePlace: Sendable {
     private let secret: CacheSecret
 
     /// - Parameters:
+    ///   - url: the key of the URL, if known.
     ///   - principal: the text from which the principal is made.
     ///   - owners: what the entry ends with, as `oauth:NAME` or `jar:NAME`.
     ///   - coding: the Accept-Encoding that the service itself sends.
     init(
-        _ attempt: Attempt, _ spec: CacheSpec, principal: String, isForAll: Bool, owners: [String], coding: String?,
-        of store: CacheStore
+        _ attempt: Attempt, _ spec: CacheSpec, url known: (text: String, key: CacheDigest)? = nil, principal: String,
+        isForAll: Bool, owners: [String], coding: String?, of store: CacheStore
     ) {
         let secret = store.secret
         self.owners = owners.map { CacheOwner.tag($0, secret) }
         self.isForAll = isForAll
-        url = CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
+        url = known?.text ?? CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
         fields = attempt.fields
         self.coding = coding
         self.secret = secret
-        key = store.key(of: url)
+        key = known?.key ?? store.key(of: url)
         var owner = principal
         if !attempt.decodesContent { owner += "raw\n" }
         if !spec.vary.isEmpty {
@@ -48,6 +49,9 @@ struct CachePlace: Sendable {
 
     /// The entry that this request selects; of several the one that was made last.
     func select(of entries: [CachedEntry]) -> CacheStore.Found {
+        if entries.count == 1, let entry = entries.first, entry.vary.isEmpty, entry.id.variant == .empty {
+            return CacheStore.Found(entry: entry, hasVariants: true)
+        }
         let matching = entries.filter { $0.id.variant == variant($0.vary) }
         let newest = matching.max { $0.head.respondedAt < $1.head.respondedAt }
         return CacheStore.Found(entry: newest, hasVariants: !entries.isEmpty)

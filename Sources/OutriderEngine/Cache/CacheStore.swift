@@ -45,13 +45,13 @@ package final class CacheStore: Sendable {
     let disk: DiskCache?
     /// Why there is no disk, though there should be one.
     private let openingProblem: String?
-    private let state: Mutex<State>
+    let state: Mutex<State>
     /// What all caches of the process share.
-    private let budget: CacheBudget
+    let budget: CacheBudget
     /// The exchanges that requests share.
     let flights = CacheFlights()
 
-    private struct State {
+    struct State {
         var table = CacheTable()
         var limits: CacheLimits
         var counts = CacheCounts()
@@ -121,6 +121,18 @@ package final class CacheStore: Sendable {
 
     func count(_ change: (inout CacheCounts) -> Void) { state.withLock { change(&$0.counts) } }
 
+    /// Counts a response from the store.
+    func count(_ report: CacheReport) {
+        count { counts in
+            switch report.status {
+            case .hit: counts.hits += 1
+            case .revalidated: counts.revalidated += 1
+            case .stale, .updating: counts.stale += 1
+            case .bypass, .miss: break
+            }
+        }
+    }
+
     /// Other limits from now on; what is too much is given up at once.
     package func change(_ limits: CacheLimits) {
         state.withLock { state in
@@ -138,68 +150,6 @@ package final class CacheStore: Sendable {
         change(limits)
     }
 
-    // MARK: finding
-
-    /// URLs whose keys are remembered, and the longest of them in bytes.
-    private static let rememberedKeys = (count: 1024, bytes: 512)
-
-    /// The key of a URL: a hash, which is remembered for the next requests.
-    func key(of url: String) -> CacheDigest {
-        if let known = state.withLock({ $0.keys[url] }) { return known }
-        let key = secret.digest(url)
-        guard url.utf8.count <= Self.rememberedKeys.bytes else { return key }
-        state.withLock { state in
-            if state.keys.count >= Self.rememberedKeys.count { state.keys = [:] }
-            state.keys[url] = key
-        }
-        return key
-    }
-
-    /// What was found for a request.
-    struct Found: Sendable {
-        /// The entry that Vary selects.
-        var entry: CachedEntry?
-        /// Whether there are entries for other values of the fields that Vary names.
-        var hasVariants = false
-    }
-
-    /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
-    func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
-        if let disk, disk.takeChange() {
-            let used = state.withLock { state in
-                defer {
-                    _ = state.table.removeAll()
-                    charge(&state)
-                }
-                // what a lookup under way has read may be removed by now
-                state.removals += 1
-                return state.table.takeUsed()
-            }
-            disk.use(used)
-        }
-        let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
-        guard let disk, hot.entry == nil else {
-            if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
-            return completion(hot)
-        }
-        let removals = state.withLock { $0.removals }
-        let lookup = DiskCache.Lookup(key: place.key, principal: place.principal) { variant, names in
-            place.variant(names) == variant
-        } completion: { found in
-            if let entry = found.entry, entry.body.isHot {
-                self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
-                self.budget.relieve(0, for: self)
-            }
-            loop.execute { completion(found) }
-        }
-        disk.find(lookup)
-    }
-
-    private func heat(_ entry: CachedEntry, _ state: inout State) {
-        state.table.put(entry)
-        evict(&state)
-    }
-
     // MARK: changing
 
     /// Stores the entry in the place of one with the same id.
@@ -207,7 +157,9 @@ package final class CacheStore: Sendable {
     /// - Parameters:
     ///   - isMemoryOnly: the entry does not go to the disk, though the cache has one.
     ///   - mark: the removals before the exchange began; nil for an entry of the caller's own.
-    package func put(_ entry: CachedEntry, isMemoryOnly: Bool = false) { put(entry, isMemoryOnly, since: nil) }
+    /// - Returns: whether the entry is stored or on its way.
+    @discardableResult
+    package func put(_ entry: CachedEntry, isMemoryOnly: Bool = false) -> Bool { put(entry, isMemoryOnly, since: nil) }
 
     /// How much was removed when an exchange began.
     struct Moment {
@@ -256,7 +208,7 @@ package final class CacheStore: Sendable {
         return false
     }
 
-    private func evict(_ state: inout State) {
+    func evict(_ state: inout State) {
         let most = disk == nil ? state.limits.maxBytes : min(Self.hotBytes, state.limits.maxBytes)
         let given = state.table.evict(bytes: most, count: state.limits.maxEntries).count
         charge(&state)
@@ -264,7 +216,7 @@ package final class CacheStore: Sendable {
     }
 
     /// Tells the budget of the process what the table holds now.
-    private func charge(_ state: inout State) { budget.hold(state.table.bytes, by: self) }
+    func charge(_ state: inout State) { budget.hold(state.table.bytes, by: self) }
 
     package func remove(_ id: CacheEntryID) {
         state.withLock { state in

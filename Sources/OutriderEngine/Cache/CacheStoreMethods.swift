@@ -65,19 +65,36 @@ extension CacheStore {
         }
     }
 
+    /// Why a response of the caller's own is not stored.
+    package enum PutObstacle: Error, Sendable {
+        case longBody(Int)
+        case longHead(Int)
+        case longURL(Int)
+        /// Vary selects no request.
+        case vary
+        case unwritable(String)
+    }
+
     /// Stores a response of the caller's own, for requests without credentials.
-    package func put(url: HTTPURL, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]) -> CachedEntry? {
-        guard case .names(let names) = VaryNames(fields), body.count <= limits.longestBody else { return nil }
+    package func put(
+        url: HTTPURL, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]
+    ) -> Result<CachedEntry, PutObstacle> {
+        guard case .names(let names) = VaryNames(fields) else { return .failure(.vary) }
+        guard body.count <= limits.longestBody else { return .failure(.longBody(limits.longestBody)) }
         let now = CacheClock.now
         let text = CacheKey.text(url)
+        guard text.utf8.count <= CacheKey.mostBytes else { return .failure(.longURL(CacheKey.mostBytes)) }
         let head = CachedHead(
             status: status, reason: "", version: "1.1", CachedHead.kept(of: fields), requestedAt: now, respondedAt: now)
         let variant = names.isEmpty ? CacheDigest.empty : secret.digest("\n")
         let entry = CachedEntry(
             id: CacheEntryID(key: secret.digest(text), principal: .empty, variant: variant), url: text, head: head,
             vary: names, body: .memory(ByteBuffer(bytes: body)), tags: tags, storedAt: now)
-        put(entry)
-        return entry
+        guard CachedHeadCoding.encode(head, vary: names, tags: tags) != nil else {
+            return .failure(.longHead(CachedHeadCoding.mostBytes))
+        }
+        guard put(entry) else { return .failure(.unwritable(problem ?? "too many responses wait for the disk")) }
+        return .success(entry)
     }
 
     /// Writes pending changes to the disk, and closes the store.

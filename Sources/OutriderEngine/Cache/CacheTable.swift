@@ -35,6 +35,8 @@ struct CacheTable {
         return found.compactMap { $0.entry.id.principal == principal ? $0.entry : nil }
     }
 
+    func has(_ key: CacheDigest) -> Bool { nodes[key] != nil }
+
     func entries(_ key: CacheDigest) -> [CachedEntry] { nodes[key]?.map(\.entry) ?? [] }
 
     /// All entries, the latest first.

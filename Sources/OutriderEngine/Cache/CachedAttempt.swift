@@ -273,11 +273,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let now = CacheClock.now
         let size = use.range?.count ?? entry.body.size
         if let most = attempt.maximumBodyBytes, size > most { return stop(Self.tooLong(most, attempt.url.host)) }
-        let report = CacheReport(
-            status, forward: forward, age: entry.head.freshness.age(at: now),
-            timeToLive: entry.head.freshness.timeToLive(at: now), isStored: true, isCollapsed: isCollapsed,
-            reason: use.reason, key: entry.url, storedAt: entry.storedAt,
-            upstream: CacheStatus.parse(entry.head.fields))
+        let report = CacheReport(entry, use, as: status, forward, isCollapsed: isCollapsed, at: now)
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
         for cookie in cookies { fields.add("Set-Cookie", cookie) }

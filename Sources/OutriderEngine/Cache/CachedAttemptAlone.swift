@@ -22,14 +22,7 @@ extension CachedAttempt {
     // MARK: stored responses
 
     func deliver(_ response: AttemptResponse, from source: Source) {
-        store.count { counts in
-            switch response.cache?.status {
-            case .hit: counts.hits += 1
-            case .revalidated: counts.revalidated += 1
-            case .stale, .updating: counts.stale += 1
-            case .bypass, .miss, nil: break
-            }
-        }
+        if let report = response.cache { store.count(report) }
         self.source = source
         finish(.success(response))
     }

@@ -63,6 +63,17 @@ extension CachedAttempt {
 }
 
 extension CacheReport {
+    /// The report of a stored response.
+    convenience init(
+        _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: Status, _ forward: CacheForward? = nil,
+        isCollapsed: Bool = false, at now: Int64
+    ) {
+        self.init(
+            status, forward: forward, age: entry.head.freshness.age(at: now),
+            timeToLive: entry.head.freshness.timeToLive(at: now), isStored: true, isCollapsed: isCollapsed,
+            reason: use.reason, key: entry.url, storedAt: entry.storedAt, upstream: entry.head.upstream)
+    }
+
     /// The report of a request that shared the exchange of another one.
     var collapsed: CacheReport {
         CacheReport(

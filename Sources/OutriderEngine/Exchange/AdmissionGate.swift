@@ -8,6 +8,9 @@ package protocol AdmissionGate: AnyObject, Sendable {
     /// Adds a new exchange. Returns the failure if the group does not accept the exchange.
     func join(_ exchange: Exchange) -> HTTPFailure?
 
+    /// Whether every exchange is admitted at once, so that no exchange has to ask.
+    var admitsAll: Bool { get }
+
     /// The exchange has ended.
     func left(_ exchange: Exchange)
 

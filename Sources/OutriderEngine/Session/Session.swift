@@ -113,6 +113,10 @@ package final class Session: AdmissionGate {
         }
     }
 
+    package var admitsAll: Bool {
+        state.withLock { $0.ending == nil && $0.machine.limits.isNone && $0.machine.waiting == 0 }
+    }
+
     package func left(_ exchange: Exchange) {
         state.withLock { _ = $0.exchanges.removeValue(forKey: exchange.number) }
     }

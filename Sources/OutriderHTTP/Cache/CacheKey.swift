@@ -230,7 +230,7 @@ package enum CachePrincipal {
         var text = ""
         if let login = stable.login { text += "login:\(login)\n" }
         if let jar = stable.jar { text += "\(jar)\n" }
-        for field in attempt.fields.list where SecretFields.contains(field.name) {
+        for field in attempt.fields.list where !CacheQuery.isNeutral(field.name) && SecretFields.contains(field.name) {
             if stable.login != nil, HTTPFields.same(field.name, "Authorization") { continue }
             if stable.jar != nil, HTTPFields.same(field.name, "Cookie") { continue }
             text += "\(field.name.lowercased()):\(field.value)\n"

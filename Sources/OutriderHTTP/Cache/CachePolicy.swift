@@ -1,107 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The head of a stored response, with what a hit needs of it already read.
-package struct CachedHead: Sendable, Equatable {
-    package let status: Int
-    package let reason: String
-    package let version: String
-    package let fields: HTTPFields
-    /// Milliseconds since 1970.
-    package let requestedAt: Int64
-    package let respondedAt: Int64
-    package let freshness: Freshness
-    /// The lifetime that the cache gives to a response that names none, in seconds.
-    package let fallback: Int64?
-    /// Which part of a body is stored; nil for the whole body.
-    package let part: StoredPart?
-    /// A response to HEAD has shown that the stored one is no longer current.
-    package var isOutdated = false
-
-    /// - Parameter fallback: the lifetime of a response that names none, in seconds.
-    package init(
-        status: Int, reason: String, version: String, _ fields: HTTPFields, requestedAt: Int64, respondedAt: Int64,
-        fallback: Int64? = nil
-    ) {
-        self.status = status
-        self.reason = reason
-        self.version = version
-        self.fields = fields
-        self.requestedAt = requestedAt
-        self.respondedAt = respondedAt
-        self.fallback = fallback
-        part = status == 206 ? StoredPart(fields) : nil
-        freshness = Freshness(
-            status: status, fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
-    }
-
-    package func isFresh(at now: Int64) -> Bool { !isOutdated && freshness.isFresh(at: now) }
-
-    package var etag: String? { fields.first("ETag") }
-
-    package var hasValidator: Bool { etag != nil || fields.contains("Last-Modified") }
-
-    /// The fields as a hit shows them: with an Age of its own (RFC 9111 section 5.1).
-    package func shown(at now: Int64) -> HTTPFields {
-        var shown = fields
-        shown.remove("Age")
-        shown.add("Age", String(freshness.age(at: now)))
-        return shown
-    }
-
-    /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and cookies, which
-    /// belong to the request that got them.
-    package static func kept(of fields: HTTPFields) -> HTTPFields {
-        let named = fields.all("Connection").flatMap { FieldRules.listed($0) }
-        return HTTPFields(
-            fields.list.filter { field in
-                !connectionFields.contains { HTTPFields.same($0, field.name) }
-                    && !named.contains { HTTPFields.same($0, field.name) }
-            })
-    }
-
-    private static let connectionFields = [
-        "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Trailer",
-        "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2",
-    ]
-
-    /// What a 304 never changes: these describe the stored, decoded body (RFC 9111 section 3.2).
-    private static let bodyFields = ["Content-Length", "Content-Encoding", "Content-Range"]
-
-    /// The head after a 304, or after a HEAD that agrees (RFC 9111 sections 4.3.4, 4.3.5).
-    package func updated(
-        by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil
-    ) -> CachedHead {
-        let news = Self.kept(of: fields).list.filter { field in
-            !Self.bodyFields.contains { HTTPFields.same($0, field.name) }
-        }
-        var merged = self.fields
-        // the stored age belongs to the stored date
-        merged.remove("Age")
-        for field in news { merged.remove(field.name) }
-        merged.list += news
-        return CachedHead(
-            status: status, reason: reason, version: version, merged, requestedAt: requestedAt,
-            respondedAt: respondedAt, fallback: fallback)
-    }
-
-    /// Whether a 304 names a validator that the stored response has.
-    package func isConfirmed(by fields: HTTPFields) -> Bool {
-        ["ETag", "Last-Modified"].contains { name in
-            fields.first(name).map { $0 == self.fields.first(name) } ?? false
-        }
-    }
-
-    /// Whether a response to HEAD, or a 304, is about this very representation.
-    package func agrees(with fields: HTTPFields) -> Bool {
-        for name in ["ETag", "Last-Modified"] {
-            guard let value = fields.first(name) else { continue }
-            if value != self.fields.first(name) { return false }
-        }
-        return true
-    }
-}
-
 /// What a cache knows of a request before it looks for responses.
 package struct CacheQuery: Sendable {
     package let method: String
@@ -119,16 +18,27 @@ package struct CacheQuery: Sendable {
     package init(_ attempt: Attempt, _ spec: CacheSpec) {
         (method, url, fields) = (attempt.method, attempt.url, attempt.fields)
         self.spec = spec
+        hasBody = attempt.body != .none
+        if attempt.fields.list.allSatisfy({ CacheQuery.isNeutral($0.name) }) {
+            (control, range, hasOtherRange, isConditional) = (CacheControl(), nil, false, false)
+            return
+        }
         var control = CacheControl(attempt.fields)
         if !control.isPresent, attempt.fields.all("Pragma").contains(where: { $0.lowercased().contains("no-cache") }) {
             control.isNoCache = true
         }
         self.control = control
-        hasBody = attempt.body != .none
         let lines = attempt.fields.all("Range")
         range = lines.count == 1 && method == "GET" ? ByteRange(parsing: lines[0]) : nil
         hasOtherRange = !lines.isEmpty && range == nil
         isConditional = Self.conditions.contains { attempt.fields.contains($0) }
+    }
+
+    /// Whether a field of that name, spelled as the service and most clients do, means nothing to a cache. False is always
+    /// right.
+    static func isNeutral(_ name: String) -> Bool {
+        // names that a String holds without a buffer: compared at once
+        name == "Accept" || name == "Accept-Encoding" || name == "Accept-Language" || name == "User-Agent"
     }
 
     private static let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]

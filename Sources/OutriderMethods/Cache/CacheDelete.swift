@@ -56,7 +56,7 @@ struct CacheDelete: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let store = try params.cache.resolved(call)
+        let store = try await params.cache.resolved(call)
         if case .purge(let purge) = params.selection { return Result(count: await store.remove(purge)) }
         let before = await store.usedNow().entries
         switch params.selection {

@@ -29,7 +29,7 @@ struct CacheGet: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let store = try params.cache.resolved(call)
+        let store = try await params.cache.resolved(call)
         let entries = await store.entries(of: CacheKey.text(params.url))
         return Result(entries: entries.map { CacheEntryShape(entry: $0, showsHeaders: true) })
     }

@@ -45,7 +45,7 @@ struct CacheList: Method {
     private static let slice = 500
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let store = try params.cache.resolved(call)
+        let store = try await params.cache.resolved(call)
         var result = Result()
         var number = Int64(params.after)  // safe: Int is not wider
         while !Task.isCancelled {

@@ -37,19 +37,49 @@ struct CachePut: Method {
                 throw JSONComplaint("base64 must be base64 with padding", at: JSONPointer(member: "base64"))
             }
             self.bytes = bytes
+            try checkLength()
+        }
+
+        /// A length other than that of the body would mislead readers of the stored response.
+        private func checkLength() throws(JSONComplaint) {
+            if [204, 205].contains(status), !bytes.isEmpty {
+                throw JSONComplaint("must be empty: a response with status \(status) has no body", at: JSONPointer(member: "base64"))
+            }
+            for text in fields.all("Content-Length") where !fields.contains("Content-Encoding") {
+                guard FieldRules.decimal(Substring(text)) != Int64(bytes.count) else { continue }  // safe: Int is not wider
+                throw JSONComplaint(
+                    "Content-Length must be the length of the body, \(bytes.count) (or leave the field out)",
+                    at: JSONPointer(member: "headers"))
+            }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CacheEntryShape {
-        let store = try params.cache.resolved(call)
-        let entry = store.put(
-            url: params.url, status: params.status, params.fields, params.bytes, tags: params.tags)
-        guard let entry else {
-            throw RPCError(
-                .invalidParams,
-                "the response cannot be stored: its body is longer than an entry may be, or Vary selects no request",
-                data: ["pointer": .string("/base64")])
+        let store = try await params.cache.resolved(call)
+        switch store.put(url: params.url, status: params.status, params.fields, params.bytes, tags: params.tags) {
+        case .success(let entry): return CacheEntryShape(entry: entry)
+        case .failure(let obstacle): throw RPCError(obstacle)
         }
-        return CacheEntryShape(entry: entry)
+    }
+}
+
+extension RPCError {
+    fileprivate init(_ obstacle: CacheStore.PutObstacle) {
+        func refused(_ member: String, _ text: String) -> RPCError {
+            RPCError(.invalidParams, text, data: ["pointer": .string("/" + member)])
+        }
+        self =
+            switch obstacle {
+            case .longBody(let most):
+                refused("base64", "the body is longer than the \(most) bytes of an entry (cache.configure sets maxEntryBytes)")
+            case .longHead(let most):
+                refused("headers", "headers, tags and names are longer than the \(most) bytes of an entry")
+            case .longURL(let most): refused("url", "the URL is longer than the \(most) bytes of a key")
+            case .vary: refused("headers", "Vary selects no request (name at most 16 fields, and not *)")
+            case .unwritable(let problem):
+                RPCError(
+                    .wrongState, "the response was not stored: \(problem)",
+                    data: ["pointer": .string("/cache"), "state": .string("unwritable")])
+            }
     }
 }

@@ -21,10 +21,11 @@ struct CacheReference {
         }
     }
 
-    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> CacheStore {
+    func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> CacheStore {
         let scope = call.scope
-        if let name { return scope.share.caches.store(name, maxBytes: nil, scope.service) }
         let record = try session?.resolved(scope)
+        if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, scope.service) }
+        if let name { return scope.share.caches.store(name, maxBytes: nil, scope.service) }
         if let choice = record?.settings.cache { return choice.store(record, scope) }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }

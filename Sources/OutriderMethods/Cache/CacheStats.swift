@@ -11,6 +11,6 @@ struct CacheStats: Method {
     static let name = "cache.stats"
 
     static func call(_ params: CacheParams, _ call: Call<ClientScope>) async throws -> CacheStatsShape {
-        await CacheStatsShape(try params.cache.resolved(call))
+        await CacheStatsShape(try await params.cache.resolved(call))
     }
 }

@@ -22,6 +22,6 @@ struct CacheVerify: Method {
     }
 
     static func call(_ params: CacheParams, _ call: Call<ClientScope>) async throws -> Result {
-        Result(fault: await (try params.cache.resolved(call)).fault())
+        Result(fault: await (try await params.cache.resolved(call)).fault())
     }
 }

@@ -11,11 +11,15 @@ struct RequestAssembly {
     var session: SessionRecord?
     /// Nil for a request without a cache.
     var cache: CacheBinding?
+    /// The named cache that has to be opened first; nil for none.
+    var unopened: String?
     /// The client callbacks that the interceptors name.
     var registry = ClientDelegate.CallbackRegistry()
 
     /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an invalid environment.
-    init(_ params: RequestParameters, _ call: Call<ClientScope>) throws(RPCError) {
+    ///
+    /// - Parameter opens: open the named cache, which blocks for a moment; otherwise `unopened` gets its name.
+    init(_ params: RequestParameters, _ call: Call<ClientScope>, opens: Bool) throws(RPCError) {
         session = try params.session?.resolved(call.scope)
         let shared = session?.shared
         let engine = call.scope.service.engine
@@ -28,7 +32,7 @@ struct RequestAssembly {
         if let plan = shared?.settings.plan { spec.security = plan }
         if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
         if params.cache != nil || shared?.settings.cache != nil {
-            addCache(params, call)
+            addCache(params, call, opens: opens)
         }
         let encoder = spec.parameters?.encoder
         if let shared, !shared.settings.spec.fields.list.isEmpty {

@@ -16,12 +16,16 @@ extension CacheChoice {
 extension RequestAssembly {
     /// Sets the cache of the request: the request's choice, or else the session's. Event streams use no cache, and
     /// downloads only their own choice.
-    mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>) {
+    mutating func addCache(_ params: RequestParameters, _ call: Call<ClientScope>, opens: Bool) {
         let earlier = session?.shared.settings.cache
         guard var choice = params.cache.map({ $0.applied(to: earlier) }) ?? earlier else { return }
         let isWithout = params.isQuiet || params.cache == nil && params.spec.download != nil
         // without the network there is nothing but the cache
         if isWithout, choice.spec.mode != .onlyIfCached { return }
+        if !opens, let name = choice.name, !call.scope.share.caches.isOpen(name) {
+            unopened = name
+            return
+        }
         if let code = choice.code {
             let asker = code == earlier?.code ? session?.shared.settings.cacherCode?.asker : nil
             choice.spec.cacher = .modify(registry.add(ClientDelegate.Code(spec: code, asker: asker ?? Asker(call))))

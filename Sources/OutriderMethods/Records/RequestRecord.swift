@@ -99,7 +99,12 @@ final class RequestRecord: Holdable {
                 .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/detach")])
         }
-        let assembly = try RequestAssembly(params, call)
+        var prepared = try RequestAssembly(params, call, opens: false)
+        if let name = prepared.unopened {
+            await scope.share.caches.prepare(name, scope.service)
+            prepared = try RequestAssembly(params, call, opens: true)
+        }
+        let assembly = prepared
         let asks = assembly.asks
         let handle = Handle<RequestRecord>()
         let events =
@@ -159,9 +164,9 @@ final class RequestRecord: Holdable {
             try params.complete(with: engine)
             (spec, session, cache) = (params.spec, nil, nil)
         } else {
-            let assembly = try RequestAssembly(params, call)
+            let assembly = try RequestAssembly(params, call, opens: false)
             // retriers may want to see the converted body
-            if assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false { return nil }
+            if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false { return nil }
             (spec, session, cache) = (assembly.spec, assembly.session, assembly.cache)
         }
         let handle = Handle<RequestRecord>()

@@ -39,23 +39,41 @@ final class NamedCaches: Sendable {
 
     /// The cache of that name, opened on first use. If too many are open, the cache whose last use is longest ago is closed:
     /// its requests go on, and a later use opens the cache again.
+    ///
+    /// Blocks for a moment unless `isOpen` holds.
     func store(_ name: String, maxBytes: Int?, _ service: Service) -> CacheStore {
-        state.withLock { state in
-            state.uses += 1
-            if let store = state.stores[name]?.store {
-                state.stores[name]?.lastUse = state.uses
-                if let maxBytes { store.change(maxBytes: maxBytes) }
-                return store
-            }
+        if let store = state.withLock({ Self.use(name, maxBytes, &$0) }) { return store }
+        // without the lock: other caches stay usable while a disk is slow
+        let known = state.withLock { $0.limits[name] }
+        let fresh = open(name, maxBytes: maxBytes, known, in: service.engine.settings.caches)
+        return state.withLock { state in
+            // another thread may have opened the cache meanwhile
+            if let store = Self.use(name, maxBytes, &state) { return store }
             if state.stores.count >= Self.most, let last = state.stores.min(by: { $0.value.lastUse < $1.value.lastUse })
             {
                 state.stores[last.key] = nil
                 close(last.value.store, &state)
             }
-            let store = open(name, maxBytes: maxBytes, state.limits[name], in: service.engine.settings.caches)
-            state.stores[name] = Open(store: store, lastUse: state.uses)
-            return store
+            state.stores[name] = Open(store: fresh, lastUse: state.uses)
+            return fresh
         }
+    }
+
+    /// The open cache of that name.
+    private static func use(_ name: String, _ maxBytes: Int?, _ state: inout State) -> CacheStore? {
+        state.uses += 1
+        guard let store = state.stores[name]?.store else { return nil }
+        state.stores[name]?.lastUse = state.uses
+        if let maxBytes { store.change(maxBytes: maxBytes) }
+        return store
+    }
+
+    func isOpen(_ name: String) -> Bool { state.withLock { $0.stores[name] != nil } }
+
+    /// Opens the cache away from the event loop, unless it is open.
+    func prepare(_ name: String, _ service: Service) async {
+        guard !isOpen(name) else { return }
+        await offLoop(owedTo: .service) { _ = self.store(name, maxBytes: nil, service) }
     }
 
     /// Closes a store in the background; the end of the service waits for it.

@@ -130,3 +130,24 @@ def test_no_upgrade_event_stream_or_download_leaves_an_offline_session(wire, ser
         reply = wire.call(method, {**params, "session": session})
         assert "no stored response" in repr(reply) and "onlyIfCached" in repr(reply), (method, reply)
     assert seen == []
+
+
+@pytest.mark.parametrize("params, pointer, told", [
+    ({"headers": {"Vary": "*"}}, "/headers", "Vary"),
+    ({"headers": {"Content-Length": "7"}}, "/headers", "Content-Length"),
+    ({"headers": {"X-Long": "x" * 70_000}}, "/headers", "65536"),
+    ({"url": "http://a.test/" + "x" * 9000}, "/url", "8192"),
+    ({"status": 204}, "/base64", "no body"),
+    ({"base64": "eHh4" * 1000}, "/base64", "1000"),
+])
+def test_what_is_put_has_to_fit(wire, params, pointer, told):
+    result(wire.call("cache.configure", {"cache": "docs", "maxEntryBytes": 1000}))
+    error = wire.call("cache.put", {"cache": "docs", "url": "http://a.test/", "base64": "eA==", **params})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer and told in error["message"], error
+    assert stored(wire) == []
+
+
+def test_a_put_response_may_name_its_length(wire):
+    params = {"cache": "docs", "url": "http://a.test/", "base64": "eA==", "headers": {"Content-Length": "1"}}
+    assert result(wire.call("cache.put", params))["size"] == 1
+    assert stored(wire) == ["http://a.test/"]

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import NIOCore
+import OutriderHTTP
+import OutriderTransport
+import Synchronization
+
+/// Lookups: in memory, and then on the disk.
+extension CacheStore {
+    /// URLs whose keys are remembered, and the longest of them in bytes.
+    private static let rememberedKeys = (count: 1024, bytes: 512)
+
+    /// The key of a URL: a hash, which is remembered for the next requests.
+    func key(of url: String) -> CacheDigest {
+        if let known = state.withLock({ $0.keys[url] }) { return known }
+        let key = secret.digest(url)
+        guard url.utf8.count <= Self.rememberedKeys.bytes else { return key }
+        state.withLock { state in
+            if state.keys.count >= Self.rememberedKeys.count { state.keys = [:] }
+            state.keys[url] = key
+        }
+        return key
+    }
+
+    /// What was found for a request.
+    struct Found: Sendable {
+        /// The entry that Vary selects.
+        var entry: CachedEntry?
+        /// Whether there are entries for other values of the fields that Vary names.
+        var hasVariants = false
+    }
+
+    /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
+    func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
+        let hot = findInMemory(place)
+        guard let disk, hot.entry == nil else { return completion(hot) }
+        let removals = state.withLock { $0.removals }
+        let lookup = DiskCache.Lookup(key: place.key, principal: place.principal) { variant, names in
+            place.variant(names) == variant
+        } completion: { found in
+            if let entry = found.entry, entry.body.isHot {
+                self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
+                self.budget.relieve(0, for: self)
+            }
+            loop.execute { completion(found) }
+        }
+        disk.find(lookup)
+    }
+
+    func heat(_ entry: CachedEntry, _ state: inout State) {
+        state.table.put(entry)
+        evict(&state)
+    }
+
+    /// The entry in memory that the request selects.
+    func findInMemory(_ place: CachePlace) -> Found {
+        if let disk, disk.takeChange() { forgetMemory(disk) }
+        let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
+        if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
+        return hot
+    }
+
+    /// Another process has changed the store: entries in memory may be removed by now.
+    private func forgetMemory(_ disk: DiskCache) {
+        let used = state.withLock { state in
+            defer {
+                _ = state.table.removeAll()
+                charge(&state)
+            }
+            // what a lookup under way has read may be removed, too
+            state.removals += 1
+            return state.table.takeUsed()
+        }
+        disk.use(used)
+    }
+
+    /// The key of a URL with an entry in memory; nil for other URLs.
+    func hotKey(of url: String) -> CacheDigest? {
+        state.withLock { state in
+            guard let key = state.keys[url], state.table.has(key) else { return nil }
+            return key
+        }
+    }
+}

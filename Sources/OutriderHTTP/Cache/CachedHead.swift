@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The head of a stored response, with what a hit needs of it already read.
+package struct CachedHead: Sendable, Equatable {
+    package let status: Int
+    package let reason: String
+    package let version: String
+    package let fields: HTTPFields
+    /// Milliseconds since 1970.
+    package let requestedAt: Int64
+    package let respondedAt: Int64
+    package let freshness: Freshness
+    /// The lifetime that the cache gives to a response that names none, in seconds.
+    package let fallback: Int64?
+    /// Which part of a body is stored; nil for the whole body.
+    package let part: StoredPart?
+    /// The reports of caches between the origin and this one.
+    package let upstream: [CacheStatus]
+    /// The fields without Age.
+    private let ageless: HTTPFields
+    /// A response to HEAD has shown that the stored one is no longer current.
+    package var isOutdated = false
+
+    /// - Parameter fallback: the lifetime of a response that names none, in seconds.
+    package init(
+        status: Int, reason: String, version: String, _ fields: HTTPFields, requestedAt: Int64, respondedAt: Int64,
+        fallback: Int64? = nil
+    ) {
+        self.status = status
+        self.reason = reason
+        self.version = version
+        self.fields = fields
+        self.requestedAt = requestedAt
+        self.respondedAt = respondedAt
+        self.fallback = fallback
+        part = status == 206 ? StoredPart(fields) : nil
+        upstream = CacheStatus.parse(fields)
+        var ageless = fields
+        if fields.contains("Age") { ageless.remove("Age") }
+        self.ageless = ageless
+        freshness = Freshness(
+            status: status, fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
+    }
+
+    package func isFresh(at now: Int64) -> Bool { !isOutdated && freshness.isFresh(at: now) }
+
+    package var etag: String? { fields.first("ETag") }
+
+    package var hasValidator: Bool { etag != nil || fields.contains("Last-Modified") }
+
+    /// The fields as a hit shows them: with an Age of its own (RFC 9111 section 5.1).
+    package func shown(at now: Int64) -> HTTPFields {
+        var shown = ageless
+        shown.add("Age", String(freshness.age(at: now)))
+        return shown
+    }
+
+    /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and cookies, which
+    /// belong to the request that got them.
+    package static func kept(of fields: HTTPFields) -> HTTPFields {
+        let named = fields.all("Connection").flatMap { FieldRules.listed($0) }
+        return HTTPFields(
+            fields.list.filter { field in
+                !connectionFields.contains { HTTPFields.same($0, field.name) }
+                    && !named.contains { HTTPFields.same($0, field.name) }
+            })
+    }
+
+    private static let connectionFields = [
+        "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Trailer",
+        "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2",
+    ]
+
+    /// What a 304 never changes: these describe the stored, decoded body (RFC 9111 section 3.2).
+    private static let bodyFields = ["Content-Length", "Content-Encoding", "Content-Range"]
+
+    /// The head after a 304, or after a HEAD that agrees (RFC 9111 sections 4.3.4, 4.3.5).
+    package func updated(
+        by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil
+    ) -> CachedHead {
+        let news = Self.kept(of: fields).list.filter { field in
+            !Self.bodyFields.contains { HTTPFields.same($0, field.name) }
+        }
+        var merged = self.fields
+        // the stored age belongs to the stored date
+        merged.remove("Age")
+        for field in news { merged.remove(field.name) }
+        merged.list += news
+        return CachedHead(
+            status: status, reason: reason, version: version, merged, requestedAt: requestedAt,
+            respondedAt: respondedAt, fallback: fallback)
+    }
+
+    /// Whether a 304 names a validator that the stored response has.
+    package func isConfirmed(by fields: HTTPFields) -> Bool {
+        ["ETag", "Last-Modified"].contains { name in
+            fields.first(name).map { $0 == self.fields.first(name) } ?? false
+        }
+    }
+
+    /// Whether a response to HEAD, or a 304, is about this very representation.
+    package func agrees(with fields: HTTPFields) -> Bool {
+        for name in ["ETag", "Last-Modified"] {
+            guard let value = fields.first(name) else { continue }
+            if value != self.fields.first(name) { return false }
+        }
+        return true
+    }
+}
