@@ -281,7 +281,7 @@ struct OutgoingTests {
         #expect(Outgoing.result(.integer(1), result).frame(.line).messageBytes == reply.utf8.count + 3)
     }
 
-    @Test func `long raw bytes leave in pieces, and may wait in a file`() throws {
+    @Test func `long raw bytes leave in pieces, and may wait in a file`() {
         struct Long: JSONEncodable {
             let raw: [UInt8]?
 
@@ -290,8 +290,8 @@ struct OutgoingTests {
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         var frame = Outgoing.result(.integer(1), JSONText(of: Long(raw: bytes))).frame(.line)
         let whole = frame.bytes
-        let long = try #require(frame.lengthen())
-        #expect(long.count == 200_000)
+        let long = frame.lengthen()
+        #expect(long?.count == 200_000)
         #expect(frame.count == whole.count)
         let outbox = Outbox()
         #expect(outbox.push(frame) == .queued)
