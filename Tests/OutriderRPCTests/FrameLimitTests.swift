@@ -63,6 +63,36 @@ struct FrameLimitTests {
         #expect(feeder.most < 6000)
     }
 
+    @Test(arguments: ["\n", "\r\n", " \n", "  \r\n"], [9_998, 9_999, 10_000])
+    func `a line at the limit is the same in pieces`(_ end: String, _ size: Int) {
+        let text = Array(("[" + String(repeating: "1", count: size - 2) + "]" + end + "{}\n").utf8)
+        let whole = Feeder.seen([text], limits: limits)
+        #expect(whole.last == .frame("{}"))
+        for cut in (size - 1)..<text.count {
+            let pieces = Feeder.seen([Array(text[..<cut]), Array(text[cut...])], limits: limits)
+            #expect(pieces == whole, "cut at \(cut)")
+        }
+    }
+
+    @Test func `blank lines that are too long are the same in pieces`() {
+        let text = Array((String(repeating: " ", count: 10_001) + "\n{}\n").utf8)
+        let whole = Feeder.seen([text], limits: limits, forced: .line)
+        #expect(whole.last == .frame("{}"))
+        #expect(Feeder.seen([Array(text[..<10_001]), Array(text[10_001...])], limits: limits, forced: .line) == whole)
+    }
+
+    @Test(arguments: [39, 40, 41])
+    func `a header block at the limit is the same in pieces`(_ size: Int) {
+        var limits = FrameLimits()
+        limits.header = 40
+        let fields = "Content-Length: 2\r\n"
+        let block = fields + "X: " + String(repeating: "y", count: size - fields.utf8.count - 5) + "\r\n"
+        let text = Array((block + "\r\n{}").utf8)
+        let whole = Feeder.seen([text], limits: limits)
+        #expect(whole == (size <= 40 ? [.frame("{}")] : [.broken]))
+        #expect(Feeder.seen(text.map { [$0] }, limits: limits) == whole)
+    }
+
     @Test func `a header block without end is given up`() {
         var feeder = Feeder(FrameScanner())
         feeder.feed("X: ".utf8)

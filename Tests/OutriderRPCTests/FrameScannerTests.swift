@@ -98,4 +98,15 @@ struct FrameScannerTests {
         for _ in 0..<1000 { feeder.feed("xxxxxxxxxx".utf8) }
         #expect(feeder.seen == [.broken])
     }
+
+    @Test(
+        arguments: [
+            [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF], [0x20, 0xEF, 0xBB, 0xBF], [0xEF, 0xBB, 0xBF, 0x0A],
+        ] as [[UInt8]])
+    func `a byte order mark stands at the beginning only, however the bytes are cut`(_ start: [UInt8]) {
+        let text = start + Array("{}\n".utf8)
+        let whole = Feeder.seen([text])
+        #expect(whole == (start.last == 0x0A ? [.frame("{}")] : [.broken]))
+        for cut in 1..<text.count { #expect(Feeder.seen([Array(text[..<cut]), Array(text[cut...])]) == whole) }
+    }
 }

@@ -10,7 +10,8 @@
 /// Responsible for: protocol section 3.1. Not responsible for: the content of a frame.
 package struct FrameScanner {
     private enum State {
-        case detecting(scanned: Int)
+        /// A byte order mark may stand at the beginning of the connection only.
+        case detecting(scanned: Int, isBeginning: Bool)
         case line(LineScanner)
         case header(HeaderScanner)
         case over
@@ -24,7 +25,7 @@ package struct FrameScanner {
         self.limits = limits
         state =
             switch forced {
-            case nil: .detecting(scanned: 0)
+            case nil: .detecting(scanned: 0, isBeginning: true)
             case .line: .line(LineScanner(limits: limits))
             case .header: .header(HeaderScanner(limits: limits))
             }
@@ -48,13 +49,18 @@ package struct FrameScanner {
             defer { state = .header(scanner) }
             return scanner.next(bytes, ended: ended)
         case .over: return .more(consumed: bytes.count)
-        case .detecting(let scanned): return detect(bytes, scanned: scanned, ended: ended)
+        case .detecting(let scanned, let isBeginning):
+            return detect(bytes, scanned: scanned, isBeginning: isBeginning, ended: ended)
         }
     }
 
-    private mutating func detect(_ bytes: UnsafeBufferPointer<UInt8>, scanned: Int, ended: Bool) -> FrameStep {
-        guard let start = Self.first(in: bytes) else {
-            return .more(consumed: ended ? bytes.count : Self.skippable(bytes))
+    private mutating func detect(
+        _ bytes: UnsafeBufferPointer<UInt8>, scanned: Int, isBeginning: Bool, ended: Bool
+    ) -> FrameStep {
+        guard let start = Self.first(in: bytes, isBeginning) else {
+            let skipped = ended ? bytes.count : Self.skippable(bytes, isBeginning)
+            state = .detecting(scanned: 0, isBeginning: isBeginning && skipped == 0)
+            return .more(consumed: skipped)
         }
         switch bytes[start] {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -66,7 +72,7 @@ package struct FrameScanner {
         while end < bytes.count, Self.isName(bytes[end]) { end += 1 }
         guard end < bytes.count else {
             if ended || end - start > limits.header { return refuse() }
-            state = .detecting(scanned: end - start)
+            state = .detecting(scanned: end - start, isBeginning: isBeginning && start == 0)
             return .more(consumed: start)
         }
         if bytes[end] == UInt8(ascii: ":"), end > start {
@@ -93,14 +99,15 @@ package struct FrameScanner {
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// The first significant byte, after a byte order mark and white space. Nil if that byte has not come yet.
-    private static func first(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-        let start = skippable(bytes)
-        if start < bytes.count, bytes.count < mark.count, bytes.elementsEqual(mark.prefix(bytes.count)) { return nil }
+    private static func first(in bytes: UnsafeBufferPointer<UInt8>, _ isBeginning: Bool) -> Int? {
+        let start = skippable(bytes, isBeginning)
+        let mayBeMark = isBeginning && bytes.count < mark.count
+        if start < bytes.count, mayBeMark, bytes.elementsEqual(mark.prefix(bytes.count)) { return nil }
         return start < bytes.count ? start : nil
     }
 
-    private static func skippable(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        var start = bytes.starts(with: mark) ? mark.count : 0
+    private static func skippable(_ bytes: UnsafeBufferPointer<UInt8>, _ isBeginning: Bool) -> Int {
+        var start = isBeginning && bytes.starts(with: mark) ? mark.count : 0
         while start < bytes.count, LineScanner.isSpace(bytes[start]) { start += 1 }
         return start
     }

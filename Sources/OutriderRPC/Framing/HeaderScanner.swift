@@ -83,7 +83,9 @@ package struct HeaderScanner {
             lineStart = end + 1
             if end - start > limits.header { return .failure(tooLong) }
         }
-        if bytes.count - start > limits.header { return .failure(tooLong) }
+        // a carriage return may belong to the empty line, which the limit does not count
+        let endsBlock = bytes.count == lineStart + 1 && bytes[lineStart] == 0x0D
+        if (endsBlock ? lineStart : bytes.count) - start > limits.header { return .failure(tooLong) }
         if ended && !bytes[start...].allSatisfy(LineScanner.isSpace) {
             return .failure(Broken(reason: "the input ended inside a header"))
         }

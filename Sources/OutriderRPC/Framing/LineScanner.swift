@@ -26,10 +26,11 @@ package struct LineScanner {
             let line = Self.trimmed(bytes, start..<end)
             let wasSkipping = skipping
             skipping = false
+            if !wasSkipping, Self.length(bytes, start..<end) > limit {
+                return .tooLong(Self.glimpse(start..<end), consumed: end + 1)
+            }
             if wasSkipping || line.isEmpty {
                 start = end + 1
-            } else if line.count > limit {
-                return .tooLong(Self.glimpse(line), consumed: end + 1)
             } else {
                 return .frame(line, consumed: end + 1)
             }
@@ -39,7 +40,7 @@ package struct LineScanner {
     private mutating func unfinished(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, ended: Bool) -> FrameStep {
         scanned = 0
         if skipping { return .more(consumed: bytes.count) }
-        if bytes.count - start > limit {
+        if Self.length(bytes, start..<bytes.count) > limit {
             skipping = true
             return .tooLong(Self.glimpse(start..<bytes.count), consumed: bytes.count)
         }
@@ -49,6 +50,12 @@ package struct LineScanner {
         }
         let line = Self.trimmed(bytes, start..<bytes.count)
         return line.isEmpty ? .more(consumed: bytes.count) : .frame(line, consumed: bytes.count)
+    }
+
+    /// Without a carriage return at the end, and with all other white space: the limit must not depend on where the bytes
+    /// are cut.
+    private static func length(_ bytes: UnsafeBufferPointer<UInt8>, _ line: Range<Int>) -> Int {
+        line.isEmpty || bytes[line.upperBound - 1] != 0x0D ? line.count : line.count - 1
     }
 
     private static func glimpse(_ line: Range<Int>) -> Range<Int> {
