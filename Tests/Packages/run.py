@@ -22,6 +22,8 @@ import time
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+sys.dont_write_bytecode = True
 SHELL = ["dash", "coreutils"]
 EVERYWHERE = ["libc6", "libstdc++6", "libgcc-s1", "zlib1g"]
 MINUTES = 5
@@ -116,7 +118,8 @@ def debian_package(made, scratch, origin):
     names = {str(path.relative_to(place)) for path in installed(place / "usr") - before}
     for name in ("usr/bin/outrider", "usr/share/man/man1/outrider-get.1.gz", "usr/lib/systemd/user/outrider.socket",
                  "usr/share/bash-completion/completions/outrider", "usr/share/zsh/vendor-completions/_outrider",
-                 "usr/share/fish/vendor_completions.d/outrider.fish"):  # fmt: skip
+                 "usr/share/fish/vendor_completions.d/outrider.fish", "usr/share/doc/outrider/copyright",
+                 "usr/share/doc/outrider/NOTICES.gz", "usr/share/doc/outrider/SECURITY.md"):  # fmt: skip
         assert name in names, name
     answers(lambda *words: inside(place, "outrider", *words), origin)
     run(*dpkg, "--purge", "outrider")
@@ -201,7 +204,29 @@ def completions(made, scratch, origin):
         assert run("zsh", "-f", "-c", zsh, scratch) == "_outrider\n"
 
 
-CASES = [installation, completions, debian_package, lintian, wheel, binary_of_the_wheel]
+def licences(made, scratch, origin):
+    """Each Swift package of the manifest stands on the page, and its licence in the installation; a wheel has those of
+    the libraries that it carries."""
+    from packaging import licences as known
+
+    parts = {part.split(",")[0]: version for part, version, _ in known.linked()}
+    for name, version in known.resolved().items():
+        assert parts.get(name) == version, f"docs/internals/licenses.md has {parts.get(name)} of {name}, not {version}"
+    run(ROOT / "scripts/package", "install", scratch, "--binary", made["binary"])
+    notices = (scratch / "share/doc/outrider/NOTICES").read_text()
+    for word in ("llhttp", "BoringSSL", "Apache License", "Mozilla Public", "Runtime Library Exception", *known.resolved()):
+        assert word in notices, word
+    with zipfile.ZipFile(made["wheel"]) as archive:
+        names = archive.namelist()
+    carried = {re.sub(r"[^a-z].*", "", pathlib.Path(name).name) for name in names if "/lib/outrider/" in name}
+    texts = " ".join(name for name in names if ".dist-info/licenses/" in name)
+    assert "licenses/NOTICES" in texts
+    # one package has all libraries of Brotli
+    for library in carried:
+        assert library[:9] in texts, f"no licence of {library}: {texts}"
+
+
+CASES = [installation, completions, licences, debian_package, lintian, wheel, binary_of_the_wheel]
 
 
 def attempt(case, made, origin):

@@ -11,7 +11,7 @@ import subprocess
 from email.utils import formatdate
 from pathlib import Path
 
-from . import ROOT, SUMMARY, tree, version
+from . import ROOT, SUMMARY, licences, tree, version
 
 # those who build a package for others give their names, as in all tools of Debian
 NAME = os.environ.get("DEBFULLNAME", "The Outrider authors")
@@ -54,20 +54,29 @@ def build(binary: Path, target: Path, epoch: int) -> Path:
 
 
 def documents(directory: Path, epoch: int) -> None:
-    licence = "License: Apache-2.0\n On Debian systems, the full text is in /usr/share/common-licenses/Apache-2.0.\n"
-    tree.write(
-        directory / "copyright",
-        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: outrider\n\n"
-        f"Files: *\nCopyright: 2026 The Outrider authors\nLicense: Apache-2.0\n\n{licence}",
-    )
+    # Debian has the text of the licence for all packages
+    (directory / "LICENSE").unlink()
+    tree.write(directory / "copyright", copyright_of_all())
     tree.write(
         directory / "changelog.Debian",
         f"outrider ({version()}-1) unstable; urgency=medium\n\n  * See changelog.gz.\n\n"
         f" -- {MAINTAINER}  {formatdate(epoch)}\n",
     )
     tree.place(ROOT / "CHANGELOG.md", directory / "changelog")
-    for name in ("changelog", "changelog.Debian"):
+    for name in ("changelog", "changelog.Debian", "NOTICES"):
         compress(directory / name)
+
+
+def copyright_of_all() -> str:
+    """In the format of Debian, with all that is linked into the binary."""
+    parts = "".join(f"\n  {part} ({held}): {licence}" for part, held, licence in licences.linked())
+    return (
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: outrider\n"
+        f"Comment:\n The binary contains, besides Outrider itself:{parts}\n"
+        " Their licences and notices are in /usr/share/doc/outrider/NOTICES.gz.\n\n"
+        "Files: *\nCopyright: 2026 The Outrider authors\nLicense: Apache-2.0\n\n"
+        "License: Apache-2.0\n On Debian systems, the full text is in /usr/share/common-licenses/Apache-2.0.\n"
+    )
 
 
 def control(staging: Path, architecture: str) -> None:

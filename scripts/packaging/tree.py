@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import ROOT, fish, manual
+from . import ROOT, fish, licences, manual
 
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/outrider",
@@ -16,7 +16,7 @@ COMPLETIONS = {
 
 
 def install(binary: Path, prefix: Path, bin_directory: str, units: str = "share/systemd/user") -> None:
-    """Puts the binary, its manual pages, completions and units below a prefix.
+    """Puts the binary, its manual pages, completions, units and licences below a prefix.
 
     :param bin_directory: where the binary will be, for the units.
     """
@@ -28,6 +28,10 @@ def install(binary: Path, prefix: Path, bin_directory: str, units: str = "share/
     for unit in ("outrider.service", "outrider.socket"):
         text = (ROOT / "scripts/systemd" / unit).read_text()
         write(prefix / units / unit, text.replace("@BIN@", bin_directory))
+    documents = prefix / "share/doc/outrider"
+    for page in ("LICENSE", "SECURITY.md", "docs/internals/licenses.md"):
+        place(ROOT / page, documents / Path(page).name)
+    write(documents / "NOTICES", licences.notices())
 
 
 def completion(binary: Path, shell: str) -> str:

@@ -14,7 +14,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from . import ROOT, SUMMARY, tree, version
+from . import ROOT, SUMMARY, licences, tree, version
 
 # what the rules for wheels of Linux (PEP 600) take for granted
 EVERYWHERE = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libz.so", "libstdc++.so", "libgcc_s.so", "libpthread.so")
@@ -35,22 +35,28 @@ def build(binary: Path, target: Path) -> Path:
     carried = data / "scripts/outrider"
     tree.strip(binary, carried)
     carried.chmod(0o755)
-    libraries(binary, data / "data/lib/outrider")
+    information = staging / f"{name}.dist-info"
+    libraries(binary, data / "data/lib/outrider", information / "licenses")
     subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib/outrider", carried], check=True)
     package = CLIENT / "src/outrider"
     for source in sorted(package.rglob("*")):
         if source.suffix == ".py" or source.name == "py.typed":
             tree.place(source, staging / "outrider" / source.relative_to(package))
     tag = f"py3-none-{platform_tag(binary)}"
-    metadata(staging / f"{name}.dist-info", tag)
+    metadata(information, tag)
     return pack(staging, target / f"{name}-{tag}.whl", f"{name}.dist-info/RECORD")
 
 
-def libraries(binary: Path, directory: Path) -> None:
+def libraries(binary: Path, directory: Path, texts: Path) -> None:
+    """Copies the libraries that not every Linux has, and their licences."""
     listed = subprocess.run(["ldd", binary], capture_output=True, check=True, text=True).stdout
     for name, path in re.findall(r"^\s*(\S+) => (/\S+)", listed, re.MULTILINE):
         if not name.startswith(EVERYWHERE):
             tree.place(Path(path).resolve(), directory / name, mode=0o755)
+            found = licences.of_library(Path(path).resolve())
+            if found is None:
+                raise FileNotFoundError(f"no Debian package tells the licence of {path}")
+            tree.write(texts / f"{found[0]}.txt", found[1])
 
 
 def platform_tag(binary: Path) -> str:
@@ -73,7 +79,8 @@ def metadata(directory: Path, tag: str) -> None:
         fields += [f"Provides-Extra: {extra}", f"Requires-Dist: {wanted}; extra == '{extra}'"]
     tree.write(directory / "METADATA", "\n".join(fields) + "\n\n" + (CLIENT / "README.md").read_text())
     tree.write(directory / "WHEEL", f"Wheel-Version: 1.0\nGenerator: outrider\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    tree.place(ROOT / "LICENSE", directory / "LICENSE")
+    tree.place(ROOT / "LICENSE", directory / "licenses/LICENSE")
+    tree.write(directory / "licenses/NOTICES", licences.notices())
 
 
 def pack(staging: Path, wheel: Path, record: str) -> Path:
