@@ -26,6 +26,9 @@ package enum SecretFields {
     /// Whole names of parameters and members, which are often short: `?code=…&sig=…`.
     package static let parameters = ["auth", "code", "key", "pass", "pin", "pwd", "sid", "sig"]
 
+    /// Whole names of kinds (RFC 6749 section 7.1, RFC 7009 section 2.1), which hold no token.
+    package static let kinds = ["token_type", "token_type_hint", "tokentype"]
+
     /// Whether a field's value may hold a secret.
     package static func contains(_ name: String) -> Bool {
         var name = name
@@ -38,7 +41,8 @@ package enum SecretFields {
 
     /// The same for a name in ASCII.
     private static func isSecret(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if partFinder.findsAnyCase(in: name) || fields.contains(where: { equals(name[...], $0) }) { return true }
+        if partFinder.findsAnyCase(in: name) { return !kinds.contains { equals(name[...], $0) } }
+        if fields.contains(where: { equals(name[...], $0) }) { return true }
         let word = name[startOfLastWord(name)...]
         return endings.contains { equals(word, $0) }
     }
