@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import NIOPosix
 import OutriderHTTP
 import OutriderJSON
+import OutriderTransport
+import Synchronization
 import Testing
 
 @testable import OutriderEngine
@@ -59,19 +62,12 @@ import Testing
     }
 
     @Test func `a miss of a cassette is explained away from the event loop`() throws {
-        let path = "/tmp/outrider-stage-\(getpid()).har"
-        defer { unlink(path) }
-        var file = CassetteWriter.head(program: "1")
-        for number in 0..<3 {
-            var entry = CassetteEntry(ReplayRequest(method: "POST", url: "http://a.example/\(number)"))
-            entry.head = AttemptScript.Head(status: 200)
-            file += Array((number == 0 ? "\n" : ",\n").utf8) + CassetteWriter.line(entry, time: "")
-        }
-        file += CassetteWriter.tail
-        let handle = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        #expect(write(handle, file, file.count) == file.count)
-        close(handle)
-        let stage = ReplayStage(try Tape.openNow(Tape.Settings(path: path)))
+        let stage = try Self.played(
+            (0..<3).map { number in
+                var entry = CassetteEntry(ReplayRequest(method: "POST", url: "http://a.example/\(number)"))
+                entry.head = AttemptScript.Head(status: 200)
+                return entry
+            })
         let known = Self.course(stage, try Self.attempt("http://a.example/1"))
         guard case .script = known.0 else {
             Issue.record("the entry did not play")
@@ -84,5 +80,91 @@ import Testing
             return
         }
         #expect(missed.isLong && failure.kind == .replayMiss && failure.message.contains("3. entry"))
+    }
+
+    /// A stage that plays these entries, each once.
+    private static func played(_ entries: [CassetteEntry]) throws -> ReplayStage {
+        let path = "/tmp/outrider-stage-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).har"
+        defer { unlink(path) }
+        var file = CassetteWriter.head(program: "1")
+        for (number, entry) in entries.enumerated() {
+            file += Array((number == 0 ? "\n" : ",\n").utf8) + CassetteWriter.line(entry, time: "")
+        }
+        file += CassetteWriter.tail
+        let handle = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        defer { close(handle) }
+        #expect(write(handle, file, file.count) == file.count)
+        return ReplayStage(try Tape.openNow(Tape.Settings(path: path)))
+    }
+
+    @Test func `an entry whose file cannot be read for want of threads is left for the next request`() throws {
+        let body = "/tmp/outrider-stage-\(getpid()).body"
+        defer { unlink(body) }
+        close(open(body, O_WRONLY | O_CREAT | O_TRUNC, 0o600))
+        var entry = CassetteEntry(ReplayRequest(method: "POST", url: "http://a.example/a"))
+        entry.head = AttemptScript.Head(status: 200)
+        entry.bodyFile = "outrider-stage-\(getpid()).body"
+        let stage = try Self.played([entry])
+        let attempt = try Self.attempt()
+        for _ in 0..<2 {
+            guard case .work(_, let refused) = stage.course(of: attempt, []) else {
+                Issue.record("the entry is used up")
+                return
+            }
+            refused()
+        }
+        guard case .script = Self.course(stage, attempt).0, case .fail = Self.course(stage, attempt).0 else {
+            Issue.record("the entry did not play once")
+            return
+        }
+    }
+
+    @Test func `a comparison that waits for a thread ends in time, and leaves its entry`() async throws {
+        let body = Array(String(repeating: "b", count: 32 << 10).utf8)
+        var entry = CassetteEntry(ReplayRequest(method: "POST", url: "http://a.example/a", body: body))
+        entry.head = AttemptScript.Head(status: 200)
+        let stage = try Self.played([entry])
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let transport = StagedTransport(
+            stage: stage, inner: ScriptedTransport([ScriptedTransport.Script()], on: group.next()))
+        var attempt = Attempt(method: "POST", url: try HTTPURL(parsing: "http://a.example/a"), fields: [], body: .bytes(body))
+        attempt.timeouts.total = 0.05
+        let gate = Gate()
+        // all threads for computations are taken
+        for client in 0..<UInt64(max(2, sysconf(CInt(_SC_NPROCESSORS_ONLN)))) {
+            BlockingThreads.computing.run(for: ClientKey(1_000_000 + client), isOwed: true) { gate.wait() }
+        }
+        let late = await Self.sent(attempt, transport)
+        gate.open()
+        #expect(throws: HTTPFailure.self) { try late.get() }
+        if case .failure(let failure) = late { #expect(failure.kind == HTTPFailure.Kind.timedOut) }
+        attempt.timeouts.total = 30
+        let next = try await Self.sent(attempt, transport).get()
+        #expect(next.status == 200)
+        try await group.shutdownGracefully()
+    }
+
+    private static func sent(
+        _ attempt: Attempt, _ transport: StagedTransport
+    ) async -> Result<AttemptResponse, HTTPFailure> {
+        do throws(HTTPFailure) {
+            return .success(try await transport.send(attempt, observer: Deaf()))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private struct Deaf: AttemptObserver {
+        func sending(_ control: any AttemptControl) {}
+        func bodySent(_ bytes: Int64, onWire: Int64?) {}
+        func informational(_: ResponseHead) {}
+    }
+
+    /// Holds threads up until it is opened.
+    private final class Gate: Sendable {
+        private let isOpen = Atomic(false)
+
+        func open() { isOpen.store(true, ordering: .releasing) }
+        func wait() { while !isOpen.load(ordering: .acquiring) { usleep(500) } }
     }
 }

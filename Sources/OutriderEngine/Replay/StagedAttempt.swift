@@ -4,6 +4,7 @@
 import NIOCore
 import OutriderHTTP
 import OutriderTransport
+import Synchronization
 
 /// An attempt of a session with a stage: it follows a script, or goes to the network.
 ///
@@ -41,6 +42,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     private var isHeld = false
     /// What became due during a hold.
     private var due: (@Sendable () -> Void)?
+    /// Read by work that waits for a thread.
+    private let isStopped = Atomic(false)
     private var given = 0
     private var isChunkDue = false
 
@@ -109,6 +112,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         let old = source
         if case .over = old { return }
         source = .over(failure)
+        isStopped.store(true, ordering: .relaxed)
         disarm()
         collector?.stop()
         collector = nil
@@ -140,6 +144,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// Reads a body that is not in memory. A client's stream is then sent from memory, since it can be read once.
     private func collect(_ body: ComposedBody) {
+        armDeadline()
         let collector = BodyCollector(
             body, of: attempt.bodyHolder, for: attempt.client, on: loop, most: Self.mostBody
         ) { result in
@@ -168,10 +173,12 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// What takes long is decided away from the event loop. The time of the request counts meanwhile.
     private func decide(
-        _ work: @escaping ReplayStage.Work, _ body: [UInt8], refused: @Sendable () -> Void
+        _ work: @escaping ReplayStage.Work, _ body: [UInt8], refused: @escaping @Sendable () -> Void
     ) {
         armDeadline()
         let isTaken = BlockingThreads.computing.run(for: attempt.client) {
+            // the response is left for another request
+            if self.isStopped.load(ordering: .relaxed) { return refused() }
             var course = work()
             while case .work(let more, _) = course { course = more() }
             let found = course
