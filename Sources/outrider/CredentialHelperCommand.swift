@@ -26,22 +26,25 @@ struct CredentialHelperCommand: AsyncParsableCommand {
         }
         var input: [UInt8] = []
         while input.count <= mostBytes, let piece = try FileBytes.read(STDIN_FILENO) { input += piece }
-        let answer: HelperResponse
+        let report: HelperReport
         if input.count > mostBytes {
-            answer = .failure(
-                OAuthFailure(
-                    .config, "too_long", "the secrets and settings of a credential are longer than \(mostBytes) bytes"))
+            report = HelperReport(
+                .failure(
+                    OAuthFailure(
+                        .config, "too_long",
+                        "the secrets and settings of a credential are longer than \(mostBytes) bytes")))
         } else if let order = try? HelperRequest(packed: PackedScanner(input)) {
             let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             // there is no other work, and no thread must wake between reading a response and storing its contents
-            answer = await withTaskExecutorPreference(LoopExecutor(loops.next())) {
+            report = await withTaskExecutorPreference(LoopExecutor(loops.next())) {
                 await CredentialHelper.run(order, transport: HTTPTransport(group: loops))
             }
         } else {
-            answer = .failure(OAuthFailure(.store, "keeper_failed", "the helper did not understand its order"))
+            report = HelperReport(
+                .failure(OAuthFailure(.store, "keeper_failed", "the helper did not understand its order")))
         }
         // the service may be gone: completed work stays done
-        try? StandardOutput.write(PackedWriter.bytes(of: answer))
+        try? StandardOutput.write(PackedWriter.bytes(of: report))
         _exit(0)
     }
 }

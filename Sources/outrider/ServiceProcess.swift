@@ -45,7 +45,7 @@ struct ServiceProcess {
             fields: Self.fields, stage: stage)
         tape?.hide(engine.credentials)
         let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
-        engine.credentials.use(stage != nil && tape?.records != true ? PlayedVault(vault) : vault)
+        engine.credentials.use(vault)
         engine.jars.use(vault)
         // deletes the files of killed services in the background
         Task.detached { engine.sweep() }

@@ -14,27 +14,34 @@ package struct CredentialHelper {
     private let birth: UInt64?
     let root: StoreRoot
     private let post: TokenEndpointClient
+    private let log: TokenLog?
     private let proofs = ProofSource()
+    private var calls: EndpointCalls { EndpointCalls(post: post, proofs: proofs) }
 
     package init(_ order: HelperRequest, transport: any Transport) {
         place = order.place
         birth = order.birth
         root = StoreRoot(order.place.directory)
+        log = order.isRecorded ? TokenLog() : nil
         post = TokenEndpointClient(
             transport: transport,
             security: order.trustRoots.map { SecurityPlan(roots: RootsSpec(file: $0)) } ?? .standard,
             // our environment is that of the service
             proxies: Result { () throws(HTTPFailure) in
                 try ProxyRules.named(order.proxy) { name in getenv(name).map { String(cString: $0) } }
-            })
+            }, log: log)
     }
 
-    package static func run(_ order: HelperRequest, transport: any Transport) async -> HelperResponse {
+    package static func run(_ order: HelperRequest, transport: any Transport) async -> HelperReport {
+        let helper = CredentialHelper(order, transport: transport)
+        var report: HelperReport
         do throws(OAuthFailure) {
-            return try await CredentialHelper(order, transport: transport).admitted(order.work)
+            report = HelperReport(try await helper.admitted(order.work))
         } catch {
-            return .failure(error)
+            report = HelperReport(.failure(error))
         }
+        report.entries = helper.log?.entries ?? []
+        return report
     }
 
     /// Keeps the key of the store unchanged meanwhile.
@@ -55,8 +62,8 @@ package struct CredentialHelper {
             return .snapshots([try await change(spec, settings, secrets, access)])
         case .obtain(let request, let name, let generation):
             return .snapshots([try await obtain(request, name, newerThan: generation)])
-        case .authorizeDevice(let name, let scope): return .bytes(try await authorizeDevice(name, scope))
-        case .introspect(let name): return .bytes(try await introspect(name))
+        case .authorizeDevice(let name, let scope): return .bytes(try await calls.authorizeDevice(try known(name), scope))
+        case .introspect(let name): return .bytes(try await calls.introspect(try known(name)))
         case .erase(let name, let spec, let revoke, let generation):
             let refusal = try await erase(name, spec: spec, revoke: revoke, upTo: generation)
             return refusal.map { .unrevoked($0) } ?? .snapshots([])
@@ -101,10 +108,7 @@ package struct CredentialHelper {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let (files, known) = try await open(spec.name)
         guard known?.maySuit(spec, secrets, access) ?? true else {
-            throw OAuthFailure(
-                .config, "identity_mismatch",
-                "there is a credential '\(spec.name)' for another issuer, client, token endpoint or resource; choose another name, or "
-                    + "delete that one")
+            throw .otherIdentity(spec.name)
         }
         var record = known ?? CredentialRecord(spec, secrets, access: nil, generation: 0, boot: Clocks.boot)
         // a login that began at another endpoint does not end here
@@ -129,18 +133,7 @@ package struct CredentialHelper {
         _ known: CredentialRecord, _ secrets: CredentialSecrets, _ access: AccessToken?, _ files: CredentialFiles
     ) throws(OAuthFailure) -> CredentialSnapshot {
         var record = known
-        record.secrets.clientSecret = secrets.clientSecret ?? record.secrets.clientSecret
-        record.secrets.assertion = secrets.assertion ?? record.secrets.assertion
-        if secrets.refreshToken != nil || access != nil {
-            record.secrets.refreshToken = secrets.refreshToken ?? record.secrets.refreshToken
-            record.access = access
-            record.boot = Clocks.boot
-            record.failure = nil
-            record.rotates = nil
-            record.generation &+= 1
-        }
-        let isOther = secrets.assertion != nil || secrets.clientSecret != nil
-        if isOther || secrets.refreshToken != nil || access != nil { record.login &+= 1 }
+        record.take(secrets, access, boot: Clocks.boot)
         try files.prepare(record)
         try files.write(record)
         return snapshot(record, true, files.mark)
@@ -160,28 +153,6 @@ package struct CredentialHelper {
         }
     }
 
-    private func authorizeDevice(_ name: String, _ scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
-        let record = try known(name)
-        guard let url = record.spec.endpoints.device else {
-            throw OAuthFailure(.config, "no_device_endpoint", "'\(name)' has no device authorization endpoint")
-        }
-        let form = try OAuthForm.deviceAuthorization(
-            record.spec, record.secrets, scope: scope, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name, "device endpoint")
-    }
-
-    private func introspect(_ name: String) async throws(OAuthFailure) -> [UInt8] {
-        let record = try known(name)
-        guard let url = record.spec.endpoints.introspection, let access = record.access else {
-            throw OAuthFailure(
-                .config, record.access == nil ? "no_access_token" : "no_introspection_endpoint",
-                "'\(name)' has no \(record.access == nil ? "access token" : "introspection endpoint")")
-        }
-        let form = try OAuthForm.about(
-            access.token, .access, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name, "introspection endpoint")
-    }
-
     /// Returns the reason why the server did not revoke the tokens; throws if they could not be forgotten.
     private func erase(
         _ name: String, spec forgets: Bool, revoke: Bool, upTo generation: UInt64?
@@ -193,17 +164,12 @@ package struct CredentialHelper {
         if let generation, record.generation > generation { return nil }
         var failure: OAuthFailure?
         if revoke {
-            do throws(OAuthFailure) { try await self.revoke(record) } catch { failure = error }
+            do throws(OAuthFailure) { try await calls.revoke(record) } catch { failure = error }
         }
         if forgets {
             try files.forget()
         } else {
-            record.access = nil
-            record.secrets.refreshToken = nil
-            record.failure = nil
-            record.rotates = nil
-            record.generation &+= 1
-            record.login &+= 1
+            record.forgetTokens()
             try files.write(record)
             try files.clear()
             try files.forgetPrevious()
@@ -211,45 +177,7 @@ package struct CredentialHelper {
         return failure
     }
 
-    /// Revokes the refresh token first: with it the server forgets all tokens derived from it (RFC 7009 section 2.1).
-    private func revoke(_ record: CredentialRecord) async throws(OAuthFailure) {
-        guard let url = record.spec.endpoints.revocation else { return }
-        let tokens: [(Secret?, OAuthForm.Kind)] = [
-            (record.secrets.refreshToken, .refresh), (record.access?.token, .access),
-        ]
-        var failure: OAuthFailure?
-        var isRefreshRevoked = false
-        for (token, kind) in tokens {
-            guard let token else { continue }
-            do throws(OAuthFailure) {
-                let form = try OAuthForm.about(
-                    token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-                _ = try await ask(form, url, record.spec.name, "revocation endpoint")
-                if kind == .refresh { isRefreshRevoked = true }
-            } catch {
-                // a server that revokes no access tokens has done all it supports (RFC 7009 section 2.2.1)
-                if kind == .access, isRefreshRevoked, error.reason == "unsupported_token_type" { continue }
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
-    }
-
     // MARK: parts
-
-    /// The body of a 2xx response, unparsed.
-    private func ask(
-        _ form: OAuthForm, _ url: HTTPURL, _ name: String, _ place: String
-    ) async throws(OAuthFailure) -> [UInt8] {
-        switch await post.send(form, to: url, attempt: 0) {
-        case .answered(let answer) where (200..<300).contains(answer.status): return answer.body
-        case .answered(let answer):
-            guard case .refused(let failure) = TokenVerdict.of(answer, for: name, at: place) else { return answer.body }
-            throw failure
-        case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
-        case .notSent(let failure): throw failure
-        }
-    }
 
     /// Locks and mends a credential.
     private func open(

@@ -10,7 +10,7 @@ enum HelperProcess {
     private static let seconds = 240.0
 
     /// Waits on a thread of its own, without a limit.
-    static func run(_ order: HelperRequest) async -> HelperResponse {
+    static func run(_ order: HelperRequest) async -> HelperReport {
         await withUnsafeContinuation { continuation in
             let started = WaitingThread.start {
                 let outcome = ChildProcess.run(
@@ -18,20 +18,21 @@ enum HelperProcess {
                     isSheltered: true, seconds: seconds)
                 continuation.resume(returning: answer(outcome))
             }
-            if !started { continuation.resume(returning: .failure(broken("no thread could be started"))) }
+            if !started { continuation.resume(returning: HelperReport(.failure(broken("no thread could be started")))) }
         }
     }
 
-    private static func answer(_ outcome: ChildProcess.Outcome) -> HelperResponse {
+    private static func answer(_ outcome: ChildProcess.Outcome) -> HelperReport {
+        let failure: OAuthFailure
         switch outcome {
         case .ended(let status, let output):
-            if let answer = try? HelperResponse(packed: PackedScanner(output)) { return answer }
-            return .failure(broken("it ended with status \(status)"))
-        case .tooMuch: return .failure(broken("its answer is too long"))
-        case .tooLong: return .failure(broken("it did not answer"))
-        case .notStarted(let code):
-            return .failure(broken("it could not be started: \(String(cString: strerror(code)))"))
+            if let report = try? HelperReport(packed: PackedScanner(output)) { return report }
+            failure = broken("it ended with status \(status)")
+        case .tooMuch: failure = broken("its answer is too long")
+        case .tooLong: failure = broken("it did not answer")
+        case .notStarted(let code): failure = broken("it could not be started: \(String(cString: strerror(code)))")
         }
+        return HelperReport(.failure(failure))
     }
 
     private static func broken(_ why: String) -> OAuthFailure {

@@ -30,11 +30,14 @@ package struct HelperRequest: Sendable, Equatable {
     package var trustRoots: String?
     /// The proxy setting of the service; nil for none.
     package var proxy: String?
+    /// Whether the helper reports its requests, without their secrets.
+    package var isRecorded: Bool
 
     package init(
         _ work: Work, of birth: UInt64? = nil, in place: CredentialPlace, trustRoots: String? = nil,
-        proxy: String? = nil
+        proxy: String? = nil, isRecorded: Bool = false
     ) {
+        self.isRecorded = isRecorded
         self.birth = birth
         self.proxy = proxy
         self.work = work
@@ -72,6 +75,7 @@ extension HelperRequest: Packed {
         writer.put(3, trustRoots)
         writer.put(17, proxy)
         writer.put(18, birth)
+        if isRecorded { writer.put(21, true) }
         switch work {
         case .store(let spec, let secrets, let access):
             writer.put(4, "store")
@@ -121,6 +125,7 @@ extension HelperRequest: Packed {
         trustRoots = try scanner.text(3)
         proxy = try scanner.text(17)
         birth = try scanner.number(18)
+        isRecorded = try scanner.flag(21) ?? false
         let name = try scanner.text(5)
         switch try scanner.text(4) {
         case "store":

@@ -70,26 +70,30 @@ package final class HelperVault: CredentialVault {
     }
 
     package func obtain(
-        _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?
+        _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let work = HelperRequest.Work.obtain(request, name: id.name, newerThan: generation)
-        return try Self.one(await run(work, for: id)).orFail(.unknownCredential(id.name))
+        return try Self.one(await run(work, for: id, recorder)).orFail(.unknownCredential(id.name))
     }
 
-    package func authorizeDevice(_ id: CredentialID, scope: [String]?) async throws(OAuthFailure) -> [UInt8] {
-        try Self.bytes(await run(.authorizeDevice(id.name, scope: scope), for: id))
+    package func authorizeDevice(
+        _ id: CredentialID, scope: [String]?, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.authorizeDevice(id.name, scope: scope), for: id, recorder))
     }
 
-    package func introspect(_ id: CredentialID) async throws(OAuthFailure) -> [UInt8] {
-        try Self.bytes(await run(.introspect(id.name), for: id))
+    package func introspect(
+        _ id: CredentialID, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> [UInt8] {
+        try Self.bytes(await run(.introspect(id.name), for: id, recorder))
     }
 
     package func erase(
-        _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?
+        _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> OAuthFailure? {
         guard let place = try place(of: id.name) else { return nil }
         let work = HelperRequest.Work.erase(id.name, spec: spec, revoke: revoke, upTo: generation)
-        let answer = await carryOut(order(work, of: id.birth, in: place))
+        let answer = await carryOut(order(work, of: id.birth, in: place), recorder)
         if case .failure(let failure) = answer { throw failure }
         if spec { remembered.withLock { _ = $0.remove(id.name) } }
         if case .unrevoked(let failure) = answer { return failure }
@@ -98,7 +102,9 @@ package final class HelperVault: CredentialVault {
 
     /// Erases any credential of that name; also throws if the server does not revoke the tokens.
     package func erase(_ name: String, spec: Bool, revoke: Bool) async throws(OAuthFailure) {
-        if let refusal = try await erase(CredentialID(name), spec: spec, revoke: revoke, upTo: nil) { throw refusal }
+        if let refusal = try await erase(CredentialID(name), spec: spec, revoke: revoke, upTo: nil, recorder: nil) {
+            throw refusal
+        }
     }
 
     /// Reseals the store on disk with another key. The old key must be available.
@@ -115,20 +121,30 @@ package final class HelperVault: CredentialVault {
 
     // MARK: orders
 
-    private func carryOut(_ order: HelperRequest) async -> HelperResponse {
-        var answer = await HelperProcess.run(order)
+    private func carryOut(
+        _ order: HelperRequest, _ recorder: (any TokenRecorder)? = nil
+    ) async -> HelperResponse {
+        var order = order
+        order.isRecorded = recorder != nil
+        var answer = await helped(order, recorder)
         // the store got another key since its place was read
         if case .failure(let failure) = answer, failure.reason == OAuthFailure.wrongKeyReason, key == nil,
             order.place.directory == disk?.directory, let now = try? diskKey(), now != order.place.key
         {
             var again = order
             again.place.key = now
-            answer = await HelperProcess.run(again)
+            answer = await helped(again, recorder)
         }
         guard case .failure(let failure) = answer, failure.reason == OAuthFailure.lockedReason,
             order.place.key == .passphrase, let prompt = prompt.withLock({ $0 }), await prompt.unlocks(order.place)
         else { return answer }
-        return await HelperProcess.run(order)
+        return await helped(order, recorder)
+    }
+
+    private func helped(_ order: HelperRequest, _ recorder: (any TokenRecorder)?) async -> HelperResponse {
+        let report = await HelperProcess.run(order)
+        if let recorder { report.entries.forEach { recorder.record($0) } }
+        return report.response
     }
 
     // MARK: places
@@ -139,9 +155,11 @@ package final class HelperVault: CredentialVault {
         HelperRequest(work, of: birth, in: place, trustRoots: trustRoots, proxy: proxy)
     }
 
-    private func run(_ work: HelperRequest.Work, for id: CredentialID) async throws(OAuthFailure) -> HelperResponse {
+    private func run(
+        _ work: HelperRequest.Work, for id: CredentialID, _ recorder: (any TokenRecorder)? = nil
+    ) async throws(OAuthFailure) -> HelperResponse {
         guard let place = try place(of: id.name) else { throw .unknownCredential(id.name) }
-        return await carryOut(order(work, of: id.birth, in: place))
+        return await carryOut(order(work, of: id.birth, in: place), recorder)
     }
 
     private func list(_ place: CredentialPlace) async throws(OAuthFailure) -> [CredentialSnapshot] {

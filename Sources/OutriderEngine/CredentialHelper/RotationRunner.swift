@@ -6,8 +6,8 @@ import OutriderHTTP
 /// Drives a `RotationMachine`: reads and writes the files of a credential, whose lock it holds, and contacts its
 /// server.
 struct RotationRunner {
-    let files: CredentialFiles
-    let post: TokenEndpointClient
+    let files: any RotationStore
+    let post: any TokenEndpoint
     let proofs: ProofSource
 
     func run(_ order: RotationMachine.Order) async throws(OAuthFailure) -> RotationMachine.End {
@@ -54,16 +54,16 @@ struct RotationRunner {
         } catch {
             return machine.notSent(error, at: Clocks.now)
         }
-        // restarts the alarm, however long the wait for the lock was
-        CredentialHelper.windUp()
         let files = Sole(files)
-        let outcome = await post.send(form, to: record.spec.endpoints.token, attempt: intent?.attempt ?? 0) {
-            () throws(OAuthFailure) in
-            if let intent { try files.value.begin(intent) }
-        } keep: { piece in
-            // only a refresh can be resumed after an interruption
-            if intent != nil { self.files.journal(piece) }
-        }
+        let outcome = await post.send(
+            form, to: record.spec.endpoints.token, .token, attempt: intent?.attempt ?? 0,
+            commit: { () throws(OAuthFailure) in
+                if let intent { try files.value.begin(intent) }
+            },
+            keep: { piece in
+                // only a refresh can be resumed after an interruption
+                if intent != nil { self.files.journal(piece) }
+            })
         switch outcome {
         case .answered(let answer): return machine.answered(answer, at: Clocks.now)
         case .lost(let partial, let seconds, let why):
@@ -73,6 +73,26 @@ struct RotationRunner {
         }
     }
 }
+
+/// The files of a credential, whose lock the caller holds; or their content in memory.
+protocol RotationStore: AnyObject {
+    func look() throws(OAuthFailure) -> RotationFiles
+    func quarantine(_ file: RotationFiles.Name) throws(OAuthFailure)
+    func quarantineEscrow() throws(OAuthFailure)
+    /// Makes sure that there is room for the next record, or throws.
+    func prepare(_ record: CredentialRecord) throws(OAuthFailure)
+    func write(_ intent: RotationIntent) throws(OAuthFailure)
+    func write(_ record: CredentialRecord) throws(OAuthFailure)
+    func write(_ pause: RotationPause) throws(OAuthFailure)
+    func escrow(_ record: CredentialRecord) throws(OAuthFailure)
+    /// Removes intent, response and pause.
+    func clear() throws(OAuthFailure)
+    /// Writes the intent, and begins a response.
+    func begin(_ intent: RotationIntent) throws(OAuthFailure)
+    func journal(_ piece: AnswerJournal.Piece)
+}
+
+extension CredentialFiles: RotationStore {}
 
 /// Carries the files to the event loop, which writes the intent while the task waits.
 // proof: used by one thread at a time: the task is suspended in `send` until the loop has called `commit`
@@ -86,9 +106,13 @@ struct Sole<Value>: @unchecked Sendable {
 struct ProofSource {
     private static let mostBytes = 64 << 10
 
+    /// For requests that a cassette plays: no key is read.
+    var isMasked = false
+
     /// Nil for clients without a private key.
     func proof(for spec: CredentialSpec) throws(OAuthFailure) -> ClientProof? {
         guard case .privateKeyJWT(let path, _, _) = spec.authentication else { return nil }
+        if isMasked { return .masked }
         do throws(HTTPFailure) {
             let bytes = try PosixFile(reading: path).read(at: 0, count: Self.mostBytes, path: path)
             return ClientProof(

@@ -7,35 +7,30 @@ import OutriderTransport
 import Synchronization
 
 /// Posts a form to an endpoint of an authorization server, once: without redirects or retries, and within 20 seconds.
-struct TokenEndpointClient {
-    enum Outcome {
-        case answered(RotationAnswer)
-        /// The request may have arrived; with the response so far.
-        case lost(RotationAnswer?, after: Double, why: HTTPFailure)
-        case notSent(OAuthFailure)
-    }
-
+struct TokenEndpointClient: TokenEndpoint {
     private static let seconds = 20.0
 
     let transport: any Transport
     let security: SecurityPlan
     /// The proxy rules; if they are invalid, nothing is sent.
     let proxies: Result<ProxyRules?, HTTPFailure>
+    /// Gets what is sent; nil if nothing is recorded.
+    let log: TokenLog?
 
-    /// - Parameters:
-    ///   - commit: called when there is a connection, before the first byte of the request; throws to send nothing.
-    ///   - keep: called with each piece of the response before it is parsed.
     func send(
-        _ form: OAuthForm, to url: HTTPURL, attempt number: UInt64,
-        commit: @escaping @Sendable () throws(OAuthFailure) -> Void = {},
-        keep: (AnswerJournal.Piece) -> Void = { _ in }
-    ) async -> Outcome {
+        _ form: OAuthForm, to url: HTTPURL, _ kind: TokenEntry.Kind, attempt number: UInt64,
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (AnswerJournal.Piece) -> Void
+    ) async -> TokenOutcome {
+        // restarts the alarm, however long the wait for the lock was
+        CredentialHelper.windUp()
         let asked = Clocks.now
         let watch = Watch(commit: commit)
+        let recording = log.map { TokenRecording($0, form, url, kind) }
         var answer: RotationAnswer?
         do throws(HTTPFailure) {
             let attempt = try attempt(form, url)
             let response = try await head(attempt, watch)
+            recording?.began(response)
             let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
             var found = RotationAnswer(
@@ -50,16 +45,16 @@ struct TokenEndpointClient {
             }
             keep(.end)
             found.isComplete = true
+            recording?.ended(found.body, nil)
             return .answered(found)
         } catch {
             if let failure = watch.failure { return .notSent(failure) }
+            recording?.ended(answer?.body ?? [], error)
             if error.kind == .proxyAuthenticationRequired {
                 return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
             }
             if let sent = watch.sentAt { return .lost(answer, after: Clocks.now.boot - sent.boot, why: error) }
-            return .notSent(
-                OAuthFailure(
-                    .temporary, "unreachable", "\(error.message); nothing was sent, and it is tried again later"))
+            return .notSent(.unreachable(error))
         }
     }
 
@@ -149,5 +144,46 @@ struct TokenEndpointClient {
 
         func bodySent(_ bytes: Int64, onWire: Int64?) {}
         func informational(_: ResponseHead) {}
+    }
+}
+
+/// Writes a request to an authorization server down, without its secrets.
+private final class TokenRecording {
+    private let log: TokenLog
+    private let kind: TokenEntry.Kind
+    private var entry: TokenEntry
+    private let started = WallTime.now.milliseconds
+    private let began = ContinuousClock.now
+    private var wait: Double?
+    private var head: AttemptScript.Head?
+
+    init(_ log: TokenLog, _ form: OAuthForm, _ url: HTTPURL, _ kind: TokenEntry.Kind) {
+        self.log = log
+        self.kind = kind
+        entry = TokenEntry(form, to: url)
+    }
+
+    private var milliseconds: Double { began.duration(to: .now) / .milliseconds(1) }
+
+    func began(_ response: AttemptResponse) {
+        wait = milliseconds
+        head = AttemptScript.Head(
+            status: response.status, reason: response.reason, version: response.version, fields: response.fields)
+    }
+
+    func ended(_ body: [UInt8], _ failure: HTTPFailure?) {
+        if let head { entry.take(head, body, kind) }
+        if let failure { entry.take(failure) }
+        let total = milliseconds
+        entry.time(started: started, wait: wait ?? total, total: total)
+        log.add(entry.entry)
+    }
+}
+
+extension OAuthFailure {
+    /// No connection was made.
+    static func unreachable(_ failure: HTTPFailure) -> OAuthFailure {
+        OAuthFailure(
+            .temporary, "unreachable", "\(failure.message); nothing was sent, and it is tried again later")
     }
 }

@@ -22,10 +22,10 @@ extension ExchangeDriver {
     func applyToken(
         of name: String, isRequired: Bool, to attempt: inout Attempt, home: HTTPURL
     ) async throws(HTTPFailure) {
-        if exchange.stage?.playsOnly(attempt.url.description) == true {
+        let isPlayed = exchange.stage?.playsOnly(attempt.url.description) == true
+        guard let shared = try await isPlayed ? played(name) : exchange.environment.shared(name) else {
             return attempt.fields.set("Authorization", "Bearer \(SecretFields.mask)")
         }
-        let shared = try await exchange.environment.shared(name)
         guard try mayKnow(shared.snapshot.spec, attempt, home, isRequired) else { return }
         exchange.hold()
         defer { exchange.release() }
@@ -41,12 +41,38 @@ extension ExchangeDriver {
             principal: now.access == token ? now.principal : nil, statuses: spec.refreshStatuses)
     }
 
+    // MARK: cassettes
+
+    private func isPlayed(_ attempt: Attempt) -> Bool {
+        exchange.stage?.playsOnly(attempt.url.description) == true
+    }
+
+    /// The credential as a stage plays it; nil if the stage has no token for it, so that a stand-in will do.
+    private func played(_ name: String) async -> SharedCredential? {
+        let credentials = exchange.stage?.credentials(beside: exchange.environment.credentials)
+        guard let found = try? await credentials?.find(name), renews(found) || found.snapshot.access != nil else {
+            return nil
+        }
+        return found
+    }
+
+    /// Whether the stage has the response to a refresh.
+    private func renews(_ shared: SharedCredential) -> Bool {
+        exchange.stage?.renews(shared.snapshot, beside: exchange.environment.credentials) == true
+    }
+
+    // MARK: tokens
+
     /// The token, refreshed if it has expired. Nothing is sent for a request that may use stored responses only: an expired
     /// token then stands for its user.
     private func currentToken(of shared: SharedCredential, _ attempt: Attempt) async throws(HTTPFailure) -> AccessToken
     {
+        // a token that was not renewed in the recorded run is good enough, whatever the time
+        if let token = shared.snapshot.access, isPlayed(attempt), !shared.hasToken, !renews(shared) { return token }
         guard exchange.isOffline else {
-            return try await shared.token(for: .request, within: patience(of: attempt)).0
+            return try await shared.token(
+                for: .request, within: patience(of: attempt), recorder: exchange.stage?.recorder
+            ).0
         }
         if let token = shared.snapshot.access { return token }
         throw HTTPFailure(
@@ -90,7 +116,9 @@ extension ExchangeDriver {
 
     /// The verdict after a refused token.
     func tokenVerdict(_ name: String) async -> RetryVerdict {
-        if isRefusedInCassette { return .retry(after: 0) }
+        if let attempt, isPlayed(attempt), given[name].map({ renews($0.shared) }) != true {
+            return isRefusedInCassette ? .retry(after: 0) : .doNotRetry
+        }
         if exchange.isOffline { return .doNotRetry }
         guard let given = given[name], let attempt else { return .doNotRetry }
         let isRefused = answer.map { given.isRefused(by: $0.status, $0.fields) }
@@ -98,17 +126,19 @@ extension ExchangeDriver {
         defer { exchange.release() }
         do throws(HTTPFailure) {
             return try await given.shared.retry(
-                used: given.token, isRefused: isRefused, within: patience(of: attempt))
+                used: given.token, isRefused: isRefused, within: patience(of: attempt),
+                recorder: exchange.stage?.recorder)
         } catch {
             return .fail(error)
         }
     }
 
-    /// While a cassette plays, no token is refreshed: a refused request is repeated if the repetition was recorded.
+    /// Without a recorded refresh, a refused request is repeated if the repetition was recorded.
     private var isRefusedInCassette: Bool {
-        guard let stage = exchange.stage, answer?.status == 401, let attempt, stage.playsOnly(attempt.url.description)
+        guard let stage = exchange.stage, answer?.status == 401, let attempt, let key = answer?.body.origin?.key,
+            stage.playsOnly(attempt.url.description)
         else { return false }
-        return stage.has(attempt, answer?.body.origin?.key)
+        return stage.has(attempt, key)
     }
 
     /// The failure if the server refused the token, so that the body is not delivered as a stream; nil otherwise.
@@ -140,7 +170,7 @@ extension GivenToken {
 
 extension ExchangeEnvironment {
     /// Throws `missingCredential` for an unknown name, and `refreshFailed` if the store cannot be read.
-    fileprivate func shared(_ name: String) async throws(HTTPFailure) -> SharedCredential {
+    fileprivate func shared(_ name: String) async throws(HTTPFailure) -> SharedCredential? {
         do throws(OAuthFailure) {
             if let shared = try await credentials.find(name) { return shared }
         } catch {

@@ -42,8 +42,11 @@ package final class LoginFlow: Sendable {
     // MARK: authorization codes
 
     /// Begins a login by a browser. An older attempt of the same credential ends.
+    ///
+    /// - Parameter recorder: records the token request; nil if it is not recorded.
     package func login(
-        _ credential: SharedCredential, _ redirect: Redirect, _ options: LoginAttempt.Options, random: [UInt8]
+        _ credential: SharedCredential, _ redirect: Redirect, _ options: LoginAttempt.Options, random: [UInt8],
+        recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> Begun {
         let spec = credential.snapshot.spec
         guard spec.grant == .authorizationCode else {
@@ -63,7 +66,7 @@ package final class LoginFlow: Sendable {
                     expects: { [weak self] query in
                         self?.attempts.expects(credential.name, number, "?\(query)") ?? false
                     },
-                    arrived: { [weak self] query in self?.arrived("?\(query)", credential, number) })
+                    arrived: { [weak self] query in self?.arrived("?\(query)", credential, number, recorder) })
                 (listener, address) = (opened, opened.address)
             }
             let attempt = try LoginAttempt(
@@ -87,13 +90,13 @@ package final class LoginFlow: Sendable {
     /// The response that a client brings. Waits until the response is redeemed; a caller that leaves changes nothing.
     ///
     /// A response whose state does not fit is refused, and the attempt continues.
-    package func callback(_ credential: SharedCredential, _ answer: String) async throws(OAuthFailure)
-        -> CredentialSnapshot
-    {
+    package func callback(
+        _ credential: SharedCredential, _ answer: String, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> CredentialSnapshot {
         let (number, owner, request) = try attempts.judge(credential.name, answer, isGuess: true)
         switch request {
         // the name may belong to another credential by now
-        case .success(let request): redeem(request, owner, number)
+        case .success(let request): redeem(request, owner, number, recorder)
         case .failure(let failure): end(owner, number, .failure(failure))
         }
         guard let ending = await attempts.ending(of: credential.name, number) else { throw Self.left }
@@ -101,18 +104,22 @@ package final class LoginFlow: Sendable {
     }
 
     /// A browser came back to the listener.
-    private func arrived(_ query: String, _ credential: SharedCredential, _ number: Int) {
+    private func arrived(
+        _ query: String, _ credential: SharedCredential, _ number: Int, _ recorder: (any TokenRecorder)?
+    ) {
         guard let (_, _, request) = try? attempts.judge(credential.name, query, isGuess: false, number) else { return }
         switch request {
-        case .success(let request): redeem(request, credential, number)
+        case .success(let request): redeem(request, credential, number, recorder)
         case .failure(let failure): end(credential, number, .failure(failure))
         }
     }
 
-    private func redeem(_ request: TokenRequest, _ credential: SharedCredential, _ number: Int) {
+    private func redeem(
+        _ request: TokenRequest, _ credential: SharedCredential, _ number: Int, _ recorder: (any TokenRecorder)?
+    ) {
         Task.detached { [self] in
             do throws(OAuthFailure) {
-                end(credential, number, .success(try await obtain(request, credential)))
+                end(credential, number, .success(try await obtain(request, credential, recorder)))
             } catch {
                 end(credential, number, .failure(error))
             }
@@ -123,7 +130,7 @@ package final class LoginFlow: Sendable {
 
     /// Begins a login on another device, and polls the server until a person has approved the login there.
     package func device(
-        _ credential: SharedCredential, scope: [String]?
+        _ credential: SharedCredential, scope: [String]?, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> DeviceAuthorization {
         let spec = credential.snapshot.spec
         guard spec.grant == .device else { throw Self.wrongGrant(spec, "device", spec.grant) }
@@ -134,10 +141,11 @@ package final class LoginFlow: Sendable {
                 "\(spec.name) has no deviceUrl: create it with one, or with an issuer that has one")
         }
         let id = credential.snapshot.id
-        let answer = try DeviceAuthorization(answer: try await vault().authorizeDevice(id, scope: scope))
+        let answer = try DeviceAuthorization(
+            answer: try await vault(of: credential).authorizeDevice(id, scope: scope, recorder: recorder))
         let number = attempts.begin(spec.name)
         let request = TokenRequest.deviceCode(answer.deviceCode, scope: scope ?? spec.scope)
-        let task = Task.detached { [self] in await poll(answer, request, credential, number) }
+        let task = Task.detached { [self] in await poll(answer, request, credential, number, recorder) }
         attempts.run(spec.name, number, task)
         return answer
     }
@@ -153,7 +161,8 @@ package final class LoginFlow: Sendable {
     }
 
     private func poll(
-        _ answer: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int
+        _ answer: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int,
+        _ recorder: (any TokenRecorder)?
     ) async {
         var machine = DeviceMachine(answer, now: Clocks.now.boot)
         var action = machine.begin(now: Clocks.now.boot)
@@ -162,7 +171,7 @@ package final class LoginFlow: Sendable {
             case .poll(let time):
                 guard await Self.sleep(until: time) else { return }
                 do throws(OAuthFailure) {
-                    let snapshot = try await obtain(request, credential)
+                    let snapshot = try await obtain(request, credential, recorder)
                     return end(credential, number, .success(snapshot))
                 } catch {
                     action = machine.failed(error, now: Clocks.now.boot)
@@ -192,11 +201,13 @@ package final class LoginFlow: Sendable {
     ///
     /// - Returns: the reason of a failure; nil after a revocation.
     /// - Throws: if the tokens could not be forgotten; then the credential is unchanged.
-    package func logout(_ credential: SharedCredential) async throws(OAuthFailure) -> OAuthFailure? {
+    package func logout(
+        _ credential: SharedCredential, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> OAuthFailure? {
         cancel(credential, because: Self.loggedOut)
-        let vault = try vault()
+        let vault = try vault(of: credential)
         let refusal = try await credential.changes.take { () async throws(OAuthFailure) in
-            let refusal = try await vault.erase(credential.snapshot.id, spec: false, revoke: true, upTo: nil)
+            let refusal = try await vault.erase(credential.snapshot.id, spec: false, revoke: true, upTo: nil, recorder: recorder)
             credential.loggedOut(leaving: try? await vault.read(credential.name))
             return refusal
         }
@@ -206,19 +217,24 @@ package final class LoginFlow: Sendable {
     }
 
     /// Deletes the credential and its login under way; the response of the server to the revocation is thrown.
-    package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
+    package func delete(
+        _ credential: SharedCredential, of broker: CredentialBroker, revoking: Bool, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) {
         cancel(credential, because: Self.deleted)
-        try await engine.credentials.delete(credential, revoking: revoking)
+        try await broker.delete(credential, revoking: revoking, recorder: recorder)
     }
 
     /// The server's description of the access token.
-    package func introspect(_ credential: SharedCredential) async throws(OAuthFailure) -> IntrospectionAnswer {
+    package func introspect(
+        _ credential: SharedCredential, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> IntrospectionAnswer {
         guard credential.snapshot.spec.endpoints.introspection != nil else {
             throw OAuthFailure(
                 .config, "no_introspection_endpoint",
                 "\(credential.name) has no introspectionUrl: create it with one, or with an issuer that has one")
         }
-        return try IntrospectionAnswer(try await vault().introspect(credential.snapshot.id))
+        let vault = try vault(of: credential)
+        return try IntrospectionAnswer(try await vault.introspect(credential.snapshot.id, recorder: recorder))
     }
 
     // MARK: ends
@@ -244,23 +260,24 @@ package final class LoginFlow: Sendable {
     private func end(_ credential: SharedCredential, _ number: Int, _ ending: Ending) {
         attempts.end(credential.name, number, ending) {
             guard case .failure(let failure) = ending else { return }
-            engine.credentials.tell(.loginFailed(failure), credential.snapshot)
+            credential.source.tell(.loginFailed(failure), credential.snapshot)
         }
     }
 
     private func obtain(
-        _ request: TokenRequest, _ credential: SharedCredential
+        _ request: TokenRequest, _ credential: SharedCredential, _ recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let vault = try vault()
+        let vault = try vault(of: credential)
         return try await credential.changes.take { () async throws(OAuthFailure) in
-            let snapshot = try await vault.obtain(request, for: credential.snapshot.id, newerThan: nil)
+            let snapshot = try await vault.obtain(
+                request, for: credential.snapshot.id, newerThan: nil, recorder: recorder)
             credential.take(snapshot)
             return snapshot
         }
     }
 
-    private func vault() throws(OAuthFailure) -> any CredentialVault {
-        if let vault = engine.credentials.vault { return vault }
+    private func vault(of credential: SharedCredential) throws(OAuthFailure) -> any CredentialVault {
+        if let vault = credential.source.vault { return vault }
         throw OAuthFailure(.store, "no_store", "this service keeps no credentials")
     }
 

@@ -27,6 +27,9 @@ package final class ReplayStage: Sendable {
     /// Gets the requests that this stage has nothing for; nil for the network.
     private let base: ReplayStage?
 
+    /// The credentials while the stage lets nothing reach the network, and their vault.
+    private let played = Mutex<(broker: CredentialBroker, vault: PlayedVault)?>(nil)
+
     /// Nothing reaches the network that neither a stub nor a cassette is for.
     private let isClosed: Bool
 
@@ -70,26 +73,76 @@ package final class ReplayStage: Sendable {
 
     /// Takes the cassette out.
     package func eject() -> Tape? {
-        shelf.withLock { shelf in
+        played.withLock { $0 = nil }
+        return shelf.withLock { shelf in
             defer { shelf = nil }
             return shelf
         }
     }
 
     /// Whether the cassette alone has responses, so that no credential is needed and none is refreshed.
-    func playsOnly(_ url: String) -> Bool {
+    package func playsOnly(_ url: String) -> Bool {
         guard let tape else { return base?.playsOnly(url) ?? isClosed }
         return tape.covers(url) ? tape.isClosed : base?.playsOnly(url) ?? false
     }
 
+    // MARK: credentials
+
+    /// The credentials of the stage; nil if token requests go to the network.
+    package func credentials(beside known: CredentialBroker) -> CredentialBroker? {
+        playing?.played(beside: known).broker
+    }
+
+    /// Whether the stage has a response for the request that renews the token of one of its credentials.
+    func renews(_ credential: CredentialSnapshot, beside known: CredentialBroker) -> Bool {
+        guard let request = credential.renewal, let playing else { return false }
+        return playing.played(beside: known).vault.has(request, for: credential.spec.name)
+    }
+
+    /// Whether no request at all reaches the network.
+    package var playsAll: Bool {
+        guard let tape else { return base?.playsAll ?? isClosed }
+        return tape.isClosed && tape.settings.only.isEmpty && tape.settings.except.isEmpty
+    }
+
+    /// The stage whose cassette or stubs alone have responses; nil if there is none.
+    private var playing: ReplayStage? {
+        if let tape { return tape.isClosed ? self : nil }
+        return isClosed ? self : base?.playing
+    }
+
+    private func played(beside known: CredentialBroker) -> (broker: CredentialBroker, vault: PlayedVault) {
+        played.withLock { played in
+            if let played { return played }
+            let vault = PlayedVault(PlayedEndpoint(stage: WeakStage(self)), beside: known)
+            let made = (known.separate(vault), vault)
+            played = made
+            return made
+        }
+    }
+
+    /// Whether the cassette or the stubs have a response for the attempt.
+    func hasResponse(_ attempt: Attempt, _ body: [UInt8]) -> Bool {
+        let request = ReplayRequest(attempt, body: body)
+        if !StubTable.fitting(stubs.withLock { $0.rules }, request).isEmpty { return true }
+        guard let tape, tape.covers(request.url) else { return base?.hasResponse(attempt, body) ?? false }
+        return tape.has(request)
+    }
+
+    /// The recorder of token requests; nil if no cassette records.
+    package var recorder: (any TokenRecorder)? {
+        if let tape, tape.records { return self }
+        return base?.recorder
+    }
+
+    // MARK: attempts
+
     /// Whether a response is left for the attempt, which was played before.
     ///
-    /// - Parameter key: as what the attempt was found in its cassette; nil to work it out.
-    func has(_ attempt: Attempt, _ key: RequestMatcher.Key?) -> Bool {
+    /// - Parameter key: as what the attempt was found in its cassette.
+    func has(_ attempt: Attempt, _ key: RequestMatcher.Key) -> Bool {
         guard let tape, tape.covers(attempt.url.description) else { return base?.has(attempt, key) ?? false }
-        if let key { return tape.has(key) }
-        let body: [UInt8] = if case .bytes(let bytes) = attempt.body { bytes } else { [] }
-        return tape.has(ReplayRequest(attempt, body: body))
+        return tape.has(key)
     }
 
     /// For messages of WebSockets that are compared with recorded ones.
@@ -167,5 +220,12 @@ package final class ReplayStage: Sendable {
             method: request.method, url: Redaction.masked.url(request.url),
             fields: Redaction.masked.fields(request.fields),
             body: Redaction.masked.body(request.body, contentType: request.contentType))
+    }
+}
+
+extension ReplayStage: TokenRecorder {
+    package func record(_ entry: CassetteEntry) {
+        guard let tape, tape.covers(entry.request.url) else { return base?.record(entry) ?? () }
+        if tape.records { tape.record(entry) }
     }
 }

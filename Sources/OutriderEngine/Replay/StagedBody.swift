@@ -13,7 +13,7 @@ final class StagedBody: AttemptResponseBody {
     /// The body of the network, while it is recorded.
     private let inner: (any AttemptResponseBody)?
 
-    /// As what the request was found in a cassette, if that is known.
+    /// As what the request was found in a cassette, if it has an Authorization.
     let key: AttemptScript.Origin?
 
     init(
@@ -48,7 +48,7 @@ final class StagedBody: AttemptResponseBody {
 }
 
 extension AttemptResponseBody {
-    /// As what the request was found in a cassette; nil if it was not, or if that is worked out quickly.
+    /// As what the request was found in a cassette; nil if it was not, or has no Authorization.
     var origin: AttemptScript.Origin? {
         (self as? StagedBody)?.key ?? (self as? CachedBody)?.inner?.origin
     }

@@ -261,7 +261,7 @@ package final class Tape: Sendable {
     }
 
     /// The response of a request, or why there is none; nil if the request is to be recorded. With it the key of a
-    /// request that may be refused, if working it out took long.
+    /// request whose token may be refused.
     private func step(_ request: ReplayRequest, _ attempt: Attempt) -> (Playback.Step, AttemptScript.Origin?)? {
         var found = settings.mask.secrets(of: request)
         if let login = attempt.login?.credential { found.add(username: login.username, password: login.password) }
@@ -274,7 +274,7 @@ package final class Tape: Sendable {
             if case .play = step { state.counts.played += 1 } else { state.counts.missed += 1 }
             return step
         }
-        let isKept = request.fields.contains("Authorization") && ReplayStage.isLong(request)
+        let isKept = request.fields.contains("Authorization")
         return step.map { ($0, isKept ? AttemptScript.Origin(key) : nil) }
     }
 
@@ -358,6 +358,20 @@ package final class Tape: Sendable {
                 self.state.withLock { self.fail(error, &$0) }
             }
         }
+    }
+
+    /// Writes a request that has ended, and that has no secrets. A request that the cassette has is not recorded anew.
+    func record(_ entry: CassetteEntry) {
+        let masked = state.withLock { $0.mask }.masked(settings.matcher.compared(entry.request))
+        let key = settings.matcher.key(of: masked)
+        let isKnown = state.withLock { state in
+            guard state.playback?.has(key) == true else { return false }
+            _ = state.playback?.take(key, masked)
+            return true
+        }
+        guard !isKnown else { return }
+        let count = entry.body.count + entry.request.body.count
+        if hold(count) { write(entry, login: nil, held: count) } else { letGo(count) }
     }
 
     private static func moveBodies(_ entry: inout CassetteEntry, to file: CassetteFile) throws(HTTPFailure) {

@@ -98,7 +98,7 @@ package final class CredentialBroker: Sendable {
             let id = credential.snapshot.id
             if clearing {
                 if !spec.isKeptByService {
-                    _ = try await vault?.erase(id, spec: false, revoke: false, upTo: nil)
+                    _ = try await vault?.erase(id, spec: false, revoke: false, upTo: nil, recorder: nil)
                 }
                 credential.clear(because: nil)
             }
@@ -143,13 +143,34 @@ package final class CredentialBroker: Sendable {
         return (all.values.sorted { $0.spec.name < $1.spec.name }, failure)
     }
 
+    /// What this service knows of its credentials, without a look into the store.
+    var known: [CredentialSnapshot] { state.withLock { $0.credentials.values.map(\.snapshot) } }
+
+    /// The same of one name; nil if this service has not used it.
+    func known(_ name: String) -> CredentialSnapshot? { state.withLock { $0.credentials[name] }?.snapshot }
+
+    /// Whether the credential is one of these.
+    package func holds(_ credential: SharedCredential) -> Bool {
+        state.withLock { $0.credentials[credential.name] } === credential
+    }
+
+    /// Credentials of their own, whose events have the same observer.
+    func separate(_ vault: any CredentialVault) -> CredentialBroker {
+        let made = CredentialBroker(later: later, clock: clock)
+        made.use(vault)
+        if let observer = state.withLock({ $0.observer }) { made.tell(observer) }
+        return made
+    }
+
     /// Access tokens in memory, so that no cassette gets one.
     var tokens: [String] {
         state.withLock { Array($0.credentials.values) }.compactMap { $0.snapshot.access?.token.exposed }
     }
 
     /// Forgets the credential, and optionally revokes its tokens; throws if the server refuses the revocation.
-    package func delete(_ credential: SharedCredential, revoking: Bool) async throws(OAuthFailure) {
+    package func delete(
+        _ credential: SharedCredential, revoking: Bool, recorder: (any TokenRecorder)? = nil
+    ) async throws(OAuthFailure) {
         let refusal = try await credential.changes.take { () async throws(OAuthFailure) -> OAuthFailure? in
             let snapshot = credential.snapshot
             // no request gets a token that is about to be revoked
@@ -157,7 +178,8 @@ package final class CredentialBroker: Sendable {
             var refusal: OAuthFailure?
             if !snapshot.spec.isKeptByService, let vault {
                 do throws(OAuthFailure) {
-                    refusal = try await vault.erase(snapshot.id, spec: true, revoke: revoking, upTo: nil)
+                    refusal = try await vault.erase(
+                        snapshot.id, spec: true, revoke: revoking, upTo: nil, recorder: recorder)
                 } catch {
                     credential.restore(snapshot)
                     throw error

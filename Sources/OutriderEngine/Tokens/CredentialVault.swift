@@ -4,6 +4,8 @@
 package import OutriderHTTP
 
 /// The store of credentials. A short-lived process does the work, and only that process sees the secrets.
+///
+/// Each method that may send a request takes the recorder of its caller; nil if the request is not recorded.
 package protocol CredentialVault: AnyObject, Sendable {
     /// Stores a credential, or changes a known one. Existing tokens stay, unless `secrets` has a refresh token or
     /// `access` is given.
@@ -34,12 +36,14 @@ package protocol CredentialVault: AnyObject, Sendable {
     ///
     /// Once begun, the call is carried to its end, even if all callers stop waiting.
     func obtain(
-        _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?
+        _ request: TokenRequest, for id: CredentialID, newerThan generation: UInt64?, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot
 
     /// Requests codes for a device (RFC 8628 section 3.1), for the scope of the credential unless another is given.
     /// Returns the body of the response with status 200, at most 64 KiB.
-    func authorizeDevice(_ id: CredentialID, scope: [String]?) async throws(OAuthFailure) -> [UInt8]
+    func authorizeDevice(
+        _ id: CredentialID, scope: [String]?, recorder: (any TokenRecorder)?
+    ) async throws(OAuthFailure) -> [UInt8]
 
     /// Revokes the tokens if the server can (RFC 7009: the refresh token first), and forgets them; with `spec` forgets
     /// the credential, too. Tokens of a later generation than `generation` stay: nil means all.
@@ -47,9 +51,15 @@ package protocol CredentialVault: AnyObject, Sendable {
     /// - Returns: why the server did not revoke the tokens, if asked to; they are forgotten all the same.
     /// - Throws: if the tokens could not be forgotten.
     func erase(
-        _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?
+        _ id: CredentialID, spec: Bool, revoke: Bool, upTo generation: UInt64?, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> OAuthFailure?
 
     /// RFC 7662, for the access token.
-    func introspect(_ id: CredentialID) async throws(OAuthFailure) -> [UInt8]
+    func introspect(_ id: CredentialID, recorder: (any TokenRecorder)?) async throws(OAuthFailure) -> [UInt8]
+}
+
+/// Records requests to authorization servers.
+package protocol TokenRecorder: Sendable {
+    /// Takes a request without its secrets.
+    func record(_ entry: CassetteEntry)
 }

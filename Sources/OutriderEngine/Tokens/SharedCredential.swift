@@ -31,6 +31,8 @@ package final class SharedCredential: Sendable {
         var isChecking = false
         /// The tokens were cleared: only new tokens make the credential usable again.
         var isCleared = false
+        /// Of the last caller that waits for a refresh.
+        var recorder: (any TokenRecorder)?
     }
 
     /// Longest wait for a refresh while the current token is still valid, in seconds.
@@ -59,54 +61,66 @@ package final class SharedCredential: Sendable {
     private var waitsForLogins: Bool {
         state.withLock { $0.machine.rules.onFailure == .reauthorize && $0.snapshot.spec.persistence == .disk }
     }
+    /// Whether a request gets a token at once.
+    var hasToken: Bool {
+        state.withLock { state in
+            var machine = state.machine
+            if case .apply = machine.adapt(0, at: source.now) { return true }
+            return false
+        }
+    }
     package var isRefreshing: Bool { state.withLock { $0.machine.isRefreshing } }
 
     // MARK: tokens for callers
 
     /// A token for that purpose, and its generation, within the time limit. A request whose token is still valid waits
     /// at most five seconds for a refresh.
+    ///
+    /// - Parameter recorder: of the caller, for a refresh that the call begins.
     package func token(
-        for purpose: TokenMachine.Purpose, within seconds: Double
+        for purpose: TokenMachine.Purpose, within seconds: Double, recorder: (any TokenRecorder)? = nil
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         await lookAgain()
         let serves = state.withLock { purpose == .request && $0.machine.serves(at: source.now) }
         let patience = serves ? min(seconds, Self.patience) : seconds
         do throws(HTTPFailure) {
-            return try await adapted(for: purpose, within: patience)
+            return try await adapted(for: purpose, within: patience, recorder)
         } catch {
             guard serves, error.kind == .timedOut else { throw error }
             if let step = state.withLock({ $0.machine.useStaleToken(at: source.now) }) { return try granted(step) }
-            if patience < seconds { return try await adapted(for: purpose, within: seconds - patience) }
+            if patience < seconds {
+                return try await adapted(for: purpose, within: seconds - patience, recorder)
+            }
             throw error
         }
     }
 
     private func adapted(
-        for purpose: TokenMachine.Purpose, within seconds: Double
+        for purpose: TokenMachine.Purpose, within seconds: Double, _ recorder: (any TokenRecorder)?
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         try granted(
-            try await follow(.expired, within: seconds) { machine, id in
+            try await follow(.expired, within: seconds, recorder) { machine, id in
                 machine.adapt(id, for: purpose, at: source.now)
             })
     }
 
     /// A new token, even if the old token is still valid.
     package func refresh(
-        within seconds: Double
+        within seconds: Double, recorder: (any TokenRecorder)? = nil
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         await lookAgain()
         return try granted(
-            try await follow(.asked, within: seconds) { machine, id in machine.demand(id, at: source.now) })
+            try await follow(.asked, within: seconds, recorder) { machine, id in machine.demand(id, at: source.now) })
     }
 
     /// The verdict on a request that was sent with that token.
     ///
     /// - Parameter isRefused: whether the server refused the token; nil if there was no response.
     package func retry(
-        used: AccessToken, isRefused: Bool?, within seconds: Double
+        used: AccessToken, isRefused: Bool?, within seconds: Double, recorder: (any TokenRecorder)? = nil
     ) async throws(HTTPFailure) -> RetryVerdict {
         if isRefused == true { await lookAgain() }
-        let step = try await follow(.refused, within: seconds) { machine, id in
+        let step = try await follow(.refused, within: seconds, recorder) { machine, id in
             machine.retry(id, isRefused: isRefused, used: used, at: source.now)
         }
         switch step {
@@ -126,12 +140,16 @@ package final class SharedCredential: Sendable {
 
     /// Queries the machine, and waits if so decided. Throws `timedOut` and `explicitlyCancelled`.
     private func follow(
-        _ reason: RefreshReason, within seconds: Double, _ ask: (inout TokenMachine, Int) -> TokenMachine.Step
+        _ reason: RefreshReason, within seconds: Double, _ recorder: (any TokenRecorder)?,
+        _ ask: (inout TokenMachine, Int) -> TokenMachine.Step
     ) async throws(HTTPFailure) -> TokenMachine.Step {
         let (id, step) = state.withLock { state -> (Int, TokenMachine.Step) in
             state.nextID &+= 1
             let step = ask(&state.machine, state.nextID)
-            if step == .wait || step == .refresh { state.pending.insert(state.nextID) }
+            if step == .wait || step == .refresh {
+                state.pending.insert(state.nextID)
+                state.recorder = recorder
+            }
             return (state.nextID, step)
         }
         guard step == .wait || step == .refresh else { return step }
@@ -293,12 +311,14 @@ package final class SharedCredential: Sendable {
     // MARK: the refresh
 
     private func startRefresh(because reason: RefreshReason) {
-        let (flight, snapshot, refresher) = state.withLock { ($0.machine.flight, $0.snapshot, $0.refresher) }
+        let (flight, snapshot, refresher, recorder) = state.withLock {
+            ($0.machine.flight, $0.snapshot, $0.refresher, $0.recorder)
+        }
         let cause = snapshot.access == nil ? RefreshReason.missing : reason
         source.tell(.refreshing(cause), snapshot)
         Task.detached { [self] in
             do throws(OAuthFailure) {
-                refreshSucceeded(try await source.obtain(snapshot, cause, refresher), since: snapshot.generation)
+                refreshSucceeded(try await source.obtain(snapshot, cause, refresher, recorder), since: snapshot.generation)
             } catch {
                 await failed(error, flight)
             }

@@ -26,22 +26,17 @@ struct TokenSource: Sendable {
 
     /// A snapshot with a new token.
     func obtain(
-        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
+        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?,
+        _ recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         if snapshot.spec.grant == .callback { return try await asked(snapshot, reason, refresher) }
         guard let vault else { throw Self.noVault }
-        let request: TokenRequest
-        switch snapshot.spec.grant {
-        case .clientCredentials where !snapshot.hasRefreshToken: request = .clientCredentials
-        case .jwtBearer where !snapshot.hasRefreshToken: request = .jwtBearer
-        default:
-            guard snapshot.hasRefreshToken else {
-                throw OAuthFailure(
-                    .needsLogin, "no_refresh_token", "the server gave no refresh token: log in again (oauth.login)")
-            }
-            request = .refresh
+        guard let request = snapshot.renewal else {
+            throw OAuthFailure(
+                .needsLogin, "no_refresh_token", "the server gave no refresh token: log in again (oauth.login)")
         }
-        return try await vault.obtain(request, for: snapshot.id, newerThan: snapshot.generation)
+        return try await vault.obtain(
+            request, for: snapshot.id, newerThan: snapshot.generation, recorder: recorder)
     }
 
     private func asked(
@@ -73,7 +68,7 @@ struct TokenSource: Sendable {
     func forgetTokens(_ snapshot: CredentialSnapshot) async {
         guard !snapshot.spec.isKeptByService, let vault else { return }
         do throws(OAuthFailure) {
-            _ = try await vault.erase(snapshot.id, spec: false, revoke: false, upTo: snapshot.generation)
+            _ = try await vault.erase(snapshot.id, spec: false, revoke: false, upTo: snapshot.generation, recorder: nil)
         } catch {
             // the tokens are stale, and marked so
         }
@@ -81,6 +76,18 @@ struct TokenSource: Sendable {
 
     static let noVault = OAuthFailure(
         .store, "no_store", "this service keeps no secrets: start it with a place for credentials")
+}
+
+extension CredentialSnapshot {
+    /// The request that brings another token; nil if only a person or the client can get one.
+    var renewal: TokenRequest? {
+        switch spec.grant {
+        case .callback: nil
+        case .clientCredentials where !hasRefreshToken: .clientCredentials
+        case .jwtBearer where !hasRefreshToken: .jwtBearer
+        default: hasRefreshToken ? .refresh : nil
+        }
+    }
 }
 
 extension CredentialSpec {

@@ -12,11 +12,19 @@ package struct ClientProof: Sendable {
     package var now: Double
     /// `jti`, which no other assertion has.
     package var identifier: String
+    private var isMasked = false
 
     package init(key: Secret, now: Double, identifier: String) {
         self.key = key
         self.now = now
         self.identifier = identifier
+    }
+
+    /// The proof in a request that a cassette plays: a mask in place of each assertion.
+    package static var masked: ClientProof {
+        var proof = ClientProof(key: Secret(""), now: 0, identifier: "")
+        proof.isMasked = true
+        return proof
     }
 
     /// Seconds of validity; servers' clocks differ.
@@ -26,6 +34,7 @@ package struct ClientProof: Sendable {
     func assertion(
         client: String, audience: String, algorithm: String, keyID: String?
     ) throws(OAuthFailure) -> Secret {
+        if isMasked { return Secret(SecretFields.mask) }
         let signer = try JSONWebSigner(algorithm: algorithm, pem: key)
         var header: JSONObject = ["alg": .string(signer.algorithm.rawValue), "typ": .string("JWT")]
         if let keyID { header["kid"] = .string(keyID) }

@@ -134,4 +134,12 @@ package struct CredentialSecrets: Sendable, Equatable {
         self.refreshToken = refreshToken
         self.assertion = assertion
     }
+
+    /// The same secrets with a mask in place of each.
+    package var masked: CredentialSecrets {
+        let mask = Secret(SecretFields.mask)
+        return CredentialSecrets(
+            clientSecret: clientSecret.map { _ in mask }, refreshToken: refreshToken.map { _ in mask },
+            assertion: assertion.map { _ in mask })
+    }
 }

@@ -38,6 +38,13 @@ package struct OAuthForm: Sendable {
 
     private init() {}
 
+    /// Replaces the value of a field, if the form has it.
+    mutating func change(_ name: String, _ work: (String) -> String) {
+        for index in fields.indices where fields[index].name == name {
+            fields[index].value = Secret(work(fields[index].value.exposed))
+        }
+    }
+
     private mutating func add(_ name: String, _ value: String) { fields.append(Field(name, Secret(value))) }
 
     private mutating func add(_ name: String, _ value: Secret) { fields.append(Field(name, value)) }

@@ -33,7 +33,7 @@ package struct AttemptScript: Sendable {
     package var staysOpen = false
     /// The messages of a WebSocket, behind a head with status 101.
     package var messages: [ReplayMessage]?
-    /// As what the request was found in a cassette, if that took long.
+    /// As what the request was found in a cassette, if it has an Authorization.
     package var origin: Origin?
 
     /// A key that is worked out once.

@@ -147,6 +147,12 @@ package enum CassetteReader {
         }
     }
 
+    /// The entry of a line; nil if there is none.
+    package static func entry(_ line: [UInt8]) -> CassetteEntry? {
+        guard let json = try? JSONParser.parse(line, limits: limits) else { return nil }
+        return try? entry(json)
+    }
+
     private static func entry(_ json: JSONValue) throws(Fault) -> CassetteEntry {
         guard let object = json.object, let request = object["request"]?.object,
             let response = object["response"]?.object

@@ -48,6 +48,32 @@ package struct CredentialRecord: Sendable, Equatable {
             && (secrets.assertion == nil || given.assertion != nil)
     }
 
+    /// Takes given secrets, and given tokens in place of the known ones.
+    package mutating func take(_ given: CredentialSecrets, _ givenAccess: AccessToken?, boot: String) {
+        secrets.clientSecret = given.clientSecret ?? secrets.clientSecret
+        secrets.assertion = given.assertion ?? secrets.assertion
+        let hasTokens = given.refreshToken != nil || givenAccess != nil
+        if hasTokens {
+            secrets.refreshToken = given.refreshToken ?? secrets.refreshToken
+            access = givenAccess
+            self.boot = boot
+            failure = nil
+            rotates = nil
+            generation &+= 1
+        }
+        if hasTokens || given.assertion != nil || given.clientSecret != nil { login &+= 1 }
+    }
+
+    /// Forgets the tokens, and keeps all else.
+    package mutating func forgetTokens() {
+        access = nil
+        secrets.refreshToken = nil
+        failure = nil
+        rotates = nil
+        generation &+= 1
+        login &+= 1
+    }
+
     /// The part that the service may know. Times of an earlier boot, or of a container whose clock is ahead, are
     /// converted to the current clock by wall-clock time. If the wall clock was set back to before those times, the
     /// elapsed time is unknown, and the access token counts as expired.

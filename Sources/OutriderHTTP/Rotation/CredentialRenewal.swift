@@ -160,6 +160,13 @@ extension OAuthFailure {
         OAuthFailure(.config, "unknown_credential", "there is no credential '\(name)'; create it first")
     }
 
+    package static func otherIdentity(_ name: String) -> OAuthFailure {
+        OAuthFailure(
+            .config, "identity_mismatch",
+            "there is a credential '\(name)' for another issuer, client, token endpoint or resource; choose another name, or "
+                + "delete that one")
+    }
+
     /// The caller refers to an earlier credential of the same name.
     package static func replaced(_ name: String) -> OAuthFailure {
         OAuthFailure(

@@ -19,7 +19,7 @@ extension CredentialName {
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedCredential {
         let found: SharedCredential?
         do throws(OAuthFailure) {
-            found = try await call.scope.service.engine.credentials.find(text, atOnce: true)
+            found = try await call.scope.credential(text)
         } catch {
             throw RPCError(error)
         }
@@ -30,6 +30,43 @@ extension CredentialName {
                 data: ["pointer": .string("/credential")])
         }
         return found
+    }
+}
+
+extension ClientScope {
+    /// The stage that token requests of this connection obey; nil without one.
+    private var tokenStage: ReplayStage? { stage(of: nil) ?? service.engine.stage }
+
+    /// Records token requests of this connection; nil if no cassette records.
+    var tokenRecorder: (any TokenRecorder)? { tokenStage?.recorder }
+
+    /// The credentials that a cassette plays; nil if token requests go to the network.
+    private var playedCredentials: CredentialBroker? {
+        tokenStage?.credentials(beside: service.engine.credentials)
+    }
+
+    /// A cassette that is not for all URLs leaves the other credentials as they are.
+    fileprivate func credential(_ name: String) async throws(OAuthFailure) -> SharedCredential? {
+        if let found = try await playedCredentials?.find(name, atOnce: true) { return found }
+        if tokenStage?.playsAll == true { return nil }
+        return try await service.engine.credentials.find(name, atOnce: true)
+    }
+
+    /// Where a credential with that token endpoint is kept.
+    func credentials(for endpoint: HTTPURL) -> CredentialBroker {
+        let isPlayed = tokenStage?.playsOnly(endpoint.description) == true
+        return (isPlayed ? playedCredentials : nil) ?? service.engine.credentials
+    }
+
+    /// Where all credentials are kept.
+    var allCredentials: CredentialBroker {
+        (tokenStage?.playsAll == true ? playedCredentials : nil) ?? service.engine.credentials
+    }
+
+    /// Where the credential is kept.
+    func credentials(of credential: SharedCredential) -> CredentialBroker {
+        if let played = playedCredentials, played.holds(credential) { return played }
+        return service.engine.credentials
     }
 }
 

@@ -34,7 +34,8 @@ struct OAuthCallback: Method {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
             return CredentialInfoShape(
-                try await call.scope.service.logins.callback(credential, params.url.exposed))
+                try await call.scope.service.logins.callback(
+                    credential, params.url.exposed, recorder: call.scope.tokenRecorder))
         } catch {
             try Task.checkCancellation()
             throw RPCError(error)

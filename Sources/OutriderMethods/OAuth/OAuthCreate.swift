@@ -112,10 +112,10 @@ struct OAuthCreate: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let broker = call.scope.service.engine.credentials
         var spec = try await asked { () async throws(OAuthFailure) in
             try await params.completed(call.scope.service.documents)
         }
+        let broker = call.scope.credentials(for: spec.endpoints.token)
         var record: OwnCredential?
         if !params.hasName {
             let made = OwnCredential(broker)

@@ -28,7 +28,9 @@ struct OAuthDelete: Method {
         let credential = try await params.credential.resolved(call)
         call.scope.handles.remove(Handle<OwnCredential>(named: credential.name))
         try await asked { () async throws(OAuthFailure) in
-            try await call.scope.service.logins.delete(credential, revoking: params.revokes)
+            try await call.scope.service.logins.delete(
+                credential, of: call.scope.credentials(of: credential), revoking: params.revokes,
+                recorder: call.scope.tokenRecorder)
         }
         return JSONNothing()
     }

@@ -43,7 +43,9 @@ struct OAuthDevice: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
-            return Result(answer: try await call.scope.service.logins.device(credential, scope: params.scope))
+            return Result(
+                answer: try await call.scope.service.logins.device(
+                    credential, scope: params.scope, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)
         }

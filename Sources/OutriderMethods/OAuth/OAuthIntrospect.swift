@@ -24,7 +24,9 @@ struct OAuthIntrospect: Method {
     static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
-            return Result(answer: try await call.scope.service.logins.introspect(credential))
+            return Result(
+                answer: try await call.scope.service.logins.introspect(
+                    credential, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)
         }

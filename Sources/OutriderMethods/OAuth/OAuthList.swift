@@ -24,7 +24,7 @@ struct OAuthList: Method {
     }
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
-        let broker = call.scope.service.engine.credentials
+        let broker = call.scope.allCredentials
         let (all, failure) = await broker.list()
         // nothing is known, and nothing can be said
         if all.isEmpty, let failure { throw RPCError(failure) }

@@ -74,7 +74,7 @@ struct OAuthLogin: Method {
         let begun = try await asked { () async throws(OAuthFailure) in
             try await call.scope.service.logins.login(
                 credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.options,
-                random: OAuthRandom.bytes(LoginAttempt.randomBytes))
+                random: OAuthRandom.bytes(LoginAttempt.randomBytes), recorder: call.scope.tokenRecorder)
         }
         guard params.opens else { return Result(begun: begun) }
         return Result(begun: begun, opening: .some(await background { Browser.open(begun.url) }))

@@ -13,7 +13,7 @@ struct OAuthRefresh: Method {
     static func call(_ params: WaitingParams, _ call: Call<ClientScope>) async throws -> CredentialInfoShape {
         let credential = try await params.credential.resolved(call)
         do throws(HTTPFailure) {
-            _ = try await credential.refresh(within: params.timeout)
+            _ = try await credential.refresh(within: params.timeout, recorder: call.scope.tokenRecorder)
         } catch {
             throw RPCError(noToken: error)
         }

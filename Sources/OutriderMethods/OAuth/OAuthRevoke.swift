@@ -25,7 +25,8 @@ struct OAuthRevoke: Method {
     static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
-            return Result(failure: try await call.scope.service.logins.logout(credential))
+            return Result(
+                failure: try await call.scope.service.logins.logout(credential, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)
         }

@@ -46,7 +46,7 @@ struct OAuthSet: Method {
         let secrets = CredentialSecrets(refreshToken: params.token?.refresh)
         let changed = spec
         try await asked { () async throws(OAuthFailure) in
-            try await call.scope.service.engine.credentials.change(
+            try await call.scope.credentials(of: credential).change(
                 credential, params.settings.given, of: changed, secrets, access: params.token?.access,
                 clearing: params.clears)
         }

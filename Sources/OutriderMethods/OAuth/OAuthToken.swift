@@ -54,11 +54,12 @@ struct OAuthToken: Method {
         do throws(HTTPFailure) {
             if let refused = params.refused {
                 let used = AccessToken(refused, obtained: Clocks.now)
-                let verdict = try await credential.retry(used: used, isRefused: true, within: params.timeout)
+                let verdict = try await credential.retry(
+                    used: used, isRefused: true, within: params.timeout, recorder: call.scope.tokenRecorder)
                 if case .fail(let failure) = verdict { throw failure }
             }
             let (token, generation) = try await credential.token(
-                for: .broker(minValidity: params.minValidity), within: params.timeout)
+                for: .broker(minValidity: params.minValidity), within: params.timeout, recorder: call.scope.tokenRecorder)
             return Result(token: token, generation: generation)
         } catch {
             throw RPCError(noToken: error)

@@ -101,28 +101,3 @@ def test_a_token_that_the_service_holds_is_masked(server, tape):
     for form in encodings(held):
         assert form not in text, form
 
-
-def test_no_token_is_refreshed_while_a_cassette_plays(server, tape):
-    """The run with its refused token plays without the credential, the helper and the authorization server."""
-    credential = {
-        "name": "work", "grant": "refresh", "clientId": "c", "tokenUrl": server.url + "/token", "persist": "memory",
-        "origins": [server.url + "/"], "token": {"accessToken": "0ld-t0ken-value", "refreshToken": "r3fresh-t0ken"},
-    }  # fmt: skip
-    with fresh() as wire:
-        assert "result" in (reply := wire.call("oauth.create", credential, 20)), reply
-        start(wire, tape)
-        recorded = get(wire, server.url + "/api", auth={"oauth": "work"})
-        assert recorded["status"] == 200, recorded
-        stop(wire)
-    assert [one["response"]["status"] for one in entries(tape)] == [401, 200] and server.tokens == 1
-    text = open(tape).read()
-    assert not [one for one in ("0ld-t0ken-value", "r3fresh-t0ken", SECRET) if one in text]
-    server.close()
-    with fresh() as wire:
-        start(wire, tape, mode="none")
-        played = get(wire, server.url + "/api", auth={"oauth": "work"})
-        assert (played["status"], played["body"]) == (200, recorded["body"]), played
-    with contract.Wire(arguments=("--replay", tape)) as wire:
-        assert "result" in wire.call("oauth.create", credential, 20)
-        assert "error" in wire.call("oauth.refresh", {"credential": "work"}, 20)
-    assert server.tokens == 1

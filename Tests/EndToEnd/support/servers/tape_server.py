@@ -86,8 +86,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def at_token(self, body):
         self.server.tokens += 1
+        if self.server.token_error:
+            error = json.dumps({"error": self.server.token_error}).encode()
+            return self.reply(400, error, Content_Type="application/json")
         answer = {"access_token": SECRET, "token_type": "Bearer", "expires_in": 3600, "refresh_token": SECRET + "2"}
-        self.reply(200, json.dumps(answer).encode(), Content_Type="application/json")
+        return self.reply(200, json.dumps(answer).encode(), Content_Type="application/json")
 
 
 class TapeServer(http.server.ThreadingHTTPServer):
@@ -96,6 +99,7 @@ class TapeServer(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.count = self.tries = self.tokens = 0
+        self.token_error = None
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.open = True
         threading.Thread(target=self.serve_forever, daemon=True).start()
