@@ -82,13 +82,13 @@ extension ByteSink {
         reserve(text.count &- start &+ Self.step)
         while index < text.count {
             if capacity &- count < Self.step { grow(by: text.count &- index &+ Self.step) }
-            if text.count &- index >= 8 {
-                let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+            if text.count >= 8 {
+                let word = Self.word(of: text, base, index)
                 UnsafeMutableRawPointer(memory + count).storeBytes(of: word, as: UInt64.self)
                 let plain = Self.plainBytes(word)
                 index &+= plain
                 count &+= plain
-                if plain == 8 { continue }
+                if plain == 8 || index == text.count { continue }
             } else if Self.isPlain(base[index]) {
                 memory[count] = base[index]
                 index &+= 1
@@ -102,6 +102,17 @@ extension ByteSink {
             count &+= 2
         }
         return index
+    }
+
+    /// The next eight bytes of a text that has so many; near its end the last bytes, then zeros, which are not plain.
+    @inline(__always)
+    private static func word(
+        of text: UnsafeBufferPointer<UInt8>, _ base: UnsafePointer<UInt8>, _ index: Int
+    ) -> UInt64 {
+        let left = text.count &- index
+        if left >= 8 { return UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self) }
+        let last = UnsafeRawPointer(base + (text.count &- 8)).loadUnaligned(as: UInt64.self)
+        return UInt64(littleEndian: last) &>> UInt64(truncatingIfNeeded: (8 &- left) &* 8)
     }
 
     /// Upper limit of the bytes written in a step: eight bytes and an escape, with a reserve.
