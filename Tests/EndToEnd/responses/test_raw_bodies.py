@@ -11,7 +11,7 @@ import budget
 import contract
 import pytest
 from raw_body_client import RawWire
-from request_client import expected, read_all
+from request_client import expected
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -41,7 +41,7 @@ def test_what_is_longer_than_a_message_is_stored(raw, server):
     size = 12 << 20
     body, data = raw.get(server.url(f"/bytes/{size}"))
     assert body["kind"] == "stored" and data is None
-    assert read_all(raw, body["response"], bytes=1 << 20) == expected(size)
+    assert raw.read_all(body["response"], bytes=1 << 20) == expected(size)
     body, data = raw.get(server.url(f"/bytes/{8 << 20}"), maxInline=8 << 20)
     assert body["kind"] == "raw" and data == expected(8 << 20)
 
@@ -178,7 +178,7 @@ def test_raw_bytes_that_nobody_reads_go_to_files(service_with_little_memory, ser
         for number in numbers:
             body = replies[number]["result"]["body"]
             if body["kind"] == "stored":
-                assert read_all(wire, body["response"], bytes=1 << 20) == expected(3 << 20)
+                assert wire.read_all(body["response"], bytes=1 << 20) == expected(3 << 20)
                 wire.call("response.release", {"response": body["response"]})
             else:
                 assert wire.bodies[number] == expected(3 << 20)

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """A connection that takes raw bodies: it reads what follows a reply, and checks the rest as any other."""
 
+import base64
 import json
 import os
 import select
@@ -62,6 +63,16 @@ class RawWire(contract.Wire):
         number = self.ask(url, **params)
         reply = self.reply(number, seconds)
         return reply["result"]["body"], self.bodies.pop(number, None)
+
+    def read_all(self, handle, **params):
+        """A stored body, piece by piece."""
+        found = b""
+        while True:
+            number = self.start("response.read", {"response": handle, "offset": len(found), **params})
+            piece = self.reply(number)["result"]
+            found += self.bodies.pop(number, None) or base64.b64decode(piece["base64"])
+            if piece["end"]:
+                return found
 
     def ask(self, url, **params):
         return self.start("data.send", {"url": url, "serialize": {"as": "base64"}, **params})
