@@ -193,29 +193,36 @@ final class CacheDatabase {
             number: statement.integer(0) ?? 0, usedHour: statement.integer(6) ?? 0, entry: nil,
             bodyCheck: statement.integer(12))
         guard let key = digest(statement, 1), let principal = digest(statement, 2), let variant = digest(statement, 3),
-            let url = statement.text(4), let storedAt = statement.integer(5), let packed = statement.bytes(7),
-            let bodySize = statement.integer(10), bodySize >= 0, let found = CachedHeadCoding.decode(packed)
+            let url = statement.text(4), let storedAt = statement.integer(5), let bodySize = statement.integer(10),
+            bodySize >= 0, let decoded = statement.withBytes(7, { CachedHeadCoding.decode($0) }), let found = decoded
         else { return row }
         guard selects(variant, found.vary) else {
             row.isOther = true
             return row
         }
         var head = CyclicCheck()
-        if row.bodyCheck != nil { head.add(places(key, principal, variant, url)) }
-        head.add(packed)
+        // in the order of `places`
+        for column: CInt in row.bodyCheck != nil ? [1, 2, 3, 4, 7] : [7] {
+            _ = statement.withBytes(column) { head.add($0) }
+        }
         let size = Int(truncatingIfNeeded: bodySize)
-        var body = CachedEntry.Body.file(name: statement.text(9) ?? "", size: size)
-        if statement.text(9) == nil, hasBody {
-            let bytes = statement.bytes(8) ?? []
+        let file = statement.text(9)
+        var body = CachedEntry.Body.file(name: file ?? "", size: size)
+        if file == nil, hasBody {
             var check = row.bodyCheck == nil ? head : CyclicCheck()
-            check.add(bytes)
-            guard bytes.count == size, check.result == row.bodyCheck ?? statement.integer(11) else { return row }
-            body = .memory(ByteBuffer(bytes: bytes))
-        } else if let file = statement.text(9), !CacheFiles.isName(file) {
+            let bytes = statement.withBytes(8) { bytes in
+                check.add(bytes)
+                return ByteBuffer(bytes: bytes)
+            }
+            guard bytes?.readableBytes ?? 0 == size, check.result == row.bodyCheck ?? statement.integer(11) else {
+                return row
+            }
+            body = .memory(bytes ?? ByteBuffer())
+        } else if let file, !CacheFiles.isName(file) {
             return row
         }
         // without its body, a row of an earlier version cannot be checked
-        let isChecked = row.bodyCheck != nil || statement.text(9) != nil
+        let isChecked = row.bodyCheck != nil || file != nil
         guard !isChecked || head.result == statement.integer(11) else { return row }
         row.entry = CachedEntry(
             id: CacheEntryID(key: key, principal: principal, variant: variant), url: url, head: found.head,
@@ -230,7 +237,7 @@ final class CacheDatabase {
     }
 
     private static func digest(_ statement: SQLiteStatement, _ column: CInt) -> CacheDigest? {
-        statement.bytes(column).flatMap { CacheDigest(bytes: $0) }
+        statement.withBytes(column) { CacheDigest(raw: $0) } ?? nil
     }
 
     typealias Totals = (bytes: Int64, entries: Int64)

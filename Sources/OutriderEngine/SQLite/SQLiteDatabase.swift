@@ -134,14 +134,18 @@ final class SQLiteStatement {
     }
 
     /// Nil for NULL.
-    func bytes(_ column: CInt) -> [UInt8]? {
+    func bytes(_ column: CInt) -> [UInt8]? { withBytes(column) { Array($0) } }
+
+    func text(_ column: CInt) -> String? { withBytes(column) { String(decoding: $0, as: UTF8.self) } }
+
+    /// Lends the bytes of a column; nil for NULL.
+    func withBytes<Value>(_ column: CInt, _ work: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard sqlite3_column_type(handle, column) != SQLITE_NULL else { return nil }
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
-        return Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+        return work(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 
-    func text(_ column: CInt) -> String? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
 }
 
 /// A failed call of SQLite.

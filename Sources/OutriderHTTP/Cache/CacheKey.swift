@@ -72,14 +72,20 @@ package struct CacheDigest: Sendable, Hashable {
     package static let empty = CacheDigest(high: 0, low: 0)
 
     package var bytes: [UInt8] {
-        [high, low].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 &- 8 &* UInt64($0))) } }
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
     }
 
     /// Nil unless there are 16 bytes.
     package init?(bytes: [UInt8]) {
+        guard let digest = bytes.withUnsafeBytes({ CacheDigest(raw: $0) }) else { return nil }
+        self = digest
+    }
+
+    /// The same, of bytes in place.
+    package init?(raw bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 }
 

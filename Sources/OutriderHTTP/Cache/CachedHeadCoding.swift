@@ -45,16 +45,20 @@ package struct CachedHeadCoding {
 
     /// Nil for bytes that no version of this wrote.
     package static func decode(
-        _ bytes: [UInt8]
+        _ bytes: UnsafeRawBufferPointer
     ) -> (head: CachedHead, vary: [String], tags: [String], userInfo: String?)? {
-        var reader = Reader(bytes)
+        var reader = Reader(bytes: bytes)
         guard reader.number() == version, let status = reader.number(), (100...999).contains(status),
             let requestedAt = reader.number(), let respondedAt = reader.number(), let fallback = reader.number(),
             let isOutdated = reader.number(), let reason = reader.text(), let httpVersion = reader.text(),
             let fields = reader.list(), fields.count.isMultiple(of: 2), let vary = reader.list(),
             let tags = reader.list(), let userInfo = reader.text(), reader.isAtEnd
         else { return nil }
-        let list = stride(from: 0, to: fields.count, by: 2).map { HTTPFields.Field(fields[$0], fields[$0 + 1]) }
+        var list: [HTTPFields.Field] = []
+        list.reserveCapacity(fields.count / 2 &+ 1)
+        for index in stride(from: 0, to: fields.count, by: 2) {
+            list.append(HTTPFields.Field(fields[index], fields[index + 1]))
+        }
         var head = CachedHead(
             status: Int(truncatingIfNeeded: status), reason: reason, version: httpVersion, HTTPFields(list),
             requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback < 0 ? nil : fallback)
@@ -63,29 +67,34 @@ package struct CachedHeadCoding {
     }
 
     private struct Reader {
-        private var rest: ArraySlice<UInt8>
+        let bytes: UnsafeRawBufferPointer
+        /// Never beyond the end.
+        private var index = 0
 
-        init(_ bytes: [UInt8]) { rest = bytes[...] }
+        init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-        var isAtEnd: Bool { rest.isEmpty }
+        private var rest: Int { bytes.count &- index }
+
+        var isAtEnd: Bool { rest == 0 }
 
         mutating func number() -> Int64? {
-            guard rest.count >= 8 else { return nil }
-            let bits = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            rest = rest.dropFirst(8)
-            return Int64(bitPattern: bits)
+            guard rest >= 8 else { return nil }
+            let bits = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            index &+= 8
+            return Int64(bitPattern: UInt64(bigEndian: bits))
         }
 
         mutating func text() -> String? {
-            guard let count = number(), count >= 0, count <= rest.count else { return nil }
-            let length = Int(truncatingIfNeeded: count)
-            defer { rest = rest.dropFirst(length) }
-            return String(decoding: rest.prefix(length), as: UTF8.self)
+            guard let count = number(), count >= 0, count <= rest else { return nil }
+            let end = index &+ Int(truncatingIfNeeded: count)
+            defer { index = end }
+            return String(decoding: bytes[index..<end], as: UTF8.self)
         }
 
         mutating func list() -> [String]? {
-            guard let count = number(), count >= 0, count <= rest.count / 8 else { return nil }
+            guard let count = number(), count >= 0, count <= rest / 8 else { return nil }
             var list: [String] = []
+            list.reserveCapacity(Int(truncatingIfNeeded: count))
             for _ in 0..<count {
                 guard let text = text() else { return nil }
                 list.append(text)
@@ -117,9 +126,15 @@ package struct CyclicCheck {
     package init() {}
 
     package mutating func add(_ bytes: [UInt8]) {
-        value = bytes.withUnsafeBytes { raw in
-            Self.tables.withUnsafeBufferPointer { Self.value(self.value, with: raw, $0) }
-        }
+        // a copy, since a closure must not use what it changes
+        var check = self
+        bytes.withUnsafeBytes { check.add($0) }
+        self = check
+    }
+
+    package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        let start = value
+        value = Self.tables.withUnsafeBufferPointer { Self.value(start, with: bytes, $0) }
     }
 
     private static func value(
