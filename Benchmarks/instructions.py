@@ -12,7 +12,7 @@ shared machine vary; this number does not, within half a percent.
 Kinds: `plain` is a tiny response over HTTP, and the kinds beside it add one option each. `http`, `https` and `https64`
 read 1 KB of JSON: one after the other, the same over TLS, and 64 at once over TLS. `batch` is `https64` in arrays of
 64 calls. `http1` and `http2` read 1 KB one after the other over TLS from nginx, where that is installed; `http1x64` and
-`http2x64` the same 64 at once, over six connections and over one.
+`http2x64` the same 64 at once, over six connections and over one. `hit` reads 1 KB of JSON from a cache in memory.
 """
 import argparse
 import collections
@@ -49,6 +49,7 @@ KINDS = {
     "http2": {"httpVersion": "2"},
     "http1x64": {"httpVersion": "1.1", "session": {"connectionsPerHost": 6}},
     "http2x64": {"httpVersion": "2"},
+    "hit": {"cache": True},
 }
 NGINX = ("http1", "http2", "http1x64", "http2x64")
 SMALL = b'{"ok": true, "items": [1, 2, 3]}'
@@ -80,9 +81,10 @@ def respond(connection, context):
             waiting += chunk
             while b"\r\n\r\n" in waiting:
                 head, waiting = waiting.split(b"\r\n\r\n", 1)
-                body = LARGE if head.startswith(b"GET /1k ") else SMALL
-                fields = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-                stream.sendall(fields + body)
+                body = LARGE if head.startswith((b"GET /1k ", b"GET /kept ")) else SMALL
+                kept = b"Cache-Control: max-age=36000\r\n" if head.startswith(b"GET /kept ") else b""
+                fields = b"Content-Type: application/json\r\n%sContent-Length: %d\r\n" % (kept, len(body))
+                stream.sendall(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n" + body)
 
 
 def run(binary, folder, url, params, requests, way):
@@ -201,6 +203,8 @@ def target(name):
 def measure(binary, folder, kind, ports, requests):
     """Instructions of one request, by function."""
     secure, path = kind in ("https", "https64", "batch"), "1k" if kind in ("http", "https", "https64", "batch") else "a"
+    if kind == "hit":
+        path = "kept"
     url = "%s://localhost:%d/%s" % (("https", ports[1], path) if secure else ("http", ports[0], path))
     if kind in NGINX:
         url = "https://localhost:%d/1k.json" % ports[2]
