@@ -43,10 +43,12 @@ struct CachePut: Method {
         /// A length other than that of the body would mislead readers of the stored response.
         private func checkLength() throws(JSONComplaint) {
             if [204, 205].contains(status), !bytes.isEmpty {
-                throw JSONComplaint("must be empty: a response with status \(status) has no body", at: JSONPointer(member: "base64"))
+                throw JSONComplaint(
+                    "must be empty: a response with status \(status) has no body", at: JSONPointer(member: "base64"))
             }
+            let length = Int64(bytes.count)  // safe: Int is not wider
             for text in fields.all("Content-Length") where !fields.contains("Content-Encoding") {
-                guard FieldRules.decimal(Substring(text)) != Int64(bytes.count) else { continue }  // safe: Int is not wider
+                guard FieldRules.decimal(text) != length else { continue }
                 throw JSONComplaint(
                     "Content-Length must be the length of the body, \(bytes.count) (or leave the field out)",
                     at: JSONPointer(member: "headers"))
@@ -71,7 +73,9 @@ extension RPCError {
         self =
             switch obstacle {
             case .longBody(let most):
-                refused("base64", "the body is longer than the \(most) bytes of an entry (cache.configure sets maxEntryBytes)")
+                refused(
+                    "base64",
+                    "the body is longer than the \(most) bytes of an entry (cache.configure sets maxEntryBytes)")
             case .longHead(let most):
                 refused("headers", "headers, tags and names are longer than the \(most) bytes of an entry")
             case .longURL(let most): refused("url", "the URL is longer than the \(most) bytes of a key")

@@ -166,7 +166,9 @@ final class RequestRecord: Holdable {
         } else {
             let assembly = try RequestAssembly(params, call, opens: false)
             // retriers may want to see the converted body
-            if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false { return nil }
+            if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false {
+                return nil
+            }
             (spec, session, cache) = (assembly.spec, assembly.session, assembly.cache)
         }
         let handle = Handle<RequestRecord>()

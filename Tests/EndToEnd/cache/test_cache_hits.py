@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Hits in memory end at once: they are told as hits that take the long way, and nothing that takes part is passed by."""
+"""Hits in memory end at once: they look like hits that take the long way, and nothing that takes part is left out."""
 
 import contract
 import pytest
