@@ -11,11 +11,16 @@ package struct CassetteIndex: Sendable {
     private var numbers: [RequestMatcher.Key: Int] = [:]
     /// By that number: the places of its entries, in recorded order.
     private(set) var places: [[Int]] = []
+    /// The same for requests without a body, a Range and a secret, by URL and method.
+    private var simple: [String: [(method: String, number: Int)]] = [:]
+    private let mask: CassetteMask
     /// Each key once, with its first entry.
     private var keys: [(key: RequestMatcher.Key, index: Int)] = []
 
-    package init(_ matcher: RequestMatcher, path: String) {
+    /// - Parameter mask: of requests that are compared.
+    package init(_ matcher: RequestMatcher, path: String, mask: CassetteMask = CassetteMask()) {
         self.matcher = matcher
+        self.mask = mask
         self.path = path
     }
 
@@ -29,8 +34,23 @@ package struct CassetteIndex: Sendable {
             places.append([entries.count])
             keys.append((key, entries.count))
         }
+        note(entry.request, numbers[key])
         entries.append(entry)
         if entry.requestFile != nil { entries[entries.count - 1].request.body = [] }
+    }
+
+    private mutating func note(_ request: ReplayRequest, _ number: Int?) {
+        let (url, method) = (request.url, request.method)
+        guard let number, matcher.isUsual, request.body.isEmpty, !request.fields.contains("Range"),
+            mask.url(url) == url, simple[url]?.contains(where: { $0.method == method }) != true
+        else { return }
+        simple[url, default: []].append((method, number))
+    }
+
+    /// The number of a request without a body, a Range and a secret, as `number(of:)` has it for the key; nil if that is to
+    /// be worked out.
+    func number(ofSimple method: String, _ url: String) -> Int? {
+        simple[url]?.first { $0.method == method }?.number
     }
 
     /// The number of a request; nil if there are no entries for it.

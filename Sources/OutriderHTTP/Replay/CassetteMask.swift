@@ -17,6 +17,9 @@ package struct CassetteMask: Sendable {
 
     // MARK: learning
 
+    /// Whether no field of a request has a secret.
+    package func lacksSecrets(_ fields: HTTPFields) -> Bool { !fields.list.contains { names.isSecret(field: $0.name) } }
+
     /// The secrets of a request, which are replaced wherever they occur.
     package func secrets(of request: ReplayRequest) -> FoundSecrets {
         var found = FoundSecrets()

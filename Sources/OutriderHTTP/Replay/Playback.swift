@@ -72,11 +72,19 @@ package struct Playback: Sendable {
         guard let number = index.number(of: key) else {
             return .miss(Miss(index: index, request: request, times: nil))
         }
+        return take(number) ?? .miss(Miss(index: index, request: request, times: index.places[number].count))
+    }
+
+    /// The step of a request without a body, a Range and a secret; nil if it is to be worked out from the key.
+    package mutating func takeSimple(_ method: String, _ url: String) -> Step? {
+        index.number(ofSimple: method, url).flatMap { take($0) }
+    }
+
+    /// The next entry of a request; nil if all were played.
+    private mutating func take(_ number: Int) -> Step? {
         let list = index.places[number]
         let position = takeReturned(number) ?? next[number]
-        guard position < list.count || afterLast != .fail else {
-            return .miss(Miss(index: index, request: request, times: list.count))
-        }
+        guard position < list.count || afterLast != .fail else { return nil }
         next[number] = max(next[number], position + 1)
         let place = place(of: position, in: list)
         isPlayed[place] = true

@@ -16,6 +16,9 @@ package struct RequestMatcher: Sendable {
 
     package init() {}
 
+    /// Whether requests are equal if their methods and URLs are, and they have neither body nor Range.
+    var isUsual: Bool { fields.isEmpty && comparesHost && comparesBody && ignoredQuery.isEmpty }
+
     /// The parts of a request in the form in which they are compared.
     package struct Key: Sendable, Hashable {
         var method: String
