@@ -119,7 +119,7 @@ class Facts:
 
     @property
     def _declared(self) -> int | None:
-        """The length of the body by its head; ``None`` if its head does not tell, or tells the length of an encoding."""
+        """The length of the body by its head; ``None`` if the head tells none, or the length of an encoding."""
         length = self.headers.get("Content-Length") or ""
         return int(length) if length.isdecimal() and self.headers.get("Content-Encoding") is None else None
 
