@@ -4,8 +4,8 @@
 import NIOCore
 import OutriderHTTP
 
-/// The timeline of an attempt, and its deadlines.
-struct AttemptClock {
+/// The timeline of an attempt, and its deadlines. Read in place: a copy costs as much as a small method.
+struct AttemptClock: ~Copyable {
     private let timeouts: Timeouts
     private let began = NIODeadline.now()
     private var totalEnd: NIODeadline

@@ -25,7 +25,9 @@ extension AttemptRunner {
     var wireBytes: (got: Int64, of: Int64?)? { pool.loop.inEventLoop && body.isCoded ? body.progress : nil }
 
     func publish() {
-        let now = AttemptMetrics(timeline: clock.snapshot, trailers: body.trailers)
-        published.withLock { $0 = now }
+        published.withLock {
+            $0.timeline = clock.snapshot
+            $0.trailers = body.trailers
+        }
     }
 }

@@ -5,47 +5,39 @@ import NIOCore
 import OutriderHTTP
 
 /// Whether the body of an attempt waits for 100 Continue (RFC 9110 section 10.1.1).
-struct Expectation {
-    private enum State {
-        case none
-        /// Until the server responds, or the timer fires.
-        case waiting(Scheduled<Void>)
-        /// The server refused the expectation: the request is sent again without it.
-        case refused
-    }
-
-    private var state = State.none
+struct Expectation: ~Copyable {
     private let isWanted: Bool
+    /// The server refused the expectation: the request is sent again without it.
+    private var isRefused = false
+    /// The body waits until the server responds, or the alarm rings.
+    private(set) var isWaiting = false
+    private var alarm: Scheduled<Void>?
 
     init(_ attempt: Attempt) {
         if case .none = attempt.body { isWanted = false } else { isWanted = attempt.expectsContinue }
     }
 
     /// Whether the request has the field, and its body is held back.
-    var isDeclared: Bool {
-        if case .refused = state { false } else { isWanted }
-    }
-
-    var isWaiting: Bool {
-        if case .waiting = state { true } else { false }
-    }
+    var isDeclared: Bool { isWanted && !isRefused }
 
     /// Many servers never send 100 Continue: after a second the body is sent anyway.
     mutating func wait(on loop: any EventLoop, _ goOn: @escaping () -> Void) {
-        state = .waiting(loop.assumeIsolated().scheduleTask(in: .milliseconds(1000), goOn))
+        isWaiting = true
+        alarm = loop.assumeIsolated().scheduleTask(in: .milliseconds(1000), goOn)
     }
 
     /// Returns whether the body was waiting.
     @discardableResult
     mutating func end() -> Bool {
-        guard case .waiting(let alarm) = state else { return false }
-        alarm.cancel()
-        state = .none
+        guard isWaiting else { return false }
+        isWaiting = false
+        alarm?.cancel()
+        alarm = nil
         return true
     }
 
     mutating func refuse() {
         end()
-        state = .refused
+        isRefused = true
     }
 }

@@ -2,7 +2,12 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The dependencies that all connections of a transport share.
-struct Wiring: Sendable {
+final class Wiring: Sendable {
     let resolver: any NameResolver
     let tls: TLSBridge
+
+    init(resolver: any NameResolver, tls: TLSBridge) {
+        self.resolver = resolver
+        self.tls = tls
+    }
 }
