@@ -60,6 +60,8 @@ package struct PoolMachine: ~Copyable {
 
     private let config: Config
     private var places: [PoolKey: PoolPlace] = [:]
+    /// The place that was found last, until a place is added or removed: most attempts go where the last one went.
+    private var recent: (key: PoolKey, index: Dictionary<PoolKey, PoolPlace>.Index)?
     private var plain = OriginMemory()
     package private(set) var counts = Counts()
 
@@ -86,17 +88,8 @@ package struct PoolMachine: ~Copyable {
         let request = Request(
             waiter: waiter, limit: limit, holder: holder, isReplay: isReplay, avoiding: avoiding)
         guard !key.mayBeShared else { return askShared(request, for: key, now: now()) }
-        let answer = places[key, default: PoolPlace(mayBeShared: false)].ask(
-            request, mostWaiters: config.waitersPerKey, isPlain: true)
-        switch answer {
-        case .lend:
-            counts.idle -= 1
-            counts.busy += 1
-        case .open: counts.busy += 1
-        case .wait: counts.waiting += 1
-        case .refuse: break
-        }
-        return answer
+        let most = config.waitersPerKey
+        return change(key) { $0.ask(request, mostWaiters: most, isPlain: true) }
     }
 
     private mutating func askShared(_ request: Request, for key: PoolKey, now: Double) -> Ask {
@@ -108,12 +101,22 @@ package struct PoolMachine: ~Copyable {
     /// Changes the place of a key, and the counts with it.
     @discardableResult
     private mutating func change<Result>(_ key: PoolKey, _ body: (inout PoolPlace) -> Result) -> Result {
-        if let index = places.index(forKey: key) { return change(at: index, body) }
+        if let index = index(of: key) { return change(at: index, body) }
         var place = PoolPlace(mayBeShared: key.mayBeShared)
         let result = body(&place)
         count(from: Counts(), to: place.counts)
-        if !place.isEmpty { places[key] = place }
+        if !place.isEmpty {
+            recent = nil
+            places[key] = place
+        }
         return result
+    }
+
+    private mutating func index(of key: PoolKey) -> Dictionary<PoolKey, PoolPlace>.Index? {
+        if let recent, recent.key.isSame(as: key) { return recent.index }
+        guard let index = places.index(forKey: key) else { return nil }
+        recent = (key, index)
+        return index
     }
 
     /// The same in place, so that no list of the place is copied. Without its last connection and waiter the place is removed.
@@ -122,7 +125,10 @@ package struct PoolMachine: ~Copyable {
     ) -> Result {
         let change = Self.change(&places.values[index], body)
         count(from: change.before, to: change.after)
-        if change.isEmpty { places.remove(at: index) }
+        if change.isEmpty {
+            recent = nil
+            places.remove(at: index)
+        }
         return change.result
     }
 
@@ -189,7 +195,7 @@ package struct PoolMachine: ~Copyable {
     package mutating func takeBack(
         _ connection: ConnectionID, of key: PoolKey, by holder: PoolHolder = PoolHolder(), now: Double
     ) -> TakeBack {
-        guard let index = places.index(forKey: key) else { return .evict(connection) }
+        guard let index = index(of: key) else { return .evict(connection) }
         if let waiter = places.values[index].takeBack(connection, by: holder, now: now) {
             counts.waiting -= 1
             return .lend(waiter)
@@ -220,7 +226,7 @@ package struct PoolMachine: ~Copyable {
 
     /// An attempt on a shared connection has ended.
     package mutating func release(_ connection: ConnectionID, of key: PoolKey, now: Double) -> Release {
-        guard let index = places.index(forKey: key) else { return .next([]) }
+        guard let index = index(of: key) else { return .next([]) }
         let next: [Next]? = change(at: index) { place in
             guard place.shared.contains(where: { $0.connection == connection }) else { return [] }
             return place.release(connection, now: now) ? nil : place.next(isPlain: false)

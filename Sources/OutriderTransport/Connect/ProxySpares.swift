@@ -39,7 +39,7 @@ final class ProxySpares: @unchecked Sendable {
     /// - Parameter key: the key of the tunnel that was refused.
     func keep(_ channel: any Channel, for key: PoolKey) {
         loop.assertInEventLoop()
-        let spare = Spare(Self.anybodys(key), channel)
+        let spare = Spare(key.ofProxy, channel)
         guard channel.isActive, (try? channel.pipeline.syncOperations.addHandler(spare)) != nil else {
             return channel.close(promise: nil)
         }
@@ -54,7 +54,7 @@ final class ProxySpares: @unchecked Sendable {
     /// Nil if no connection fits.
     func take(for key: PoolKey) -> (any Channel)? {
         loop.assertInEventLoop()
-        let key = Self.anybodys(key)
+        let key = key.ofProxy
         while let index = spares.lastIndex(where: { $0.key == key }) {
             let spare = spares.remove(at: index)
             spare.expiry?.cancel()
@@ -75,13 +75,5 @@ final class ProxySpares: @unchecked Sendable {
         spares.remove(at: index)
         spare.expiry?.cancel()
         spare.channel.close(promise: nil)
-    }
-
-    /// The key of the proxy and the trust alone: user and target are sent anew.
-    private static func anybodys(_ key: PoolKey) -> PoolKey {
-        var key = key
-        (key.isSecure, key.host, key.port) = (false, "", 0)
-        key.proxy = key.proxy.map { ProxyRoute($0.server, isTunnel: true, user: nil) }
-        return key
     }
 }

@@ -24,6 +24,19 @@ extension PoolKey {
     }
 }
 
+extension ConnectionPool {
+    /// The same. Most attempts go where the last one went, and share its key.
+    func key(of attempt: Attempt) -> (PoolKey, HTTPFailure?) {
+        guard attempt.security.isPlain, attempt.proxies == nil else { return PoolKey.of(attempt) }
+        if let recentKey, recentKey.isPlain(attempt.url, attempt.addresses, attempt.httpVersion) {
+            return (recentKey, nil)
+        }
+        let key = PoolKey.of(attempt).0
+        recentKey = key
+        return (key, nil)
+    }
+}
+
 extension AttemptRunner {
     func breakage(_ end: ConnectionEnd, _ error: (any Error)?) -> HTTPFailure {
         ConnectionError(end, error, host: attempt.url.host, phase: clock.phase, body: body.progress).failure

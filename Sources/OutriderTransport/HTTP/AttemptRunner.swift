@@ -46,7 +46,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         self.observer = observer
         self.pool = pool
         self.wiring = wiring
-        (key, refusal) = PoolKey.of(attempt)
+        (key, refusal) = pool.key(of: attempt)
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)

@@ -32,6 +32,8 @@ final class ConnectionPool: @unchecked Sendable {
     /// Shared connections that take no new attempts and have not ended.
     private(set) var draining: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     private var plainOrigins = OriginMemory()
+    /// The key of the last attempt without settings of its own.
+    var recentKey: PoolKey?
     private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
     private var lastID: UInt64 = 0
     private var expiry: Scheduled<Void>?
