@@ -3,6 +3,8 @@
 
 /// An http, https, ws, wss, http+unix or https+unix URL that may be requested: parsed once, and the only reading used
 /// for pool keys, Host, TLS names and connecting. The endpoint of a TCP stream has the same form: tcp://host:port.
+///
+/// Copies share their storage; a change to a shared URL copies the storage first.
 package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The most bytes of a URL: far more than servers accept, and a bound for all processing.
     package static let maximumLength = 64 << 10
@@ -13,25 +15,81 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         case tcp, tls
     }
 
-    package var scheme: Scheme
-    /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since Host includes that dot.
-    package var host: String
-    /// 1 to 65535; the default of the scheme if none was written.
-    package var port: Int
-    /// From the path on, percent-encoded: "/a/b?c=d". Empty only for tcp and tls.
-    package var target: String
-    /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
-    package var socketPath: String?
-    /// The fragment, percent-encoded: for reports, never sent.
-    package var fragment: String?
+    private var parts: Parts
 
     package init(scheme: Scheme, host: String, port: Int, target: String, socketPath: String? = nil) {
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        self.target = target
-        self.socketPath = socketPath
+        parts = Parts(Values(scheme: scheme, host: host, port: port, target: target, socketPath: socketPath), nil)
     }
+
+    /// - Parameter text: the URL as `description` would write the URL.
+    init(scheme: Scheme, host: String, port: Int, target: String, text: String) {
+        parts = Parts(Values(scheme: scheme, host: host, port: port, target: target), text)
+    }
+
+    private struct Values: Hashable {
+        var scheme: Scheme
+        var host: String
+        var port: Int
+        var target: String
+        var socketPath: String?
+        var fragment: String?
+    }
+
+    // proof: changed only through `values` of a URL with the sole reference.
+    private final class Parts: @unchecked Sendable {
+        var values: Values
+        /// The description, if it is known without being written; nil after a change.
+        var text: String?
+
+        init(_ values: Values, _ text: String?) {
+            self.values = values
+            self.text = text
+        }
+    }
+
+    private var values: Values {
+        get { parts.values }
+        _modify {
+            if isKnownUniquelyReferenced(&parts) { parts.text = nil } else { parts = Parts(parts.values, nil) }
+            yield &parts.values
+        }
+    }
+
+    package var scheme: Scheme {
+        get { parts.values.scheme }
+        set { values.scheme = newValue }
+    }
+    /// Lower-case, ASCII; an IPv6 address without its brackets. A dot at the end is kept, since Host includes that dot.
+    package var host: String {
+        get { parts.values.host }
+        set { values.host = newValue }
+    }
+    /// 1 to 65535; the default of the scheme if none was written.
+    package var port: Int {
+        get { parts.values.port }
+        set { values.port = newValue }
+    }
+    /// From the path on, percent-encoded: "/a/b?c=d". Empty only for tcp and tls.
+    package var target: String {
+        get { parts.values.target }
+        set { values.target = newValue }
+    }
+    /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
+    package var socketPath: String? {
+        get { parts.values.socketPath }
+        set { values.socketPath = newValue }
+    }
+    /// The fragment, percent-encoded: for reports, never sent.
+    package var fragment: String? {
+        get { parts.values.fragment }
+        set { values.fragment = newValue }
+    }
+
+    package static func == (one: HTTPURL, other: HTTPURL) -> Bool {
+        one.parts === other.parts || one.parts.values == other.parts.values
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(parts.values) }
 
     package var isSecure: Bool { scheme == .https || scheme == .wss || scheme == .tls }
 
@@ -59,7 +117,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The URL without its fragment: the form that keys, journals and comparisons use.
-    package var description: String { written(hasScheme: true, hasTarget: true) }
+    package var description: String { parts.text ?? written(hasScheme: true, hasTarget: true) }
 
     /// The URL with its fragment: the form that results name (RFC 9110 section 10.2.2).
     package var described: String {

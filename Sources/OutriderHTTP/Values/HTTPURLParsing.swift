@@ -9,8 +9,12 @@ extension HTTPURL {
     /// segments are resolved; the fragment is kept aside. Throws `invalidURL` or `unsupportedScheme` with the pointer
     /// `/url`.
     package init(parsing text: String) throws(HTTPFailure) {
-        var reader = URLReader(text)
-        self = try reader.read()
+        if let url = PlainURL.read(text) {
+            self = url
+        } else {
+            var reader = URLReader(text)
+            self = try reader.read()
+        }
     }
 }
 

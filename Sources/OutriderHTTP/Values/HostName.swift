@@ -24,7 +24,8 @@ enum HostName {
     }
 
     /// Whether a name needs no work, as nearly all do; false where there is any doubt.
-    private static func isPlainName(_ written: ArraySlice<UInt8>) -> Bool {
+    @inline(__always)
+    static func isPlainName(_ written: some Collection<UInt8>) -> Bool {
         guard written.count <= 253 else { return false }
         var label = 0
         var startsAsNumber = true

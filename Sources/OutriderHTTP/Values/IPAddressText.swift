@@ -6,7 +6,8 @@ enum IPAddressText {
     // MARK: version 4
 
     /// Whether the text is an IPv4 address in canonical form.
-    static func isPlain(_ written: ArraySlice<UInt8>) -> Bool {
+    @inline(__always)
+    static func isPlain(_ written: some Collection<UInt8>) -> Bool {
         guard (7...15).contains(written.count) else { return false }
         var parts = 1
         var value = -1
