@@ -12,7 +12,9 @@ package enum AttemptBuilder {
     /// `parameterEncodingFailed`, `parameterEncoderFailed`, `createUploadableFailed` or a failure of multipart forms,
     /// each with a pointer to the parameter at fault.
     ///
-    /// - Parameter encoded: the parameters, if already encoded.
+    /// - Parameters:
+    ///   - defaults: each name once.
+    ///   - encoded: the parameters, if already encoded.
     package static func build(
         _ spec: RequestSpec, defaults: HTTPFields, fileSize: Int64? = nil, partSizes: [Int: Int64] = [:],
         encoded: EncodedParameters? = nil
@@ -68,15 +70,20 @@ package enum AttemptBuilder {
         if case .challenge(let credential)? = spec.authorization {
             attempt.login = AppliedCredential(credential, credential.schemes == [.digest] ? .digest : nil)
         }
-        attempt.security = spec.ownSecurity.map { SecurityPlan($0, for: url, over: spec.security) } ?? spec.security
-        attempt.proxies = spec.proxies
+        if let own = spec.ownSecurity {
+            attempt.security = SecurityPlan(own, for: url, over: spec.security)
+        } else {
+            attempt.security = spec.security
+        }
+        if let proxies = spec.proxies { attempt.proxies = proxies }
         attempt.addresses = spec.addresses
         if let duplex = spec.duplex { attempt.duplex = duplex }
         attempt.httpVersion = spec.httpVersion
         if let plan = spec.shared?.plan { attempt.priority = plan.priority }
         attempt.maximumBodyBytes = spec.options?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
-        attempt.expectsContinue = attempt.body != .none && (spec.expectsContinue || takesExpectation(from: &attempt))
+        if case .none = attempt.body { return attempt }
+        attempt.expectsContinue = spec.expectsContinue || takesExpectation(from: &attempt)
         return attempt
     }
 
@@ -98,8 +105,10 @@ package enum AttemptBuilder {
             throw HTTPFailure(.createURLRequestFailed, fault, pointer: "/method")
         }
         var url = try HTTPURL(parsing: spec.url)
-        url.append(query: try QueryEncoding().encode(spec.query, at: "/query"))
-        try check(spec.fields, namesHost: spec.mayNameHost(at: url))
+        if !spec.query.isEmpty { url.append(query: try QueryEncoding().encode(spec.query, at: "/query")) }
+        if !spec.fields.list.isEmpty {
+            try check(spec.fields, namesHost: spec.fields.contains("Host") && spec.mayNameHost(at: url))
+        }
         try checkBody(spec, at: pointer)
         return url
     }
@@ -114,11 +123,11 @@ package enum AttemptBuilder {
     /// Throws at the first field that may not be sent.
     ///
     /// - Parameter namesHost: whether the caller may set a single Host field.
-    package static func check(_ fields: HTTPFields, namesHost: @autoclosure () -> Bool = false) throws(HTTPFailure) {
+    package static func check(_ fields: HTTPFields, namesHost: Bool = false) throws(HTTPFailure) {
         var total = 0
         var hosts = 0
         for field in fields.list {
-            let isHost = HTTPFields.same(field.name, "Host") && namesHost()
+            let isHost = namesHost && HTTPFields.same(field.name, "Host")
             if isHost { hosts &+= 1 }
             if hosts > 1 || (isHost && ConnectTarget(field.value)?.host == nil) {
                 throw HTTPFailure(
@@ -171,6 +180,12 @@ package enum AttemptBuilder {
 
     private static func fields(of spec: RequestSpec, _ defaults: HTTPFields) throws(HTTPFailure) -> HTTPFields {
         var fields = spec.fields
+        if fields.list.isEmpty, spec.authorization == nil, spec.body.isNone, spec.body.contentType == nil,
+            spec.download == nil
+        {
+            return spec.addsDefaultFields ? defaults : fields
+        }
+        fields.list.reserveCapacity(fields.list.count &+ defaults.list.count &+ 2)
         if !fields.contains("Authorization"), let value = try spec.authorization?.fieldValue() {
             fields.add("Authorization", value)
         }
