@@ -42,23 +42,27 @@ package enum BodyFraming: Sendable, Equatable {
         var isThere = false
         for field in fields.list where HTTPFields.same(field.name, "Content-Length") {
             isThere = true
-            let plain = FieldRules.decimal(field.value)
-            for length in plain.map({ [$0] }) ?? FieldRules.listed(field.value).map(FieldRules.decimal) {
-                guard let length else {
+            if let length = FieldRules.decimal(field.value) {
+                found = try agreed(length, found)
+                continue
+            }
+            for length in FieldRules.listed(field.value) {
+                guard let length = FieldRules.decimal(length) else {
                     throw HTTPFailure(
                         .malformedResponse, "the answer's Content-Length is not a number of bytes", sent: .sent)
                 }
-                if let found, found != length {
-                    throw HTTPFailure(
-                        .malformedResponse, "the answer has two different Content-Length values", sent: .sent)
-                }
-                found = length
+                found = try agreed(length, found)
             }
         }
         if isThere && found == nil {
             throw HTTPFailure(.malformedResponse, "the answer's Content-Length is empty", sent: .sent)
         }
         return found
+    }
+
+    private static func agreed(_ length: Int64, _ found: Int64?) throws(HTTPFailure) -> Int64 {
+        guard let found, found != length else { return length }
+        throw HTTPFailure(.malformedResponse, "the answer has two different Content-Length values", sent: .sent)
     }
 
     private static func isChunked(_ fields: HTTPFields) throws(HTTPFailure) -> Bool {

@@ -82,7 +82,8 @@ private struct PlainHeadReader {
         while index < bytes.count, FieldRules.isTokenByte(bytes[index]) { index += 1 }
         guard index > start, index < bytes.count, bytes[index] == UInt8(ascii: ":") else { return nil }
         position = index + 1
-        return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<index]), as: UTF8.self)
+        let name = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
+        return UsualFieldNames.find(name) ?? String(decoding: name, as: UTF8.self)
     }
 
     mutating func value() -> String? {

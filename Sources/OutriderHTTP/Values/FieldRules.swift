@@ -84,8 +84,16 @@ package enum FieldRules {
 
     /// Parses digits alone, up to the largest Int64.
     package static func decimal(_ text: some StringProtocol) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-        return Int64(text)  // safe: of a text this gives nil, it does not trap
+        guard !text.isEmpty else { return nil }
+        var number: Int64 = 0
+        for byte in text.utf8 {
+            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isLarger) = product.addingReportingOverflow(Int64(byte &- 0x30))
+            if isLarge || isLarger { return nil }
+            number = sum
+        }
+        return number
     }
 
     /// Untrusted text for a message: printable, quoted, short.
@@ -103,10 +111,10 @@ extension String {
     /// Whether all bytes satisfy the condition.
     @inline(__always)
     package func allBytes(_ isFine: (UInt8) -> Bool) -> Bool {
-        var text = self
-        return text.withUTF8 { bytes in
+        let isEach = utf8.withContiguousStorageIfAvailable { bytes in
             for byte in bytes where !isFine(byte) { return false }
             return true
         }
+        return isEach ?? utf8.allSatisfy(isFine)
     }
 }

@@ -79,10 +79,21 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
     }
 
     private static func equal(_ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = UnsafeRawPointer(one.baseAddress), let second = UnsafeRawPointer(other.baseAddress) else {
+            return true
+        }
         var index = 0
         while index < one.count {
+            // most names that match are written alike
+            if index &+ 8 <= one.count,
+                first.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                    == second.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            {
+                index &+= 8
+                continue
+            }
             if one[index] != other[index], lower(one[index]) != lower(other[index]) { return false }
-            index += 1
+            index &+= 1
         }
         return true
     }

@@ -58,6 +58,18 @@ struct PlainHeadTests {
         #expect(plain(Self.status + Self.length + line + "\r\n") == nil)
     }
 
+    @Test func `names are kept as they were written`() {
+        let names = [
+            "Date", "date", "DATE", "Data", "ETag", "Etag", "Vary", "Server", "server", "Sarver", "Connection",
+            "Set-Cookie",
+            "Content-Type", "content-type", "CONTENT-TYPE", "Cache-Control", "Accept-Ranges", "Last-Modified",
+            "Content-Encoding", "content-encoding", "Content-Encodinq", "X",
+        ]
+        let fields = names.map { "\($0): b\r\n" }.joined()
+        let found = plain(Self.status + fields + Self.length + "\r\n")
+        #expect(found?.head.fields.list.map(\.name) == names + ["Content-Length"])
+    }
+
     @Test func `many fields and long ones are left to the full parser`() {
         for line in [String(repeating: "A: b\r\n", count: 100), "A: \(String(repeating: "b", count: 16 << 10))\r\n"] {
             #expect(plain(Self.status + line + Self.length + "\r\n") == nil)
