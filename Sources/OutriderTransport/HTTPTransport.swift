@@ -41,9 +41,13 @@ package final class HTTPTransport: Transport {
     package var loop: any EventLoop { pool.loop }
 
     package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
-        attempt.duplex.map { DuplexRunner(attempt, $0, observer: observer, pool: pool, wiring: wiring) }
-            ?? attempt.upgrade.map { UpgradeRunner(attempt, $0, observer: observer, pool: pool, wiring: wiring) }
-            ?? AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
+        if let duplex = attempt.duplex {
+            return DuplexRunner(attempt, duplex, observer: observer, pool: pool, wiring: wiring)
+        }
+        if let upgrade = attempt.upgrade {
+            return UpgradeRunner(attempt, upgrade, observer: observer, pool: pool, wiring: wiring)
+        }
+        return AttemptRunner(attempt, observer: observer, pool: pool, wiring: wiring)
     }
 
     /// The current number of busy and idle connections, and of waiting attempts.

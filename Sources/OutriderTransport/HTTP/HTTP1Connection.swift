@@ -121,7 +121,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         ending = nil
         isPaused = false
         informationalHeads = 0
-        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: nil)
+        context.writeAndFlush(NIOAny(bytes), promise: nil)
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
     }
 
@@ -146,7 +146,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
             promise.fail(ChannelError.ioOnClosedChannel)
             return promise.futureResult.map { 0 }
         }
-        context.writeAndFlush(Self.wrapOutboundOut(bytes), promise: promise)
+        context.writeAndFlush(NIOAny(bytes), promise: promise)
         return promise.futureResult.map { count }
     }
 

@@ -133,7 +133,7 @@ enum RequestWriter {
         if case .none = attempt.body, !expectsBody(attempt.method) { return }
         if let size = attempt.body.size {
             head.add("Content-Length: ")
-            head.add(String(size))
+            head.add(decimal: size)
             head.add("\r\n")
         } else {
             head.add("Transfer-Encoding: chunked\r\n")
@@ -158,7 +158,7 @@ enum RequestWriter {
             if isIPv6 { head.add("]") }
             if url.port != url.defaultPort {
                 head.add(":")
-                head.add(String(url.port))
+                head.add(decimal: Int64(url.port))  // safe: an Int is an Int64
             }
         }
         head.add("\r\n")
@@ -182,6 +182,7 @@ private struct HeadText {
 
     init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
 
+    @inline(__always)
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress, bytes.count > 0 else { return }
         guard let base = memory.baseAddress, memory.count - count >= bytes.count else {
@@ -196,18 +197,27 @@ private struct HeadText {
         add(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    mutating func add(_ text: String) {
-        var text = text
-        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    /// A number that is not negative, in decimal digits.
+    mutating func add(decimal number: Int64) {
+        if number >= 10 { add(decimal: number / 10) }
+        withUnsafeBytes(of: UInt8(truncatingIfNeeded: 0x30 &+ number % 10)) { add($0) }
     }
 
+    mutating func add(_ text: String) { _ = add(text) { _ in true } }
+
     /// False if a byte is not permitted.
+    @inline(__always)
     mutating func add(_ text: String, where isFine: (UInt8) -> Bool) -> Bool {
+        let isAdded = text.utf8.withContiguousStorageIfAvailable { add($0, where: isFine) }
+        if let isAdded { return isAdded }
         var text = text
-        return text.withUTF8 { bytes in
-            for byte in bytes where !isFine(byte) { return false }
-            add(UnsafeRawBufferPointer(bytes))
-            return true
-        }
+        return text.withUTF8 { add($0, where: isFine) }
+    }
+
+    @inline(__always)
+    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>, where isFine: (UInt8) -> Bool) -> Bool {
+        for byte in bytes where !isFine(byte) { return false }
+        add(UnsafeRawBufferPointer(bytes))
+        return true
     }
 }
