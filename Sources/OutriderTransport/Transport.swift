@@ -116,22 +116,52 @@ package protocol AttemptControl: AnyObject, Sendable {
 }
 
 /// The head of a response, with the body still to come.
+///
+/// Copies share their storage; a change to a shared response copies the storage first.
 package struct AttemptResponse: Sendable {
-    package var status: Int
-    package var reason: String
-    /// "1.0", "1.1" or "2".
-    package var version: String
-    package var fields: HTTPFields
-    package let body: any AttemptResponseBody
-    /// The cache's part in the response; nil if the request has no cache.
-    package var cache: CacheReport?
+    private var parts: Parts
 
     package init(status: Int, reason: String, version: String, fields: HTTPFields, body: any AttemptResponseBody) {
-        self.status = status
-        self.reason = reason
-        self.version = version
-        self.fields = fields
-        self.body = body
+        parts = Parts(Values(status: status, reason: reason, version: version, fields: fields, body: body))
+    }
+
+    private struct Values {
+        let status: Int
+        let reason: String
+        let version: String
+        var fields: HTTPFields
+        let body: any AttemptResponseBody
+        var cache: CacheReport?
+    }
+
+    // proof: changed only through `values` of a response with the sole reference.
+    private final class Parts: @unchecked Sendable {
+        var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var values: Values {
+        get { parts.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&parts) { parts = Parts(parts.values) }
+            yield &parts.values
+        }
+    }
+
+    package var status: Int { parts.values.status }
+    package var reason: String { parts.values.reason }
+    /// "1.0", "1.1" or "2".
+    package var version: String { parts.values.version }
+    package var fields: HTTPFields {
+        get { parts.values.fields }
+        set { values.fields = newValue }
+    }
+    package var body: any AttemptResponseBody { parts.values.body }
+    /// The cache's part in the response; nil if the request has no cache.
+    package var cache: CacheReport? {
+        get { parts.values.cache }
+        set { values.cache = newValue }
     }
 }
 
