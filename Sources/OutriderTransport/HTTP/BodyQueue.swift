@@ -28,6 +28,9 @@ struct BodyQueue {
 
     private let host: String
     private let mostBytes: Int?
+    /// The first piece, without which there are no others: most bodies are a single piece, and need no list.
+    private var front: ByteBuffer?
+    /// The pieces behind, from `first` on.
     private var pieces: [ByteBuffer] = []
     private var first = 0
     private var queuedBytes = 0
@@ -83,15 +86,21 @@ struct BodyQueue {
         // a piece that waits would keep all the memory into which it was read
         let bytes = queuedBytes < Self.roomBytes ? bytes : ByteBuffer(bytes: bytes.readableBytesView)
         queuedBytes += count
-        if count < Self.smallBytes, let last = pieces.indices.last, pieces[last].readableBytes < Self.smallBytes {
-            pieces[last].writeImmutableBuffer(bytes)
+        guard let lastBytes = pieces.last?.readableBytes ?? front?.readableBytes else {
+            front = bytes
+            return
+        }
+        guard count < Self.smallBytes, lastBytes < Self.smallBytes else { return pieces.append(bytes) }
+        if pieces.isEmpty {
+            front?.writeImmutableBuffer(bytes)
         } else {
-            pieces.append(bytes)
+            pieces[pieces.count - 1].writeImmutableBuffer(bytes)
         }
     }
 
     /// Discards queued bytes.
     mutating func dropPieces() {
+        front = nil
         pieces = []
         first = 0
         queuedBytes = 0
@@ -128,9 +137,7 @@ struct BodyQueue {
         } catch {
             tail = .failed(error)
             decoder = nil
-            pieces = []
-            first = 0
-            queuedBytes = 0
+            dropPieces()
             return .failed(error)
         }
     }
@@ -149,13 +156,17 @@ struct BodyQueue {
     }
 
     private mutating func takeFirst() -> ByteBuffer? {
-        guard first < pieces.count else { return nil }
-        let piece = pieces[first]
-        pieces[first] = ByteBuffer()
-        first += 1
-        if first == pieces.count {
-            pieces.removeAll(keepingCapacity: true)
-            first = 0
+        guard let piece = front else { return nil }
+        if first < pieces.count {
+            front = pieces[first]
+            pieces[first] = ByteBuffer()
+            first += 1
+            if first == pieces.count {
+                pieces.removeAll(keepingCapacity: true)
+                first = 0
+            }
+        } else {
+            front = nil
         }
         queuedBytes -= piece.readableBytes
         consumedBytes &+= piece.readableBytes
