@@ -97,6 +97,7 @@ ALLOWED = [
     ("conversions", RPC + "Framing/A.swift", BODY.format("let a = Int(byte) + Int(bytes[2]) + Int(line.count)")),
     ("conversions", RPC + "Framing/A.swift", BODY.format("let a = Int(length)  // safe: at most 15")),
     ("conversions", RPC + "Calls/A.swift", BODY.format("let a = Int(length)")),
+    ("names", RPC + "CredentialHelper/CredentialHelper.swift", SWIFT_HEAD + "struct CredentialHelper {}\n"),
     ("waits", "Tests/test_a.py", HASH_HEAD + "time.sleep(0.2)\ntime.sleep(2)  # clock: a lease ends\n"),
     ("waits", "Tests/ATests.swift", SWIFT_HEAD + "Task.sleep(for: .milliseconds(200))\n"),
     ("prose", RPC + "A.swift", SWIFT_HEAD + "// nobody\nlet whoever = 1\n"),

@@ -127,7 +127,8 @@ import Testing
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let transport = StagedTransport(
             stage: stage, inner: ScriptedTransport([ScriptedTransport.Script()], on: group.next()))
-        var attempt = Attempt(method: "POST", url: try HTTPURL(parsing: "http://a.example/a"), fields: [], body: .bytes(body))
+        var attempt = Attempt(
+            method: "POST", url: try HTTPURL(parsing: "http://a.example/a"), fields: [], body: .bytes(body))
         attempt.timeouts.total = 0.05
         let gate = Gate()
         // all threads for computations are taken

@@ -25,6 +25,8 @@ UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 
 BANNED = {"Utils", "Util", "Utilities", "Helpers", "Helper", "Base", "Common", "Misc", "Internal", "New", "Manager"}
 BANNED_FIRST = {"Common", "Misc", "Internal", "New"}
+# a term of the field, as in git and docker: the process that alone sees secrets
+TERMS = ("CredentialHelper",)
 # a library demands the word of what conforms to its protocol
 DEMANDED = re.compile(r":[^{]*\b(?:Channel(?:Inbound|Outbound|Duplex)?Handler|LogHandler)\b")
 
@@ -92,6 +94,8 @@ def _names(tree: Tree) -> "list[str]":
 
 
 def _is_banned(name: str) -> bool:
+    for term in TERMS:
+        name = name.replace(term, "Term")
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|\d+", name)
     capitals = [word[:1].upper() + word[1:] for word in words]
     if not capitals:

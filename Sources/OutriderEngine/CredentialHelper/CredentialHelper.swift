@@ -62,7 +62,8 @@ package struct CredentialHelper {
             return .snapshots([try await change(spec, settings, secrets, access)])
         case .obtain(let request, let name, let generation):
             return .snapshots([try await obtain(request, name, newerThan: generation)])
-        case .authorizeDevice(let name, let scope): return .bytes(try await calls.authorizeDevice(try known(name), scope))
+        case .authorizeDevice(let name, let scope):
+            return .bytes(try await calls.authorizeDevice(try known(name), scope))
         case .introspect(let name): return .bytes(try await calls.introspect(try known(name)))
         case .erase(let name, let spec, let revoke, let generation):
             let refusal = try await erase(name, spec: spec, revoke: revoke, upTo: generation)

@@ -207,7 +207,8 @@ package final class LoginFlow: Sendable {
         cancel(credential, because: Self.loggedOut)
         let vault = try vault(of: credential)
         let refusal = try await credential.changes.take { () async throws(OAuthFailure) in
-            let refusal = try await vault.erase(credential.snapshot.id, spec: false, revoke: true, upTo: nil, recorder: recorder)
+            let refusal = try await vault.erase(
+                credential.snapshot.id, spec: false, revoke: true, upTo: nil, recorder: recorder)
             credential.loggedOut(leaving: try? await vault.read(credential.name))
             return refusal
         }

@@ -53,7 +53,8 @@ final class PlayedVault: CredentialVault {
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let before = find(spec.name)?.record
         if let before, !before.maySuit(spec, secrets, access) { throw .otherIdentity(spec.name) }
-        var record = before ?? CredentialRecord(spec, CredentialSecrets(), access: nil, generation: 0, boot: Clocks.boot)
+        var record =
+            before ?? CredentialRecord(spec, CredentialSecrets(), access: nil, generation: 0, boot: Clocks.boot)
         if before?.spec.endpoints.token != spec.endpoints.token { record.birth = .random(in: 1...UInt64.max) }
         record.spec = spec
         record.take(secrets.masked, access, boot: Clocks.boot)

@@ -318,7 +318,8 @@ package final class SharedCredential: Sendable {
         source.tell(.refreshing(cause), snapshot)
         Task.detached { [self] in
             do throws(OAuthFailure) {
-                refreshSucceeded(try await source.obtain(snapshot, cause, refresher, recorder), since: snapshot.generation)
+                refreshSucceeded(
+                    try await source.obtain(snapshot, cause, refresher, recorder), since: snapshot.generation)
             } catch {
                 await failed(error, flight)
             }

@@ -59,7 +59,8 @@ struct OAuthToken: Method {
                 if case .fail(let failure) = verdict { throw failure }
             }
             let (token, generation) = try await credential.token(
-                for: .broker(minValidity: params.minValidity), within: params.timeout, recorder: call.scope.tokenRecorder)
+                for: .broker(minValidity: params.minValidity), within: params.timeout,
+                recorder: call.scope.tokenRecorder)
             return Result(token: token, generation: generation)
         } catch {
             throw RPCError(noToken: error)

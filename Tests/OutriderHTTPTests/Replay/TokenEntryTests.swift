@@ -21,7 +21,8 @@ import Testing
         let form = try OAuthForm(.refresh, spec, secrets)
         var entry = TokenEntry(form, to: spec.endpoints.token)
         entry.take(
-            AttemptScript.Head(status: status, fields: [HTTPFields.Field("X-Echo", secret + "2")]), Array(body.utf8), kind)
+            AttemptScript.Head(status: status, fields: [HTTPFields.Field("X-Echo", secret + "2")]), Array(body.utf8),
+            kind)
         return entry.entry
     }
 
@@ -75,7 +76,8 @@ import Testing
                     redirect: "http://127.0.0.1:\(Int.random(in: 1024...65535))/cb", nonce: nil, keys: nil, scope: []),
             ]
             let played = try requests.map { request in
-                let real = CredentialSecrets(clientSecret: Secret(Self.secret + "1"), refreshToken: Secret("r3fresh-long"))
+                let real = CredentialSecrets(
+                    clientSecret: Secret(Self.secret + "1"), refreshToken: Secret("r3fresh-long"))
                 let forms = [
                     try OAuthForm(request, spec, real, proof: proof),
                     try OAuthForm(Self.masked(request), spec, real.masked, proof: .masked),
