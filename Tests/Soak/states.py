@@ -25,7 +25,8 @@ class State:
                      "bytes": stats["memory"]["held"]}
 
     def __str__(self):
-        return f"{self.memory:.1f} MiB, {self.descriptors} descriptors, {self.threads} threads, {self.requests:,} requests"
+        held = f"{self.memory:.1f} MiB, {self.descriptors} descriptors, {self.threads} threads"
+        return f"{held}, {self.requests:,} requests"
 
 
 def judged(before, middle, after):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The licences and notices that a package must carry: those of all that is linked, and in a wheel those of its libraries."""
+"""The licences and notices that a package must carry: those of all that is linked; in a wheel, its libraries, too."""
 
 import re
 import shutil

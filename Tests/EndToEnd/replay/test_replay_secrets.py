@@ -10,7 +10,7 @@ import urllib.parse
 import contract
 import pytest
 from request_client import get
-from tape_client import entries, fresh, start, stop
+from tape_client import fresh, start, stop
 from tape_server import SECRET
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
