@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOPosix
 import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
@@ -76,7 +77,9 @@ struct ShapeTests {
         let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
         var settings = EngineSettings()
         settings.timeouts.connect = 7
-        let timeouts = try params.spec(with: settings).timeouts
+        let group = MultiThreadedEventLoopGroup.singleton
+        let engine = Engine(transport: SilentTransport(), group: group, settings: settings)
+        let timeouts = try params.spec(with: engine).timeouts
         #expect(timeouts.total == 3)
         #expect(timeouts.connect == 7)
     }
