@@ -29,16 +29,13 @@ package struct HelperReport: Packed, Sendable {
     package init(_ response: HelperResponse) { self.response = response }
 
     package func pack(into writer: inout PackedWriter) {
-        writer.put(1, response)
-        for entry in entries { writer.put(2, PackedEntry(entry)) }
-        // the last field: if missing, the helper was stopped while writing
-        writer.put(3, true)
+        for entry in entries { writer.put(6, PackedEntry(entry)) }
+        response.pack(into: &writer)
     }
 
     package init(packed scanner: PackedScanner) throws(PackedFault) {
-        guard try scanner.flag(3) == true else { throw PackedFault() }
-        response = try scanner.value(1).orFault()
-        entries = try scanner.list(2, PackedEntry.self).map(\.entry)
+        response = try HelperResponse(packed: scanner)
+        entries = try scanner.list(6, PackedEntry.self).map(\.entry)
     }
 }
 

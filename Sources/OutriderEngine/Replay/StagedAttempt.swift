@@ -366,10 +366,3 @@ extension StagedAttempt: AttemptControl {
         if loop.inEventLoop { work() } else { loop.execute(work) }
     }
 }
-
-extension TimeAmount {
-    /// So many seconds, at most a year.
-    static func seconds(_ seconds: Double) -> TimeAmount {
-        .nanoseconds(Int64(min(max(seconds, 0), 31_536_000) * 1_000_000_000))
-    }
-}

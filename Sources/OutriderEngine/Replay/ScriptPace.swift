@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOCore
 import OutriderHTTP
 
-/// The pieces in which a scripted response comes, and whether it takes time.
+extension TimeAmount {
+    /// So many seconds, at most a year.
+    static func seconds(_ seconds: Double) -> TimeAmount {
+        .nanoseconds(Int64(min(max(seconds, 0), 31_536_000) * 1_000_000_000))
+    }
+}
+
 extension AttemptScript {
     /// Whether the attempt waits for anything but its reader.
     var takesTime: Bool {
