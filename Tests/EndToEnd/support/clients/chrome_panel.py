@@ -121,7 +121,8 @@ class Chrome:
                 Tab(await session.ws_connect(one["webSocketDebuggerUrl"], max_msg_size=0)) for one in (page, panel)
             ]
             count = "import('/devtools/core/sdk/sdk.js').then(sdk => sdk.TargetManager.TargetManager.instance()"
-            await self._until(tabs[1], count + ".primaryPageTarget()?.model(sdk.NetworkManager.NetworkManager) != null)")
+            count += ".primaryPageTarget()?.model(sdk.NetworkManager.NetworkManager) != null)"
+            await self._until(tabs[1], count)
             return await work(*tabs, what)
 
     async def _until(self, tab, code, seconds=60):
