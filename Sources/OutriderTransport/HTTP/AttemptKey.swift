@@ -11,16 +11,20 @@ extension PoolKey {
         let route = attempt.route
         let plan = attempt.security
         let url = attempt.url
-        var key = PoolKey(url, proxy: route, addresses: attempt.addresses, version: version ?? attempt.httpVersion)
-        // the security of a key is the standard one until it gets another
-        if plan.isPlain, route?.server.kind != .https { return (key, nil) }
-        if !plan.isPlain { key.connectTo = plan.target(for: url) }
-        do throws(HTTPFailure) {
-            key.security = try plan.security(for: url, proxy: route?.server)
-        } catch {
-            return (key, error)
+        let target = plan.isPlain ? nil : plan.target(for: url)
+        // made once, with all its properties: a key that is changed is hashed again
+        func key(_ security: ConnectionSecurity) -> PoolKey {
+            PoolKey(
+                url, security: security, proxy: route, addresses: attempt.addresses, connectTo: target,
+                version: version ?? attempt.httpVersion)
         }
-        return (key, plan.isPlain ? nil : key.security.policy.fault)
+        if plan.isPlain, route?.server.kind != .https { return (key(.standard), nil) }
+        do throws(HTTPFailure) {
+            let security = try plan.security(for: url, proxy: route?.server)
+            return (key(security), plan.isPlain ? nil : security.policy.fault)
+        } catch {
+            return (key(.standard), error)
+        }
     }
 }
 
