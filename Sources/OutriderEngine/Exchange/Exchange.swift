@@ -11,6 +11,9 @@ import Synchronization
 /// Responsible for: its state as seen from outside, starting, cancelling and waiting.
 /// Not responsible for: the order of steps, which `ExchangeDriver` carries out.
 package final class Exchange: Sendable {
+    /// The events that an observer has received: none, some, or all but the last.
+    enum Telling { case notYet, begun, over }
+
     /// Points of progress to wait for.
     package enum Milestone: Sendable { case response, finish }
 
@@ -130,8 +133,8 @@ package final class Exchange: Sendable {
     package let quota: BodyQuota
     let identity: ExchangeIdentity
     let state: Mutex<State>
-    /// Whether the observer has received the first event.
-    let isIntroduced = Mutex(false)
+    /// Which events the observer may have from threads other than the loop.
+    let telling = Mutex(Telling.notYet)
 
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,

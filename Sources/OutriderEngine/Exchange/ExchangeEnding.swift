@@ -66,6 +66,7 @@ extension ExchangeDriver {
     }
 
     private func tellEnd(_ outcome: ExchangeOutcome, _ phase: RequestPhase) {
+        exchange.endTelling()
         let told = { @Sendable in
             self.tell(.state(phase, at: .now)) {
                 self.tell(.finish(outcome)) { self.over(outcome, phase) }

@@ -34,7 +34,7 @@ extension Exchange {
         guard let observer else { return }
         watch(nil)
         introduce(to: observer)
-        observer.receiveDroppable(.state(.suspended, at: .now))
+        tellOfHolding { observer.receiveDroppable(.state(.suspended, at: .now)) }
     }
 
     private func introduce(to observer: any ExchangeObserver) {
@@ -93,8 +93,10 @@ extension Exchange {
             if let observer {
                 if control != nil { watch(totalTimeout) }
                 introduce(to: observer)
-                observer.receiveDroppable(.state(.resumed, at: .now))
-                for phase in news { observer.receiveDroppable(.state(phase, at: .now)) }
+                tellOfHolding {
+                    observer.receiveDroppable(.state(.resumed, at: .now))
+                    for phase in news { observer.receiveDroppable(.state(phase, at: .now)) }
+                }
             }
             control?.release()
             for gate in gates { gate() }

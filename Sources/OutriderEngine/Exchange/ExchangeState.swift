@@ -34,12 +34,18 @@ extension Exchange {
 
     /// Tells of the creation, unless that is done. Whichever thread has another event waits, so that none precedes this one.
     func introduce(_ tell: () -> EventDelivery?) -> EventDelivery? {
-        isIntroduced.withLock { isDone in
-            if isDone { return nil }
-            isDone = true
+        telling.withLock { telling in
+            guard telling == .notYet else { return nil }
+            telling = .begun
             return tell()
         }
     }
+
+    /// Tells of a suspension, or of its end, unless the last events are on their way.
+    func tellOfHolding(_ tell: () -> Void) { telling.withLock { if $0 != .over { tell() } } }
+
+    /// The last events follow: no other thread tells of anything any more.
+    func endTelling() { telling.withLock { $0 = .over } }
 
     var outlet: (any BodyOutlet)? { state.withLock { $0.outlet } }
 

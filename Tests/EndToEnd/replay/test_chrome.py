@@ -39,6 +39,10 @@ SCRIPT = """<!doctype html><title>page</title><link rel=icon href=data:,><script
 })()</script>"""
 
 
+# of the page and its script, the redirect and the refused one among them
+REQUESTS = 11
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -78,7 +82,7 @@ def written(directory):
         server.page = SCRIPT.replace("CLOSED", str(closed.getsockname()[1])).encode()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with chrome_panel.Chrome(directory) as chrome:
-            text = chrome.export(f"http://127.0.0.1:{server.server_port}/")
+            text = chrome.export(f"http://127.0.0.1:{server.server_port}/", REQUESTS)
         server.shutdown()
     return text
 
@@ -86,7 +90,7 @@ def written(directory):
 def check_plays(path):
     """Each entry plays as what the server sent."""
     found = json.loads(pathlib.Path(path).read_text())["log"]["entries"]
-    assert len(found) == 11, [one["request"]["url"] for one in found]
+    assert len(found) == REQUESTS, [one["request"]["url"] for one in found]
     origin, refused = found[0]["request"]["url"].rstrip("/"), found[-1]["request"]["url"]
     with contract.Wire() as wire:
         assert not start(wire, str(path), mode="none")["unusable"]

@@ -106,8 +106,9 @@ class Chrome:
         with urllib.request.urlopen(asked, timeout=60) as reply:
             return json.load(reply)
 
-    def export(self, url):
-        return asyncio.run(self._with(self._export, url))
+    def export(self, url, entries):
+        """The archive of a page that makes so many requests. A panel that opens late misses the first: once more."""
+        return asyncio.run(self._with(self._export, (url, entries)))
 
     def open(self, text):
         return json.loads(asyncio.run(self._with(self._open, text)))
@@ -134,10 +135,17 @@ class Chrome:
             with contextlib.suppress(Refused):
                 found = await tab.run(code)
 
-    async def _export(self, page, panel, url):
-        await page.call("Page.navigate", url=url)
-        await self._until(page, "document.title === 'done'")
-        return await panel.run(EXPORT)
+    async def _export(self, page, panel, what):
+        url, entries = what
+        for _ in range(5):
+            await page.call("Page.navigate", url="about:blank")
+            await self._until(page, "location.href === 'about:blank'")
+            await page.call("Page.navigate", url=url)
+            await self._until(page, "document.title === 'done'")
+            text = await panel.run(EXPORT)
+            if len(json.loads(text)["log"]["entries"]) >= entries:
+                break
+        return text
 
     async def _open(self, _page, panel, text):
         return await panel.run(OPEN % json.dumps(text))
