@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Bodies as bytes behind their replies: for who asked for that, and nobody else."""
+"""Bodies as bytes behind their replies, for clients that asked for raw bodies only."""
 
 import base64
 import contextlib
