@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSockets beside websockets and aiohttp, and captured TCP streams beside socat, interleaved in one run: medians.
+"""WebSockets beside websockets, aiohttp and picows, and captured TCP streams beside socat, interleaved in one run: medians.
 
 conversations.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
 
@@ -117,9 +117,41 @@ class Async:
         return asyncio.run(cls.run(name, url, work))
 
 
+class Callbacks:
+    """picows has no loop over messages: a method of its listener gets each."""
+
+    @staticmethod
+    def burst(name, url):
+        from picows import WSListener, WSMsgType, ws_connect
+
+        class Counter(WSListener):
+            count, began = 0, None
+
+            def on_ws_connected(self, transport):
+                transport.send(WSMsgType.TEXT, b"go")
+
+            def on_ws_frame(self, transport, frame):
+                if frame.msg_type == WSMsgType.CLOSE:
+                    self.ended = time.perf_counter()
+                    transport.send_close(frame.get_close_code())
+                    transport.disconnect()
+                    return
+                frame.get_payload_as_utf8_text()
+                self.began = self.began or time.perf_counter()
+                self.count += 1
+
+        async def work():
+            transport, counter = await ws_connect(Counter, url, max_frame_size=1 << 24)
+            await transport.wait_disconnected()
+            return {"n": counter.count, "seconds": counter.ended - counter.began}
+
+        return asyncio.run(work())
+
+
 def client(work, name, *words):
     is_async = name.endswith("_async") or name == "aiohttp"
-    print(json.dumps(getattr(Async if is_async else Sync, work)(name, *words)))
+    kind = Callbacks if name == "picows" else Async if is_async else Sync
+    print(json.dumps(getattr(kind, work)(name, *words)))
 
 
 # The rows
@@ -137,7 +169,7 @@ class Conversations(Bench):
         return json.loads(subprocess.run(command, env=self.env, check=True, stdout=subprocess.PIPE).stdout)
 
     def bursts(self, title, count, size, reach):
-        names = ("websockets", "websockets_async", "aiohttp", "outrider", "outrider_async")
+        names = ("websockets", "websockets_async", "aiohttp", "picows", "outrider", "outrider_async")
         url, rates = f"{self.web}/burst/{count}/{size}", {}
 
         def once(name):
@@ -152,15 +184,15 @@ class Conversations(Bench):
     def small(self):
         # a whole number of blocks of the server
         count = ((1 << 18) // 125) * (50 if self.options.quick else 200)
-        self.bursts("receive 125 bytes in a burst", count, 125, [("websockets", 5), ("aiohttp", 1)])
+        self.bursts("receive 125 bytes in a burst", count, 125, [("websockets", 5), ("aiohttp", 1), ("picows", 0.8)])
 
     def middle(self):
         count = 1600 if self.options.quick else 6400
-        self.bursts("receive 64 KiB", count, 65536, [("websockets", 1), ("aiohttp", 1)])
+        self.bursts("receive 64 KiB", count, 65536, [("websockets", 1), ("aiohttp", 1), ("picows", 0.5)])
 
     def large(self):
         count = 100 if self.options.quick else 400
-        self.bursts("receive 1 MiB", count, 1 << 20, [("websockets", 1), ("aiohttp", 1)])
+        self.bursts("receive 1 MiB", count, 1 << 20, [("websockets", 1), ("aiohttp", 1), ("picows", 0.5)])
 
     def echo(self):
         count = 2000 if self.options.quick else 8000
