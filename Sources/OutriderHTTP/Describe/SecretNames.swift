@@ -16,11 +16,11 @@ package struct SecretNames: Sendable, Equatable {
 
     func isSecret(field name: String) -> Bool {
         if isShown(name) { return false }
-        return SecretFields.contains(name) || fields.contains(name.lowercased())
+        return SecretFields.contains(name) || !fields.isEmpty && fields.contains(name.lowercased())
     }
 
     func isSecret(parameter name: String) -> Bool {
         if isShown(name) { return false }
-        return SecretFields.containsParameter(name) || parameters.contains(name.lowercased())
+        return SecretFields.containsParameter(name) || !parameters.isEmpty && parameters.contains(name.lowercased())
     }
 }

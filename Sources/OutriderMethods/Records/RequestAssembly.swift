@@ -18,12 +18,15 @@ struct RequestAssembly {
 
     /// Throws `unknownHandle` for a session or an interceptor, `invalidParams` for an invalid environment.
     ///
-    /// - Parameter opens: open the named cache, which blocks for a moment; otherwise `unopened` gets its name.
-    init(_ params: RequestParameters, _ call: Call<ClientScope>, opens: Bool) throws(RPCError) {
+    /// - Parameters:
+    ///   - params: completed in place, so that the request is not copied.
+    ///   - opens: open the named cache, which blocks for a moment; otherwise `unopened` gets its name.
+    init(_ params: inout RequestParameters, _ call: Call<ClientScope>, opens: Bool) throws(RPCError) {
         session = try params.session?.resolved(call.scope)
         let shared = session?.shared
         let engine = call.scope.service.engine
-        spec = try params.spec(with: engine, shared?.settings.timeout)
+        try params.complete(with: engine, shared?.settings.timeout)
+        spec = params.spec
         if params.addresses == nil, let addresses = shared?.settings.addresses { spec.addresses = addresses.policy }
         if params.httpVersion == nil, let version = shared?.settings.httpVersion { spec.httpVersion = version.choice }
         if params.proxy == nil, let proxy = shared?.settings.proxy {

@@ -92,17 +92,17 @@ final class RequestRecord: Holdable {
         outlet: (any BodyOutlet)? = nil, guide: (any RequestParticipant)? = nil
     ) async throws(RPCError) -> RequestRecord {
         // a long body may be in a file soon: no caller holds on to the parameters
-        let params = consume given
+        var params = consume given
         let scope = call.scope
         if params.isDetached, call.peer.info.transport == .stdio {
             throw RPCError(
                 .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
                 data: ["pointer": .string("/detach")])
         }
-        var prepared = try RequestAssembly(params, call, opens: false)
+        var prepared = try RequestAssembly(&params, call, opens: false)
         if let name = prepared.unopened {
             await scope.share.caches.prepare(name, scope.service)
-            prepared = try RequestAssembly(params, call, opens: true)
+            prepared = try RequestAssembly(&params, call, opens: true)
         }
         let assembly = prepared
         let asks = assembly.asks
@@ -164,7 +164,7 @@ final class RequestRecord: Holdable {
             try params.complete(with: engine)
             (spec, session, cache) = (params.spec, nil, nil)
         } else {
-            let assembly = try RequestAssembly(params, call, opens: false)
+            let assembly = try RequestAssembly(&params, call, opens: false)
             // retriers may want to see the converted body
             if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false {
                 return nil
