@@ -194,7 +194,7 @@ package final class Exchange: Sendable {
     }
 
     private func carry(on loop: any EventLoop) {
-        if cache != nil, endsWithHit() { return }
+        if cache != nil || stage != nil, endsAtOnce() { return }
         let driver = ExchangeDriver(self, on: loop)
         state.withLock { $0.driver = driver }
         driver.start()

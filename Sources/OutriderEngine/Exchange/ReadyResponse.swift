@@ -5,37 +5,62 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// A request that a stored response in memory ends at once, without a driver and an attempt.
+/// A response that is at hand: stored in memory, or in a cassette that plays. It needs no driver and no attempt.
+struct ReadyResponse {
+    enum Source {
+        case cache(CacheStore, CacheReport)
+        case cassette(Tape, Playback.Turn)
+    }
+
+    var head: ExchangeHead
+    var body: [UInt8]
+    var source: Source
+
+    /// The response ends its request.
+    func used() {
+        if case .cache(let store, let report) = source { store.count(report) }
+    }
+
+    /// The request takes another way.
+    func giveBack() {
+        if case .cassette(let tape, let turn) = source { tape.giveBack(turn) }
+    }
+}
+
 extension Exchange {
-    /// Ends the exchange with a stored response. False without any effect if there is none that may be used as it is, or
-    /// if anything else takes part in the exchange. On the loop.
-    func endsWithHit() -> Bool {
-        guard let cache, isAlone, case .success(let attempt) = request, let hit = cache.hit(for: attempt, maxInline)
-        else { return false }
+    /// Ends the exchange with a response that is at hand. False without any effect if there is none that may be used as it
+    /// is, or if anything else takes part in the exchange. On the loop.
+    func endsAtOnce() -> Bool {
+        guard isAlone, case .success(let attempt) = request else { return false }
         let began = ContinuousClock.now
-        let (entry, now) = (hit.entry, CacheClock.now)
-        let report = CacheReport(entry, hit.use, as: hit.use.isStale ? .stale : .hit, at: now)
-        let head = ExchangeHead(
-            status: entry.head.status, version: entry.head.version, fields: entry.head.shown(at: now), cache: report)
-        let size = hit.bytes.readableBytes
-        guard (try? begin(attempt: 1)) == true, answered(head, expecting: Int64(size), onWire: nil) else {
+        guard let ready = ready(for: attempt) else { return false }
+        let size = ready.body.count
+        guard (try? begin(attempt: 1)) == true, answered(ready.head, expecting: Int64(size), onWire: nil) else {
+            ready.giveBack()
             return false
         }
         if size > 0 { _ = received(Int64(size), onWire: nil) }
-        cache.store.count(report)
+        ready.used()
         var outcome = ExchangeOutcome(
-            url: url, method: method, head: head,
-            body: size > 0 ? .memory(Array(hit.bytes.readableBytesView), nil) : .none, bodyBytes: size,
-            isTruncated: false, failure: nil, attempts: 1, timelines: [Timeline()],
+            url: url, method: method, head: ready.head, body: size > 0 ? .memory(ready.body, nil) : .none,
+            bodyBytes: size, isTruncated: false, failure: nil, attempts: 1, timelines: [Timeline()],
             total: (ContinuousClock.now - began).seconds)
         let phase = conclude(&outcome)
         over(outcome, phase)
         return true
     }
 
-    /// Whether nothing but the cache takes part: no limits of a session, cookies, credentials, callbacks or listeners.
+    private func ready(for attempt: Attempt) -> ReadyResponse? {
+        switch (cache, stage) {
+        case (let cache?, nil): cache.ready(for: attempt, maxInline)
+        case (nil, let stage?): stage.ready(for: attempt, maxInline)
+        default: nil
+        }
+    }
+
+    /// Whether nothing else takes part: no limits of a session, cookies, credentials, callbacks or listeners.
     private var isAlone: Bool {
-        guard cookies == nil, stage == nil, download == nil, proxyAuthenticator == nil, destination == .inline,
+        guard cookies == nil, download == nil, proxyAuthenticator == nil, destination == .inline,
             !keepsBody, plan?.plan.steps.isEmpty ?? true, environment.monitor.isIdle, gate?.admitsAll ?? true
         else { return false }
         return state.withLock { state in
@@ -46,17 +71,10 @@ extension Exchange {
 }
 
 extension CacheBinding {
-    /// A stored response that may be used as it is.
-    struct Hit {
-        var entry: CachedEntry
-        var use: CacheVerdict.CacheUse
-        var bytes: ByteBuffer
-    }
-
     /// The stored response in memory for a plain GET; nil if there is none, or if more than a lookup is to be done.
     ///
     /// - Parameter most: the limit of the body in bytes.
-    func hit(for attempt: Attempt, _ most: Int) -> Hit? {
+    func ready(for attempt: Attempt, _ most: Int) -> ReadyResponse? {
         guard attempt.method == "GET", attempt.upgrade == nil, attempt.duplex == nil, attempt.strictFrom == nil else {
             return nil
         }
@@ -73,9 +91,25 @@ extension CacheBinding {
             case .memory(let bytes) = entry.body,
             bytes.readableBytes <= min(most, CacheStore.hotBody, attempt.maximumBodyBytes ?? .max)
         else { return nil }
+        let now = CacheClock.now
         let verdict = CachePolicy.decide(
-            query, entry.head, size: bytes.readableBytes, hasVariants: true, now: CacheClock.now)
+            query, entry.head, size: bytes.readableBytes, hasVariants: true, now: now)
         guard case .use(let use) = verdict else { return nil }
-        return Hit(entry: entry, use: use, bytes: bytes)
+        let report = CacheReport(entry, use, as: use.isStale ? .stale : .hit, at: now)
+        let head = ExchangeHead(
+            status: entry.head.status, version: entry.head.version, fields: entry.head.shown(at: now), cache: report)
+        return ReadyResponse(head: head, body: Array(bytes.readableBytesView), source: .cache(store, report))
+    }
+}
+
+extension ReplayStage {
+    /// The recorded response for a plain GET that only its URL decides about; nil if more is to be done.
+    ///
+    /// - Parameter most: the limit of the body in bytes.
+    func ready(for attempt: Attempt, _ most: Int) -> ReadyResponse? {
+        guard attempt.method == "GET", attempt.body == .none, attempt.upgrade == nil, attempt.strictFrom == nil,
+            let tape, hasNoStubs
+        else { return nil }
+        return tape.ready(for: attempt, min(most, CacheStore.hotBody, attempt.maximumBodyBytes ?? .max))
     }
 }

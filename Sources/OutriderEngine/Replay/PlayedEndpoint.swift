@@ -33,9 +33,9 @@ struct PlayedEndpoint: TokenEndpoint {
         let asked = Clocks.now
         let attempt = Self.attempt(form, url)
         switch await course(of: attempt) {
-        case .script(let script):
+        case .script(let script, _):
             do throws(OAuthFailure) { try commit() } catch { return .notSent(error) }
-            return outcome(script, number, asked)
+            return outcome(script.value, number, asked)
         case .fail(let failure): return .notSent(OAuthFailure(.config, "not_played", failure.message))
         case .network, .record, .work:
             return .notSent(

@@ -14,7 +14,8 @@ package final class ReplayStage: Sendable {
     indirect enum Course: Sendable {
         /// It has to be worked out, away from the event loop. `refused` is called if there is no room for that.
         case work(Work, refused: @Sendable () -> Void = {})
-        case script(AttemptScript)
+        /// With the key of a request whose token may be refused.
+        case script(PreparedScript, AttemptScript.Origin? = nil)
         case fail(HTTPFailure)
         case record(Recording)
         case network
@@ -159,8 +160,10 @@ package final class ReplayStage: Sendable {
 
     /// Whether a request takes long to be compared, or to be searched for secrets.
     static func isLong(_ request: ReplayRequest) -> Bool {
-        request.body.count > 16 << 10 || request.url.utf8.count > 4 << 10
+        request.body.count > 16 << 10 || isLong(request.url)
     }
+
+    static func isLong(_ url: String) -> Bool { url.utf8.count > 4 << 10 }
 
     /// A stage with its contents at one moment. A comparison away from the loop does not see later changes: a request that
     /// a stub or a cassette was for must not reach the network because that was removed meanwhile.
@@ -180,6 +183,9 @@ package final class ReplayStage: Sendable {
         return [Look(stage: self, tape: tape, rules: rules)] + (base?.looks ?? [])
     }
 
+    /// Whether the cassette alone decides.
+    var hasNoStubs: Bool { stubs.withLock { $0.isEmpty && $0.unmatched == nil } }
+
     /// Decides about an attempt whose body is known.
     func course(of attempt: Attempt, _ body: [UInt8]) -> Course {
         let request = ReplayRequest(attempt, body: body)
@@ -194,7 +200,7 @@ package final class ReplayStage: Sendable {
     private static func decide(_ attempt: Attempt, _ request: ReplayRequest, _ looks: ArraySlice<Look>) -> Course {
         guard let look = looks.first else { return .network }
         switch look.stage.verdict(request, look) {
-        case .reply(let reply, _): return .script(AttemptScript(reply, for: attempt))
+        case .reply(let reply, _): return .script(PreparedScript(AttemptScript(reply, for: attempt)))
         case .pass:
             if let tape = look.tape, tape.covers(request.url) { return tape.course(of: attempt, request) }
             return decide(attempt, request, looks.dropFirst())

@@ -18,7 +18,7 @@ extension AttemptScript {
     }
 
     /// Cuts the body where it breaks off, and into the pieces in which it comes slowly.
-    mutating func pace() {
+    fileprivate mutating func pace() {
         if let cut {
             var room = cut
             chunks = chunks.compactMap { chunk in
@@ -37,5 +37,16 @@ extension AttemptScript {
                 return StubReply.Chunk(after: Double(piece.count) / Double(rate), piece)
             }
         }
+    }
+}
+
+extension PreparedScript {
+    /// The script for an attempt whose response may have a body, or has none.
+    func paced(hasBody: Bool) -> PreparedScript {
+        if value.chunks.isEmpty || hasBody && value.cut == nil && value.rate == nil { return self }
+        var script = value
+        if !hasBody { script.chunks = [] }
+        script.pace()
+        return PreparedScript(script)
     }
 }

@@ -16,7 +16,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     private enum Source {
         case none
-        case script(AttemptScript, next: Int)
+        case script(PreparedScript, next: Int)
         case socket(PlayedSocket)
         case inner(any LoopAttempt)
         /// The script was followed to the end of its body.
@@ -45,6 +45,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     /// Read by work that waits for a thread.
     private let isStopped = Atomic(false)
     private var given = 0
+    /// As what the request was found in a cassette, if it has an Authorization.
+    private var origin: AttemptScript.Origin?
     private var isChunkDue = false
 
     init(_ attempt: Attempt, _ stage: ReplayStage, _ transport: any Transport, observer: any AttemptObserver) {
@@ -207,13 +209,14 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             }
             send()
         case .fail(let failure): stop(failure)
-        case .script(let script):
+        case .script(let script, let origin):
+            self.origin = origin
             observer.sending(self)
             if attempt.body != .none {
                 observer.bodySent(Int64(body.count), onWire: nil)  // safe: an Int is an Int64
                 observer.bodyEnded()
             }
-            if script.takesTime { armDeadline() }
+            if script.value.takesTime { armDeadline() }
             run(script)
         }
     }
@@ -234,19 +237,17 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     // MARK: the script
 
-    private func run(_ given: AttemptScript) {
-        var script = given
-        let hasBody = attempt.method != "HEAD" && ![204, 304].contains(script.head?.status)
-        if !hasBody { script.chunks = [] }
-        script.pace()
+    private func run(_ given: PreparedScript) {
+        let status = given.value.head?.status
+        let script = given.paced(hasBody: attempt.method != "HEAD" && status != 204 && status != 304)
         source = .script(script, next: 0)
-        let paced = script
-        wait(script.delay, isReal: script.failure != nil && script.head == nil) { self.head(paced) }
+        let hasHead = script.value.head != nil
+        wait(script.value.delay, isReal: !hasHead && script.value.failure != nil) { self.head(script) }
     }
 
-    private func head(_ script: AttemptScript) {
-        guard let head = script.head else { return stop(script.failure ?? Self.cancelled) }
-        if head.status == 101, let upgrade = attempt.upgrade, let messages = script.messages {
+    private func head(_ script: PreparedScript) {
+        guard let head = script.value.head else { return stop(script.value.failure ?? Self.cancelled) }
+        if head.status == 101, let upgrade = attempt.upgrade, let messages = script.value.messages {
             return open(upgrade, head, messages)
         }
         let expected = head.fields.contains("Content-Encoding") ? nil : head.fields.first("Content-Length")
@@ -255,7 +256,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: length, script.trailers, script.origin))))
+                    body: StagedBody(self, expectedBytes: length, script.value.trailers, origin))))
     }
 
     /// A recorded WebSocket is open.
@@ -280,18 +281,18 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     }
 
     /// The next piece of a script's body, if it is due.
-    private func piece(of script: AttemptScript, _ next: Int) -> Piece? {
-        guard next < script.chunks.count else {
-            if script.staysOpen, script.failure == nil { return nil }
+    private func piece(of script: PreparedScript, _ next: Int) -> Piece? {
+        guard next < script.value.chunks.count else {
+            if script.value.staysOpen, script.value.failure == nil { return nil }
             disarm()
-            guard let failure = script.failure else {
+            guard let failure = script.value.failure else {
                 source = .ended
                 return .success(nil)
             }
             source = .over(failure)
             return .failure(failure)
         }
-        let chunk = script.chunks[next]
+        let chunk = script.value.chunks[next]
         guard chunk.after <= 0 || isChunkDue else {
             if alarm == nil {
                 wait(chunk.after, isReal: false) {

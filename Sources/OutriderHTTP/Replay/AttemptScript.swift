@@ -33,10 +33,8 @@ package struct AttemptScript: Sendable {
     package var staysOpen = false
     /// The messages of a WebSocket, behind a head with status 101.
     package var messages: [ReplayMessage]?
-    /// As what the request was found in a cassette, if it has an Authorization.
-    package var origin: Origin?
 
-    /// A key that is worked out once.
+    /// As what a request was found in a cassette: a key that is worked out once.
     package final class Origin: Sendable {
         package let key: RequestMatcher.Key
 
@@ -44,6 +42,13 @@ package struct AttemptScript: Sendable {
     }
 
     package init(head: Head? = nil) { self.head = head }
+}
+
+/// A script that any number of attempts follow: a single reference in place of its parts.
+package final class PreparedScript: Sendable {
+    package let value: AttemptScript
+
+    package init(_ value: AttemptScript) { self.value = value }
 }
 
 /// A message of a recorded WebSocket.

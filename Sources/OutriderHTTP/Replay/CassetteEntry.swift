@@ -85,6 +85,17 @@ extension AttemptScript {
     }
 }
 
+extension AttemptScript {
+    /// Whether all of a successful response comes at once.
+    var isReady: Bool {
+        guard let head, (200..<300).contains(head.status), head.status != 204, failure == nil, delay <= 0 else {
+            return false
+        }
+        return !staysOpen && messages == nil && trailers.list.isEmpty && rate == nil && cut == nil
+            && !head.fields.contains("Content-Encoding") && chunks.allSatisfy { $0.after <= 0 }
+    }
+}
+
 extension CassetteEntry {
     /// The entry without its secrets. Pieces of a stream keep their borders at the ends of lines.
     package func masked(_ mask: CassetteMask) -> CassetteEntry {

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+/// An entry of a cassette that plays.
+package final class IndexedEntry: Sendable {
+    package let entry: CassetteEntry
+    /// Nil if the script is made for each request: a WebSocket's, or one of a body with a file of its own.
+    package let script: PreparedScript?
+    /// Whether the response is at hand as a whole: a success without waits, trailers and a coding.
+    let isReady: Bool
+
+    package init(_ entry: CassetteEntry, _ timing: ReplayTiming) {
+        self.entry = entry
+        let isFixed = entry.bodyFile == nil && entry.messages == nil
+        script = isFixed ? PreparedScript(AttemptScript(entry, body: entry.body, timing, key: nil)) : nil
+        isReady = script?.value.isReady ?? false
+    }
+}
+
 /// The entries of a cassette, found by the parts of a request that are compared.
 package struct CassetteIndex: Sendable {
     package let matcher: RequestMatcher
     /// The path of the cassette, for messages.
     package let path: String
-    package private(set) var entries: [CassetteEntry] = []
+    package private(set) var entries: [IndexedEntry] = []
     /// Requests that are the same for the matcher have one number.
     private var numbers: [RequestMatcher.Key: Int] = [:]
     /// By that number: the places of its entries, in recorded order.
@@ -14,12 +30,16 @@ package struct CassetteIndex: Sendable {
     /// The same for requests without a body, a Range and a secret, by URL and method.
     private var simple: [String: [(method: String, number: Int)]] = [:]
     private let mask: CassetteMask
+    private let timing: ReplayTiming
     /// Each key once, with its first entry.
     private var keys: [(key: RequestMatcher.Key, index: Int)] = []
 
     /// - Parameter mask: of requests that are compared.
-    package init(_ matcher: RequestMatcher, path: String, mask: CassetteMask = CassetteMask()) {
+    package init(
+        _ matcher: RequestMatcher, path: String, mask: CassetteMask = CassetteMask(), timing: ReplayTiming = .none
+    ) {
         self.matcher = matcher
+        self.timing = timing
         self.mask = mask
         self.path = path
     }
@@ -35,8 +55,9 @@ package struct CassetteIndex: Sendable {
             keys.append((key, entries.count))
         }
         note(entry.request, numbers[key])
-        entries.append(entry)
-        if entry.requestFile != nil { entries[entries.count - 1].request.body = [] }
+        var kept = entry
+        if entry.requestFile != nil { kept.request.body = [] }
+        entries.append(IndexedEntry(kept, timing))
     }
 
     private mutating func note(_ request: ReplayRequest, _ number: Int?) {
@@ -63,8 +84,8 @@ package struct CassetteIndex: Sendable {
     /// Why there is no response for a request, with the closest entries. It takes long with long bodies.
     func miss(_ request: ReplayRequest) -> HTTPFailure {
         let closest = closest(to: request).enumerated().map { place, index in
-            let recorded = entries[index].request
-            let differences = matcher.differences(recorded, at: entries[index].requestFile, request)
+            let recorded = entries[index].entry.request
+            let differences = matcher.differences(recorded, at: entries[index].entry.requestFile, request)
             return "\(place + 1). entry \(index + 1), \(recorded.title) (\(differences.joined(separator: "; ")))"
         }
         let list = closest.isEmpty ? "it has no entries" : "the closest are " + closest.joined(separator: ", ")

@@ -7,7 +7,7 @@ package struct Playback: Sendable {
     package enum Repeat: String, Sendable, CaseIterable { case fail, last, cycle }
 
     package enum Step: Sendable {
-        case play(CassetteEntry, Turn)
+        case play(IndexedEntry, Turn)
         case miss(Miss)
     }
 
@@ -56,7 +56,7 @@ package struct Playback: Sendable {
     package func unused(most: Int) -> [String] {
         var list: [String] = []
         for (place, entry) in index.entries.enumerated() where !isPlayed[place] && list.count < most {
-            list.append("\(entry.request.method) \(entry.request.url)")
+            list.append("\(entry.entry.request.method) \(entry.entry.request.url)")
         }
         return list
     }
@@ -80,11 +80,21 @@ package struct Playback: Sendable {
         index.number(ofSimple: method, url).flatMap { take($0) }
     }
 
+    /// The same for an entry that is at hand, with a body of at most so many bytes.
+    package mutating func takeReady(_ method: String, _ url: String, _ most: Int) -> (IndexedEntry, Turn)? {
+        guard let number = index.number(ofSimple: method, url), let position = upcoming(number) else { return nil }
+        let entry = index.entries[place(of: position, in: index.places[number])]
+        guard entry.isReady, entry.entry.body.count <= most, case .play(let taken, let turn)? = take(number) else {
+            return nil
+        }
+        return (taken, turn)
+    }
+
     /// The next entry of a request; nil if all were played.
     private mutating func take(_ number: Int) -> Step? {
+        guard let position = upcoming(number) else { return nil }
+        drop(position, number)
         let list = index.places[number]
-        let position = takeReturned(number) ?? next[number]
-        guard position < list.count || afterLast != .fail else { return nil }
         next[number] = max(next[number], position + 1)
         let place = place(of: position, in: list)
         isPlayed[place] = true
@@ -98,11 +108,17 @@ package struct Playback: Sendable {
         if turn.position < list.count { isPlayed[place(of: turn.position, in: list)] = false }
     }
 
-    private mutating func takeReturned(_ number: Int) -> Int? {
-        guard !returned.isEmpty, var list = returned[number], let first = list.min() else { return nil }
-        list.removeAll { $0 == first }
+    /// The position of the next entry of a request; nil if all were played.
+    private func upcoming(_ number: Int) -> Int? {
+        let position = (returned.isEmpty ? nil : returned[number]?.min()) ?? next[number]
+        return position < index.places[number].count || afterLast != .fail ? position : nil
+    }
+
+    /// The position is no longer among those that were given back.
+    private mutating func drop(_ position: Int, _ number: Int) {
+        guard !returned.isEmpty, var list = returned[number] else { return }
+        list.removeAll { $0 == position }
         returned[number] = list.isEmpty ? nil : list
-        return first
     }
 
     private func place(of position: Int, in list: [Int]) -> Int {

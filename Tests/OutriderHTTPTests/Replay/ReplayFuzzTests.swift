@@ -68,10 +68,11 @@ import Testing
         for entry in contents.entries {
             mask.values.add(mask.secrets(of: entry.request))
             let key = RequestMatcher().key(of: entry.request)
-            guard case .play(let found, _) = playback.take(key, entry.request) else {
+            guard case .play(let turn, _) = playback.take(key, entry.request) else {
                 Issue.record("an entry does not play itself: \(text)")
                 return
             }
+            let found = turn.entry
             let script = AttemptScript(found, body: found.body, .factor(1), key: "k")
             let played = script.chunks.reduce(0) { $0 + $1.bytes.count }
             if played != found.body.count { Issue.record("\(played) of \(found.body.count) bytes play: \(text)") }

@@ -20,7 +20,7 @@ import Testing
     }
 
     private static func status(_ step: Playback.Step?) -> Int? {
-        if case .play(let entry, _)? = step { entry.head?.status } else { nil }
+        if case .play(let found, _)? = step { found.entry.head?.status } else { nil }
     }
 
     @Test func `both ways take the entries in one order`() {
