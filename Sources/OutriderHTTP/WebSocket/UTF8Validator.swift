@@ -3,7 +3,7 @@
 
 /// Checks that bytes are UTF-8 (RFC 3629), in pieces of any length, and finds the first invalid byte.
 ///
-/// Surrogates, overlong forms and code points above U+10FFFF are refused. Eight ASCII bytes are checked at a time.
+/// Surrogates, overlong forms and code points above U+10FFFF are refused. ASCII is checked 64 bytes at a time.
 package struct UTF8Validator: Sendable {
     /// Continuation bytes that the current character still needs.
     private var missing: UInt8 = 0
@@ -38,6 +38,14 @@ package struct UTF8Validator: Sendable {
 
     private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
+        while bytes.count &- index >= 64 {
+            var all: UInt64 = 0
+            for word in 0..<8 {
+                all |= bytes.loadUnaligned(fromByteOffset: index &+ word &* 8, as: UInt64.self)
+            }
+            guard all & 0x8080_8080_8080_8080 == 0 else { break }
+            index &+= 64
+        }
         while bytes.count &- index >= 8 {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }

@@ -48,6 +48,18 @@ struct FrameTests {
         }
     }
 
+    @Test func `a bad byte is found at any place in long ASCII`() {
+        let ascii = [UInt8](repeating: UInt8(ascii: "a"), count: 200)
+        for place in ascii.indices {
+            var bytes = ascii
+            bytes[place] = 0xFF
+            var validator = UTF8Validator()
+            #expect(!bytes.withUnsafeBytes { validator.accept($0) })
+        }
+        var validator = UTF8Validator()
+        #expect(ascii.withUnsafeBytes { validator.accept($0) } && validator.isComplete)
+    }
+
     @Test func `close codes that are reserved are never sent`() {
         for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535] { #expect(!CloseCode.isSendable(code)) }
         for code in [1000, 1001, 1003, 1007, 1014, 3000, 4999] { #expect(CloseCode.isSendable(code)) }
