@@ -164,12 +164,14 @@ package final class LoginFlow: Sendable {
         _ answer: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int,
         _ recorder: (any TokenRecorder)?
     ) async {
+        // a played server has its next answer at once; pauses bound the work if its last answer is "pending" for ever
+        let longest = credential.source.vault?.isPlayed == true ? 0.01 : 86_400
         var machine = DeviceMachine(answer, now: Clocks.now.boot)
         var action = machine.begin(now: Clocks.now.boot)
         while !Task.isCancelled {
             switch action {
             case .poll(let time):
-                guard await Self.sleep(until: time) else { return }
+                guard await Self.sleep(until: time, longest) else { return }
                 do throws(OAuthFailure) {
                     let snapshot = try await obtain(request, credential, recorder)
                     return end(credential, number, .success(snapshot))
@@ -177,7 +179,7 @@ package final class LoginFlow: Sendable {
                     action = machine.failed(error, now: Clocks.now.boot)
                 }
             case .expire(let time):
-                guard await Self.sleep(until: time) else { return }
+                guard await Self.sleep(until: time, longest) else { return }
                 return end(credential, number, .failure(DeviceMachine.expired))
             case .end(let failure): return end(credential, number, .failure(failure))
             }
@@ -185,8 +187,8 @@ package final class LoginFlow: Sendable {
     }
 
     /// False if cancelled. By the clock that counts sleep.
-    private static func sleep(until time: Double) async -> Bool {
-        let seconds = min(max(0, time - Clocks.now.boot), 86_400)
+    private static func sleep(until time: Double, _ longest: Double) async -> Bool {
+        let seconds = min(max(0, time - Clocks.now.boot), longest)
         do {
             try await Task.sleep(for: .seconds(seconds), clock: .continuous)
             return true

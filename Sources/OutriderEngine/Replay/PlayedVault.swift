@@ -43,8 +43,8 @@ final class PlayedVault: CredentialVault {
         }
     }
 
-    private func snapshot(_ store: PlayedStore) throws(OAuthFailure) -> CredentialSnapshot {
-        guard let record = store.record else { throw .unknownCredential("") }
+    private func snapshot(_ store: PlayedStore, _ name: String) throws(OAuthFailure) -> CredentialSnapshot {
+        guard let record = store.record else { throw .unknownCredential(name) }
         return record.snapshot(at: Clocks.now, boot: Clocks.boot)
     }
 
@@ -60,7 +60,7 @@ final class PlayedVault: CredentialVault {
         record.take(secrets.masked, access, boot: Clocks.boot)
         let store = keep(record)
         store.replace(record)
-        return try snapshot(store)
+        return try snapshot(store, spec.name)
     }
 
     func change(
@@ -72,21 +72,23 @@ final class PlayedVault: CredentialVault {
         record.spec.take(settings, of: spec)
         record.take(secrets.masked, access, boot: Clocks.boot)
         store.replace(record)
-        return try snapshot(store)
+        return try snapshot(store, id.name)
     }
 
     func mark(of name: String) -> RecordMark? { nil }
 
+    var isPlayed: Bool { true }
+
     func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot? {
         guard let store = find(name) else { return nil }
-        return try snapshot(store)
+        return try snapshot(store, name)
     }
 
     func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
         var found: [CredentialSnapshot] = []
         let names = Set(known.known.map(\.spec.name)).union(stores.withLock { Array($0.keys) })
         for name in names.sorted() {
-            if let store = find(name) { found.append(try snapshot(store)) }
+            if let store = find(name) { found.append(try snapshot(store, name)) }
         }
         return found
     }
@@ -108,7 +110,7 @@ final class PlayedVault: CredentialVault {
         return try await queue.take { () async throws(OAuthFailure) in
             let runner = RotationRunner(files: store, post: endpoint, proofs: ProofSource(isMasked: true))
             switch try await runner.run(.obtain(request.masked, newerThan: generation)) {
-            case .tokens: return try snapshot(store)
+            case .tokens: return try snapshot(store, id.name)
             case .failed(let failure): throw failure
             case .mended: throw .unknownCredential(id.name)
             }

@@ -56,6 +56,13 @@ package protocol CredentialVault: AnyObject, Sendable {
 
     /// RFC 7662, for the access token.
     func introspect(_ id: CredentialID, recorder: (any TokenRecorder)?) async throws(OAuthFailure) -> [UInt8]
+
+    /// Whether responses come from a cassette or from stubs, so that no time has to pass between requests.
+    var isPlayed: Bool { get }
+}
+
+extension CredentialVault {
+    package var isPlayed: Bool { false }
 }
 
 /// Records requests to authorization servers.

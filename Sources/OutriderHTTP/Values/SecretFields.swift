@@ -30,7 +30,9 @@ package enum SecretFields {
     package static let kinds = ["token_type", "token_type_hint", "tokentype"]
 
     /// Fields of nearly every request, without secrets: to compare is cheaper than to search.
-    static let usual = ["Accept-Encoding", "User-Agent", "Accept-Language", "Accept", "Content-Type", "Content-Length"]
+    package static let usual = [
+        "Accept-Encoding", "User-Agent", "Accept-Language", "Accept", "Content-Type", "Content-Length",
+    ]
 
     /// Whether a field's value may hold a secret.
     package static func contains(_ name: String) -> Bool {

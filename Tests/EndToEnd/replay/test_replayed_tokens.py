@@ -181,6 +181,30 @@ def test_stubs_have_tokens(server):
     assert server.tokens == 0
 
 
+def test_a_played_device_login_does_not_wait_between_polls(tape):
+    """A server that is asked every half minute; the login ends before the first of them is over."""
+    host = "https://login.example"
+
+    def entry(path, status, value):
+        return {"request": {"method": "POST", "url": host + path, "headers": []},
+                "response": {"status": status, "headers": [{"name": "Content-Type", "value": "application/json"}],
+                             "content": {"mimeType": "application/json", "text": json.dumps(value)}}}  # fmt: skip
+
+    codes = {"device_code": "d", "user_code": "U-1", "verification_uri": host, "expires_in": 900, "interval": 30}
+    pending = entry("/token", 400, {"error": "authorization_pending"})
+    tokens = entry("/token", 200, {"access_token": "t", "token_type": "Bearer", "expires_in": 60})
+    with open(tape, "w") as file:
+        json.dump({"log": {"version": "1.2", "entries": [entry("/device", 200, codes), pending, pending, tokens]}}, file)
+    with fresh() as wire:
+        start(wire, tape, mode="none", match={"body": False})
+        created = {"name": "work", "grant": "device", "clientId": "c", "tokenUrl": host + "/token",
+                   "deviceUrl": host + "/device", "persist": "memory", "origins": [host + "/"]}  # fmt: skip
+        result(wire.call("oauth.create", created, 20))
+        assert result(wire.call("oauth.device", {"credential": "work"}, 20))["userCode"] == "U-1"
+        assert result(wire.call("oauth.wait", {"credential": "work", "timeout": 15}, 20))["ok"]
+        assert stop(wire)["played"] == 4
+
+
 def test_a_cassette_is_not_for_the_credentials_of_others(server, tape):
     """What plays in one session changes no credential of the service."""
     with fresh() as wire:
