@@ -76,6 +76,26 @@ struct ConnectionTests {
         try await server.stop()
     }
 
+    @Test func `long parameters of a long message are decoded away from the loop`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        let pad = String(repeating: "y", count: 100_000)
+        for (id, (params, number, computations)) in [
+            ("{\"number\":4}", 4, 0), ("{\"number\":5,\"pad\":\"\(pad)\"}", 5, 1),
+        ].enumerated() {
+            try await client.call(id, "test.long", params)
+            #expect(try await client.message()["result"]?["number"] == .integer(Int64(number)))
+            #expect(server.record.now.computations == computations)
+        }
+        try await client.call(3, "test.long", "{\"number\":-1,\"pad\":\"\(pad)\"}")
+        #expect(try await client.message()["error"]?["data"]?["pointer"] == .string("/number"))
+        // once for the parameters, once for the result
+        try await client.call(4, "test.longBoth", "{\"number\":5000,\"pad\":\"\(pad)\"}")
+        #expect(try await client.message()["result"]?["text"]?.string?.utf8.count == 5000)
+        #expect(server.record.now.computations == 4)
+        try await server.stop()
+    }
+
     @Test func `a long result is written away from the loop`() async throws {
         let server = try await TestServer()
         let client = try server.client()

@@ -147,6 +147,33 @@ enum Doubling: ComputedMethod {
     }
 }
 
+/// Has parameters that may be long; fails to decode a negative number.
+enum LongNumber: Method {
+    static let name = "test.long"
+
+    struct Params: LongParams {
+        var number: Int
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            number = try AnyParams(json: json).integer("number")
+            if number < 0 { throw JSONComplaint("must not be negative", at: JSONPointer(member: "number")) }
+        }
+    }
+
+    static func call(_ params: Params, _ call: Call<TestScope>) async throws -> Number {
+        Number(name: "number", value: params.number)
+    }
+}
+
+/// The same with a result that says itself whether it is long.
+enum LongBoth: Method {
+    static let name = "test.longBoth"
+
+    static func call(_ params: LongNumber.Params, _ call: Call<TestScope>) async throws -> LongText.Result {
+        LongText.Result(bytes: params.number)
+    }
+}
+
 /// Returns a text that says itself whether it is long.
 enum LongText: Method {
     static let name = "test.text"
@@ -236,6 +263,8 @@ let testMethods: MethodTable<TestScope> = {
     table.add(Offers.self)
     table.add(Blob.self)
     table.add(Doubling.self)
+    table.add(LongNumber.self)
+    table.add(LongBoth.self)
     table.add(LongText.self)
     table.add(Ask.self)
     table.add(After.self)

@@ -33,7 +33,7 @@ package struct EncodedForm: Sendable {
         _ form: MultipartForm, _ destination: FormDestination, _ store: BodyStore
     ) async throws(HTTPFailure) -> EncodedForm {
         let form = form.resolved(home: homeDirectory())
-        let layout = try MultipartLayout(form, fileSizes: try await BodySizes.partSizes(form, for: store.quota.client))
+        let layout = try await layout(form, for: store.quota.client)
         defer { layout.body.drop() }
         var source = FormPieces(layout.pieces, for: store.quota.client)
         let total = layout.body.size
@@ -43,28 +43,38 @@ package struct EncodedForm: Sendable {
         }
         var most = 0
         if case .memory(let limit) = destination { most = limit }
-        var memory = ByteBuffer()
+        var memory: [UInt8] = []
         var sink = BodySink(.file, maxInline: 0, store: store)
         var isKept = total.map { $0 > Int64(most) } ?? false  // safe: an Int is an Int64
         if case .kept = destination { isKept = true }
+        // not copied as a whole again
+        if !isKept, let total { memory.reserveCapacity(Int(clamping: total)) }
         while let piece = try await source.next() {
-            if !isKept, memory.readableBytes + piece.readableBytes > most {
+            if !isKept, memory.count + piece.readableBytes > most {
                 isKept = true
-                if memory.readableBytes > 0 { try await sink.keep(memory) }
-                memory = ByteBuffer()
+                if !memory.isEmpty { try await sink.keep(ByteBuffer(bytes: memory)) }
+                memory = []
             }
-            if isKept { try await sink.keep(piece) } else { memory.writeImmutableBuffer(piece) }
+            if isKept { try await sink.keep(piece) } else { memory.append(contentsOf: piece.readableBytesView) }
         }
         let parts = layout.partBytes &+ source.fed
         guard isKept else {
-            let bytes = Array(buffer: memory)
-            return EncodedForm(place: .memory(bytes), size: bytes.count, contentLength: parts)
+            return EncodedForm(place: .memory(memory), size: memory.count, contentLength: parts)
         }
         let size = sink.size
         guard case .kept(let body) = try await sink.end(keeping: true, contentType: form.contentType) else {
             return EncodedForm(place: .memory([]), size: 0, contentLength: 0)
         }
         return EncodedForm(place: .kept(body), size: size, contentLength: parts)
+    }
+
+    /// The layout copies the bytes of the parts, and looks for a given boundary in them.
+    private static func layout(
+        _ form: MultipartForm, for client: ClientKey
+    ) async throws(HTTPFailure) -> MultipartLayout {
+        let sizes = try await BodySizes.partSizes(form, for: client)
+        guard form.takesLong else { return try MultipartLayout(form, fileSizes: sizes) }
+        return try await compute(for: client) { () throws(HTTPFailure) in try MultipartLayout(form, fileSizes: sizes) }
     }
 
     /// Writes the file atomically; removes an incomplete file.
@@ -121,6 +131,18 @@ package struct EncodedForm: Sendable {
     private static func isOfOpening(_ code: Int?) -> Bool {
         let codes = [ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR, ELOOP, ENAMETOOLONG]
         return code.map { code in codes.contains { Int($0) == code } } ?? false  // safe: CInt is narrower
+    }
+}
+
+extension MultipartForm {
+    /// Parts that are laid out on the event loop.
+    private static let mostShort = 100
+
+    /// Whether the form has many parts, or many bytes in them.
+    fileprivate var takesLong: Bool {
+        if parts.count > Self.mostShort { return true }
+        let bytes = parts.reduce(0) { if case .bytes(let bytes) = $1.content { $0 + bytes.count } else { $0 } }
+        return bytes > MemoryBudget.counted
     }
 }
 

@@ -12,7 +12,7 @@ struct MultipartEncode: Method {
 
     private enum Place: String, CaseIterable, Sendable { case inline, file }
 
-    struct Params: JSONDecodable {
+    struct Params: LongParams {
         var form: MultipartForm
         var destination: FormDestination
 

@@ -34,6 +34,10 @@ extension ComputedMethod {
     package static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result { try compute(params) }
 }
 
+/// Parameters that may take megabytes: those of a long message are decoded away from the event loop. Such a call may
+/// begin after calls that came later.
+package protocol LongParams: JSONDecodable, Sendable {}
+
 /// A result that may take megabytes: then it is written away from the event loop.
 package protocol LongResult: JSONEncodable, Sendable {
     var isLong: Bool { get }

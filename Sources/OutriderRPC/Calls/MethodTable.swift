@@ -65,10 +65,37 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     /// Adds a method whose results may be long.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Result: LongResult {
         bind(method) { params, call in
-            let result = try await M.call(try Self.decoded(M.self, try params.take()), call)
-            guard result.isLong else { return JSONText(of: result) }
-            return try await call.scope.compute { JSONText(of: result) }
+            try await Self.text(of: try await M.call(try Self.decoded(M.self, try params.take()), call), call)
         }
+    }
+
+    /// Adds a method whose parameters may be long.
+    package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Params: LongParams {
+        bind(method) { params, call in
+            JSONText(of: try await M.call(try await Self.decodedElsewhere(M.self, params, call), call))
+        }
+    }
+
+    /// Adds a method whose parameters and results may be long.
+    package mutating func add<M: Method>(_ method: M.Type)
+    where M.Scope == Scope, M.Params: LongParams, M.Result: LongResult {
+        bind(method) { params, call in
+            let params = try await Self.decodedElsewhere(M.self, params, call)
+            return try await Self.text(of: try await M.call(params, call), call)
+        }
+    }
+
+    private static func text(of result: some LongResult, _ call: Call<Scope>) async throws -> JSONText {
+        guard result.isLong else { return JSONText(of: result) }
+        return try await call.scope.compute { JSONText(of: result) }
+    }
+
+    /// Decodes in place the parameters of a short message.
+    private static func decodedElsewhere<M: Method>(
+        _ method: M.Type, _ params: Once<JSONValue>, _ call: Call<Scope>
+    ) async throws(RPCError) -> M.Params where M.Params: LongParams {
+        guard call.isLong else { return try decoded(method, try params.take()) }
+        return try await call.scope.compute { () throws(RPCError) in try decoded(method, try params.take()) }
     }
 
     /// Adds a method that writes its result itself: a copy of megabytes would keep the event loop.
