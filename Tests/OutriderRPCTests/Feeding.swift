@@ -8,6 +8,7 @@ enum Seen: Equatable {
     case frame(String)
     case cut(String)
     case tooLong(String)
+    case refused(String)
     case http
     case broken
 }
@@ -15,6 +16,8 @@ enum Seen: Equatable {
 /// Feeds bytes in pieces as a connection does: drops what is consumed, asks until there is nothing more.
 struct Feeder {
     private var next: (UnsafeBufferPointer<UInt8>, Bool) -> FrameStep
+    /// Refuses the frame that has begun.
+    private(set) var refuse: () -> Void
     private var held: [UInt8] = []
     private(set) var seen: [Seen] = []
     private var over = false
@@ -26,6 +29,7 @@ struct Feeder {
     init(_ scanner: FrameScanner) {
         var scanner = scanner
         next = { scanner.next($0, ended: $1) }
+        refuse = { scanner.refuse() }
     }
 
     mutating func feed(_ bytes: some Sequence<UInt8>, ended: Bool = false) {
@@ -38,7 +42,7 @@ struct Feeder {
             let (step, piece) = held.withUnsafeBufferPointer { bytes -> (FrameStep, String) in
                 let step = next(bytes, ended)
                 switch step {
-                case .frame(let range, _), .cut(let range, _), .tooLong(let range, _):
+                case .frame(let range, _), .cut(let range, _), .tooLong(let range, _), .refused(let range, _):
                     return (step, String(decoding: bytes[range], as: UTF8.self))
                 default: return (step, "")
                 }
@@ -56,6 +60,9 @@ struct Feeder {
             case .tooLong(_, let consumed):
                 held.removeFirst(consumed)
                 seen.append(.tooLong(piece))
+            case .refused(_, let consumed):
+                held.removeFirst(consumed)
+                seen.append(.refused(piece))
             case .http:
                 seen.append(.http)
                 over = true

@@ -54,6 +54,38 @@ struct FrameLimitTests {
         if piece < 4096 { #expect(feeder.most <= 4096 + piece) }
     }
 
+    @Test(arguments: Framing.allCases, [0, 1000, 7000])
+    func `a refused frame is skipped, and the next one is read`(_ framing: Framing, _ early: Int) {
+        let long = start + String(repeating: "y", count: 8000) + "\"}"
+        func framed(_ text: String) -> String { framing == .line ? text + "\n" : frame(text) }
+        var feeder = Feeder(FrameScanner(limits: limits))
+        let text = Array(framed(long).utf8)
+        let before = text.count - 8000 + early
+        feeder.feed(Array(framed("{}").utf8) + text[..<before])
+        #expect(feeder.seen == [.frame("{}")])
+        feeder.refuse()
+        for byte in text[before...] { feeder.feed([byte]) }
+        feeder.feed(framed("[1]").utf8)
+        guard feeder.seen.count == 3, case .refused(let shown) = feeder.seen[1] else {
+            return #expect(Bool(false), "\(feeder.seen)")
+        }
+        #expect(long.hasPrefix(shown) && shown.utf8.count >= min(start.utf8.count, 4096) && shown.utf8.count <= 4096)
+        #expect(feeder.seen[0] == .frame("{}") && feeder.seen[2] == .frame("[1]"))
+    }
+
+    @Test func `a refused line that is here as a whole is skipped, and one between frames is none`() {
+        var feeder = Feeder(FrameScanner(limits: limits))
+        feeder.feed("{\"a\":".utf8)
+        feeder.refuse()
+        feeder.feed("1}\n{}\n".utf8)
+        #expect(feeder.seen == [.refused("{\"a\":1}"), .frame("{}")])
+        var headers = Feeder(FrameScanner(limits: limits))
+        headers.feed(frame("{}").utf8)
+        headers.refuse()
+        headers.feed(frame("[1]").utf8)
+        #expect(headers.seen == [.frame("{}"), .frame("[1]")])
+    }
+
     @Test func `the longest possible length is waited for without memory`() {
         var feeder = Feeder(FrameScanner(limits: limits))
         feeder.feed("Content-Length: 999999999999999\r\n\r\n{\"id\":1}".utf8)

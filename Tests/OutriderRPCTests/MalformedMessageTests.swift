@@ -46,6 +46,23 @@ struct MalformedMessageTests {
         #expect(id(text) == nil, "\(text)")
     }
 
+    @Test func `a message without memory is refused with its id, and a reply to a callback ends the callback`() {
+        func answer(_ text: String) -> Message {
+            Array(text.utf8).withUnsafeBufferPointer { MalformedMessage.answer(withoutMemory: $0) }
+        }
+        for (text, id) in [
+            (#"{"jsonrpc":"2.0","id":5,"method":"x","params":{"result":"#, RequestID.integer(5)),
+            (#"{"jsonrpc":"2.0","method":"x","params":{"id":"#, nil), (#"[{"id":5,"method":"#, nil),
+        ] {
+            guard case .broken(let found, let error) = answer(text) else { return #expect(Bool(false)) }
+            #expect(found == id && error.code == -32011 && error.data?["what"] == .string("memory"))
+            #expect(error.message.contains("--memory"))
+        }
+        guard case .reply(.integer(6), .error(let error)) = answer(#"{"jsonrpc":"2.0","id":6,"result":{"body":{"#)
+        else { return #expect(Bool(false)) }
+        #expect(error.object?["message"]?.string?.contains("--memory") == true)
+    }
+
     @Test func `every prefix of a message is safe`() {
         let bytes = Array(#"{"params":{"a":["\u00e9\"",-1.5e3,null]},"id":"s","jsonrpc":"2.0","method":"m"}"#.utf8)
         for count in 0...bytes.count {

@@ -23,6 +23,9 @@ final class Record: Sendable {
     private let counts = Mutex(Counts())
     private let open = Mutex(false)
 
+    /// The memory of clients that come from now on.
+    let memory = Mutex<(any PayloadMemory)?>(nil)
+
     /// Lets go on who waits at the gate, now and later.
     func openGate() { open.withLock { $0 = true } }
 
@@ -35,6 +38,8 @@ final class Record: Sendable {
 
 final class TestScope: ConnectionScope {
     let record: Record
+    /// For long messages; nil without a limit.
+    var memory: (any PayloadMemory)? { record.memory.withLock { $0 } }
     let control: any ServerControl
 
     init(_ record: Record, _ control: any ServerControl) {

@@ -54,6 +54,19 @@ package struct FrameScanner {
         }
     }
 
+    /// Gives up the frame that has begun, as if the frame were over the limit.
+    package mutating func refuse() {
+        switch state {
+        case .line(var scanner):
+            scanner.refuse()
+            state = .line(scanner)
+        case .header(var scanner):
+            scanner.refuse()
+            state = .header(scanner)
+        case .detecting, .over: break
+        }
+    }
+
     private mutating func detect(
         _ bytes: UnsafeBufferPointer<UInt8>, scanned: Int, isBeginning: Bool, ended: Bool
     ) -> FrameStep {
@@ -71,7 +84,7 @@ package struct FrameScanner {
         var end = max(start, scanned)
         while end < bytes.count, Self.isName(bytes[end]) { end += 1 }
         guard end < bytes.count else {
-            if ended || end - start > limits.header { return refuse() }
+            if ended || end - start > limits.header { return unknown() }
             state = .detecting(scanned: end - start, isBeginning: isBeginning && start == 0)
             return .more(consumed: start)
         }
@@ -83,10 +96,10 @@ package struct FrameScanner {
             state = .over
             return .http
         }
-        return refuse()
+        return unknown()
     }
 
-    private mutating func refuse() -> FrameStep {
+    private mutating func unknown() -> FrameStep {
         state = .over
         return .broken(
             "neither JSON nor a Content-Length header; send one message per line, or Content-Length frames")

@@ -12,6 +12,8 @@ package enum FrameStep: Equatable {
     case cut(Range<Int>, consumed: Int)
     /// A frame over the limit: its first bytes (at most 4 KiB, to look for the id). The rest is skipped by later steps.
     case tooLong(Range<Int>, consumed: Int)
+    /// The same for a frame that `FrameScanner.refuse` gave up.
+    case refused(Range<Int>, consumed: Int)
     /// The peer speaks HTTP.
     case http
     /// The rest of the input cannot be understood; the reason is for a person.
@@ -35,5 +37,5 @@ package struct FrameLimits: Sendable {
     package init() {}
 
     /// Length of the beginning of an oversized message, in bytes, where its id is searched.
-    static let glimpse = 4096
+    package static let glimpse = 4096
 }

@@ -10,6 +10,8 @@ package struct HeaderScanner {
         case body(Int)
         /// A body over the limit, of which the first bytes are still to come.
         case glimpse(Int)
+        /// The same for a body that is refused.
+        case refused(Int)
         case skipping(Int)
     }
 
@@ -17,6 +19,11 @@ package struct HeaderScanner {
     private var state = State.block(scanned: 0, line: 0)
 
     package init(limits: FrameLimits = FrameLimits()) { self.limits = limits }
+
+    /// Refuses the body that has begun.
+    mutating func refuse() {
+        if case .body(let length) = state { state = .refused(length) }
+    }
 
     package mutating func next(_ bytes: UnsafeBufferPointer<UInt8>, ended: Bool) -> FrameStep {
         var start = 0
@@ -36,14 +43,17 @@ package struct HeaderScanner {
                 state = .block(scanned: 0, line: 0)
                 guard available >= length else { return .cut(start..<bytes.count, consumed: bytes.count) }
                 return .frame(start..<start + length, consumed: start + length)
-            case .glimpse(let length):
+            case .glimpse(let length), .refused(let length):
                 let available = bytes.count - start
                 guard available >= FrameLimits.glimpse || available >= length || ended else {
                     return .more(consumed: start)
                 }
                 let shown = min(available, length, FrameLimits.glimpse)
+                let isRefused = state == .refused(length)
                 state = .skipping(length - shown)
-                return .tooLong(start..<start + shown, consumed: start + shown)
+                let range = start..<start + shown
+                return isRefused
+                    ? .refused(range, consumed: range.upperBound) : .tooLong(range, consumed: range.upperBound)
             case .skipping(let left):
                 let skipped = min(left, bytes.count - start)
                 if skipped < left {

@@ -11,10 +11,15 @@ package struct LineScanner {
     private let limit: Int
     /// Number of bytes at the front that hold no line feed.
     private var scanned = 0
-    /// Whether the scanner is inside an oversized line.
+    /// Whether the scanner is inside an oversized or refused line.
     private var skipping = false
+    /// Whether the line at the front is refused.
+    private var isRefused = false
 
     package init(limits: FrameLimits = FrameLimits()) { limit = limits.message }
+
+    /// Refuses the line that has begun.
+    mutating func refuse() { isRefused = true }
 
     package mutating func next(_ bytes: UnsafeBufferPointer<UInt8>, ended: Bool) -> FrameStep {
         var start = 0
@@ -24,8 +29,9 @@ package struct LineScanner {
             }
             scanned = 0
             let line = Self.trimmed(bytes, start..<end)
-            let wasSkipping = skipping
-            skipping = false
+            let (wasSkipping, wasRefused) = (skipping, isRefused)
+            (skipping, isRefused) = (false, false)
+            if wasRefused { return .refused(Self.glimpse(start..<end), consumed: end + 1) }
             if !wasSkipping, Self.length(bytes, start..<end) > limit {
                 return .tooLong(Self.glimpse(start..<end), consumed: end + 1)
             }
@@ -40,6 +46,10 @@ package struct LineScanner {
     private mutating func unfinished(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, ended: Bool) -> FrameStep {
         scanned = 0
         if skipping { return .more(consumed: bytes.count) }
+        if isRefused {
+            (skipping, isRefused) = (true, false)
+            return .refused(Self.glimpse(start..<bytes.count), consumed: bytes.count)
+        }
         if Self.length(bytes, start..<bytes.count) > limit {
             skipping = true
             return .tooLong(Self.glimpse(start..<bytes.count), consumed: bytes.count)

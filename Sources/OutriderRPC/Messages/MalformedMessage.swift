@@ -11,9 +11,13 @@ package import OutriderJSON
 /// rest.
 package enum MalformedMessage {
     /// The id, if the object has exactly one `"id"` and a `"method"`.
-    package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? {
+    package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? { id(in: bytes, where: \.hasMethod) }
+
+    private static func id(
+        in bytes: UnsafeBufferPointer<UInt8>, where isWanted: (OutermostWalk) -> Bool
+    ) -> RequestID? {
         var walk = OutermostWalk(bytes: bytes)
-        guard walk.run(), walk.ids == 1, walk.hasMethod, let range = walk.id else { return nil }
+        guard walk.run(), walk.ids == 1, isWanted(walk), let range = walk.id else { return nil }
         guard let value = try? JSONParser.parse(UnsafeBufferPointer(rebasing: bytes[range])) else { return nil }
         return try? RequestID(value)
     }
@@ -29,6 +33,20 @@ package enum MalformedMessage {
             )
         }
         return .broken(id: id(in: bytes), RPCError(.parseError, "Parse error: \(failure.reason)", data: data))
+    }
+
+    /// The error message for a message that found no memory; only its beginning is known. If the message seems to be the
+    /// reply to a callback, the callback gets the error.
+    package static func answer(withoutMemory glimpse: UnsafeBufferPointer<UInt8>) -> Message {
+        let error = RPCError(
+            .tooMany,
+            "the memory of the service for large messages is full (send smaller pieces, read what is due, or raise --memory)",
+            data: ["what": .string("memory")])
+        if let id = id(in: glimpse, where: { $0.hasResult && !$0.hasMethod }) {
+            let shown: JSONObject = ["code": .integer(Int64(error.code)), "message": .string(error.message)]
+            return .reply(id: id, .error(.object(shown)))
+        }
+        return .broken(id: id(in: glimpse), error)
     }
 
     /// The error message for a message over the limit; only its beginning is known.
@@ -48,6 +66,8 @@ private struct OutermostWalk {
     var ids = 0
     var id: Range<Int>?
     var hasMethod = false
+    /// Whether a result begins.
+    var hasResult = false
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
@@ -99,6 +119,7 @@ private struct OutermostWalk {
             let name = bytes[start..<position - 1]
             try expect(UInt8(ascii: ":"))
             skipSpace()
+            if name.elementsEqual("result".utf8) { hasResult = true }
             let value = position
             try self.value()
             if name.elementsEqual("method".utf8) { hasMethod = true }

@@ -21,7 +21,8 @@ final class FrameFeed {
     private var scanner: FrameScanner
     private var buffer = ReadBuffer()
     /// The memory for a long message.
-    private lazy var memory = MessageMemory(connection.dispatch?.memory, loop: loop)
+    private lazy var memory = MessageMemory(
+        connection.dispatch?.memory, loop: loop, patience: .clamped(limits.memoryPatience))
     /// Whether memory may have been taken for a part of a message.
     private var reserves = false
     private lazy var secrets = connection.dispatch?.secrets ?? SecretMembers()
@@ -93,14 +94,17 @@ final class FrameFeed {
     /// The connection is over.
     func end() { memory.end() }
 
-    /// There was no memory for a message for too long. Its rest would have to be read to find the next message.
+    /// There was no memory for a message for too long: refuses the message, and skips the rest as the bytes come.
     private func giveUp() {
-        over = true
-        buffer.drop(erasing: true)
+        scanner.refuse()
         resume()
-        let text =
-            "the memory of the service for large messages is full (send smaller pieces, read what is due, or raise --memory)"
-        connection.refuse(RPCError(.tooMany, text, data: ["what": .string("memory")]))
+    }
+
+    /// The same for a whole frame, which has left the buffer.
+    private func giveUp(_ frame: UnsafeBufferPointer<UInt8>) {
+        let glimpse = UnsafeBufferPointer(rebasing: frame.prefix(FrameLimits.glimpse))
+        if !over, raw == nil { take(found(.one(MalformedMessage.answer(withoutMemory: glimpse)), in: glimpse)) }
+        resume()
     }
 
     func inputEnded() {
@@ -175,35 +179,42 @@ final class FrameFeed {
             let (found, consumed, erases) = step()
             buffer.consume(consumed, erasing: erases)
             if !framingKnown { learnFraming() }
-            switch found {
-            case .messages(let incoming):
-                receive(incoming)
-            case .misspelt(let incoming):
-                connection.receive(incoming)
-                connection.endMessages()
-            case .large(let bytes):
-                parseElsewhere(bytes.readableBytes) { framing, limits in
-                    bytes.withUnsafeReadableBytes {
-                        Self.parse($0.bindMemory(to: UInt8.self), framing: framing, limits)
-                    }
-                }
-            case .largeSecret(let frame):
-                parseElsewhere(frame.count) { [secrets] framing, limits in
-                    frame.withBytes { Self.parse($0, with: secrets, framing: framing, limits) }
-                }
-            case .http:
-                over = true
-                connection.refuseHTTP()
-            case .broken(let reason):
-                over = true
-                connection.refuse(
-                    RPCError(.parseError, "Parse error: \(reason)", data: ["reason": .string(reason)]))
-            case .nothing:
-                if consumed > 0 { continue }
-                buffer.tidy()
-                if ended { reportEnd() }
-                return
+            guard case .nothing = found else {
+                take(found)
+                continue
             }
+            if consumed > 0 { continue }
+            buffer.tidy()
+            if ended { reportEnd() }
+            return
+        }
+    }
+
+    private func take(_ found: Found) {
+        switch found {
+        case .nothing: break
+        case .messages(let incoming): receive(incoming)
+        case .misspelt(let incoming):
+            connection.receive(incoming)
+            connection.endMessages()
+        case .large(let bytes):
+            @Sendable func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+                bytes.withUnsafeReadableBytes { body($0.bindMemory(to: UInt8.self)) }
+            }
+            parseElsewhere(bytes.readableBytes, giveUp: { withBytes { self.giveUp($0) } }) { framing, limits in
+                withBytes { Self.parse($0, framing: framing, limits) }
+            }
+        case .largeSecret(let frame):
+            parseElsewhere(frame.count, giveUp: { frame.withBytes { self.giveUp($0) } }) { [secrets] framing, limits in
+                frame.withBytes { Self.parse($0, with: secrets, framing: framing, limits) }
+            }
+        case .http:
+            over = true
+            connection.refuseHTTP()
+        case .broken(let reason):
+            over = true
+            connection.refuse(
+                RPCError(.parseError, "Parse error: \(reason)", data: ["reason": .string(reason)]))
         }
     }
 
@@ -234,6 +245,9 @@ final class FrameFeed {
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
                 let answer = MalformedMessage.answer(toTooLong: glimpse, limit: limits.frame.message)
                 return (found(.one(answer), in: glimpse), consumed, true)
+            case .refused(let range, let consumed):
+                let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
+                return (found(.one(MalformedMessage.answer(withoutMemory: glimpse)), in: glimpse), consumed, true)
             case .http: return (.http, 0, false)
             case .broken(let reason): return (.broken(reason), 0, false)
             }
@@ -273,13 +287,15 @@ final class FrameFeed {
         return threads
     }()
 
-    private func parseElsewhere(_ size: Int, _ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {
+    private func parseElsewhere(
+        _ size: Int, giveUp: @escaping () -> Void, _ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming
+    ) {
         pause()
         // the frame stands elsewhere now
         buffer.tidy()
         if memory.covers(size) { return run(parse) }
         awaitsMemory = true
-        memory.wait(size, { self.run(parse) }, giveUp: { self.giveUp() })
+        memory.wait(size, { self.run(parse) }, giveUp: giveUp)
     }
 
     private func run(_ parse: @escaping @Sendable (Framing, MessageLimits) -> Incoming) {

@@ -11,22 +11,23 @@ import OutriderRPC
 final class MessageMemory {
     /// Memory is doubled, or taken in steps of this.
     private static let step = 512 << 10
-    /// How long a message waits for memory.
-    private static let patience = TimeAmount.seconds(30)
     /// How long a message that exceeds the budget may take to arrive: other messages wait for its end.
     private static let haste = TimeAmount.seconds(10)
 
     private let memory: (any PayloadMemory)?
     private let loop: any EventLoop
+    /// How long a message waits for memory.
+    private let patience: TimeAmount
     private var charge: (any PayloadCharge)?
     private var waiting: UInt64?
     /// Changes with each wait, and with each message.
     private var turn = 0
     private var alarm: Scheduled<Void>?
 
-    init(_ memory: (any PayloadMemory)?, loop: any EventLoop) {
+    init(_ memory: (any PayloadMemory)?, loop: any EventLoop, patience: TimeAmount) {
         self.memory = memory
         self.loop = loop
+        self.patience = patience
     }
 
     /// Whether there is memory for a message of so many bytes: they are read, parsed and decoded, of which two copies
@@ -46,7 +47,7 @@ final class MessageMemory {
         turn &+= 1
         let (turn, loop) = (turn, loop)
         let bound = NIOLoopBound((self, then, giveUp), eventLoop: loop)
-        alarm = loop.scheduleTask(in: Self.patience) {
+        alarm = loop.scheduleTask(in: patience) {
             guard bound.value.0.turn == turn else { return }
             bound.value.0.end()
             memory.countRefusal()

@@ -18,6 +18,9 @@ package struct ServerLimits: Sendable {
     /// Messages over this size, in bytes, are parsed off the event loop. Default 64 KiB.
     package var parseOnLoop = 64 << 10
 
+    /// How long a message waits for memory. Default 30 s.
+    package var memoryPatience = Duration.seconds(30)
+
     package init() {}
 
     /// The limits by their names in `server.info`.
