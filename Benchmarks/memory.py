@@ -113,6 +113,14 @@ class Client:
             raise RuntimeError(reply["error"])
         return reply["result"]
 
+    def answer(self, result):
+        """Replies to the next callback."""
+        with contextlib.suppress(OSError, ValueError):
+            lines = self.socket.makefile("rb")
+            while not (message := json.loads(lines.readline())).get("method", "").startswith("callback."):
+                pass
+            self.send(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n", None)
+
     def close(self):
         self.socket.close()
 
@@ -225,6 +233,16 @@ def batch_replies(service, part):
         service.client().send(json.dumps(calls).encode() + b"\n", None)
 
 
+def adapted_bodies(service, part):
+    """Clients whose adapters make the bodies."""
+    reply = {"body": {"text": "x" * (8 * MIB)}}
+    for _ in range(60 // part):
+        client = service.client()
+        client.start("data.send", method="POST", url=service.origin.url + "/hang",
+                     interceptors=[{"callback": "mine", "asks": ["adapt"]}])
+        threading.Thread(target=client.answer, args=(reply,), daemon=True).start()
+
+
 def stored_bodies(service, part):
     for _ in range(max(10 // part, 2)):
         client = service.client()
@@ -264,7 +282,8 @@ def partial_responses(service, part):
 
 
 ROWS = [waiting_bodies, unread_answers, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
-        batch_replies, stored_bodies, detached_bodies, pulled_streams, partial_messages, partial_responses]
+        batch_replies, adapted_bodies, stored_bodies, detached_bodies, pulled_streams, partial_messages,
+        partial_responses]
 
 
 def measure(row, binary, memory, part):

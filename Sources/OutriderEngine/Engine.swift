@@ -70,7 +70,7 @@ package final class Engine: Sendable {
         let request: Result<Attempt, HTTPFailure>
         do throws(HTTPFailure) {
             var attempt = try await attempt(for: spec, of: quota.client)
-            if attempt.holdsMuch { try await attempt.hold(quota, environment.workspace) }
+            try await hold(&attempt, quota: quota)
             request = .success(attempt)
         } catch {
             request = .failure(error)
@@ -105,6 +105,11 @@ package final class Engine: Sendable {
         exchange.tellCreation()
         if let failure = gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
+    }
+
+    /// Counts a long body in the budget, or moves the body to a private file.
+    package func hold(_ attempt: inout Attempt, quota: BodyQuota) async throws(HTTPFailure) {
+        if attempt.holdsMuch { try await attempt.hold(quota, environment.workspace) }
     }
 
     /// The use of a cache by requests.

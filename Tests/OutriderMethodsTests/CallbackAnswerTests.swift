@@ -115,14 +115,14 @@ struct CallbackAnswerTests {
         if let failure { #expect(failure.underlying?.code == -32020 && failure.underlying?.domain == .callback) }
     }
 
-    @Test func `a decision is settled once`() async {
+    @Test func `a decision is settled once`() async throws {
         let decision = Decision()
         #expect(decision.isOpen)
         async let outcome = decision.outcome()
-        #expect(decision.settle(.success(.bool(true))))
-        #expect(!decision.settle(.success(.bool(false))) && !decision.isOpen)
+        #expect(decision.settle(.success(CallbackReply(answer: .bool(true)))))
+        #expect(!decision.settle(.success(CallbackReply(answer: .bool(false)))) && !decision.isOpen)
         decision.close()
-        #expect(await outcome == .success(.bool(true)))
+        #expect(try await outcome.get().answer == .bool(true))
     }
 
     @Test func `a decision ends with its owner, and with the task that waits`() async {

@@ -109,6 +109,3 @@ package enum BodyCoding: String, Sendable, CaseIterable {
     /// A single frame (RFC 8878) whose window is below 8 MiB (RFC 9659).
     case zstd
 }
-
-/// What lives as long as the body of an attempt.
-package protocol BodyHolder: AnyObject, Sendable {}

@@ -23,6 +23,8 @@ package struct SerializedBody: Sendable {
     package var failure: HTTPFailure?
     /// The name of the selected case, if any.
     package var branch: String?
+    /// The memory of a long value that a callback made.
+    package var holder: (any BodyHolder)?
 
     package init(_ shape: Shape, note: String? = nil, failure: HTTPFailure? = nil) {
         self.shape = shape

@@ -13,12 +13,18 @@ protocol AnswerAsking: Sendable {
     /// The value of the body, with or without a failure.
     func serialize(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body, failure: HTTPFailure?
-    ) async throws(HTTPFailure) -> JSONText
+    ) async throws(HTTPFailure) -> AnsweredValue<JSONText>
 
     /// The bytes to read in place of these.
     func preprocess(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: [UInt8]
-    ) async throws(HTTPFailure) -> [UInt8]
+    ) async throws(HTTPFailure) -> AnsweredValue<[UInt8]>
+}
+
+/// A value that a callback made, and its memory, which the user of the value keeps; nil for a short value.
+struct AnsweredValue<Value: Sendable>: Sendable {
+    var value: Value
+    var holder: (any BodyHolder)?
 }
 
 extension ExchangeOutcome.Body {

@@ -111,7 +111,10 @@ struct ResponseWork: Sendable {
                 return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.serialize"))
             }
             do throws(HTTPFailure) {
-                return SerializedBody(.json(try await asker.serialize(callback, facts, body: whole, failure: failure)))
+                let answered = try await asker.serialize(callback, facts, body: whole, failure: failure)
+                var body = SerializedBody(.json(answered.value))
+                body.holder = answered.holder
+                return body
             } catch {
                 return fallback(bytes, error)
             }
@@ -123,9 +126,11 @@ struct ResponseWork: Sendable {
             return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.preprocess"))
         }
         do throws(HTTPFailure) {
-            let changed = try await asker.preprocess(callback, facts, body: bytes)
-            let facts = facts
-            return await Self.run(changed, spec) { Serialization.preprocessed(changed, as: spec, facts) }
+            let answered = try await asker.preprocess(callback, facts, body: bytes)
+            let (changed, facts) = (answered.value, facts)
+            var body = await Self.run(changed, spec) { Serialization.preprocessed(changed, as: spec, facts) }
+            body.holder = answered.holder
+            return body
         } catch {
             return fallback(bytes, error)
         }

@@ -6,6 +6,12 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
+/// The reply to a callback, and the memory of its message; nil for a short message.
+struct CallbackReply<Answer: Sendable>: Sendable {
+    var answer: Answer
+    var charge: (any PayloadCharge)?
+}
+
 /// Runs the callbacks of a client: by a JSON-RPC request to the client, or by a decision that the client fetches.
 struct Asker: Sendable {
     let peer: any Peer
@@ -14,6 +20,8 @@ struct Asker: Sendable {
     /// The queue of decision events.
     let inbox: EventQueue
     let engine: Engine
+    /// Counts what the client's replies leave in memory.
+    let quota: BodyQuota
     /// The service, whose monitors get notes on callbacks.
     private let service: Service
     private let owner: MonitorOwner
@@ -25,40 +33,70 @@ struct Asker: Sendable {
         decisions = call.scope.handles
         inbox = call.scope.inbox
         engine = call.scope.service.engine
+        quota = call.scope.quota
     }
 
     /// The decoded reply. Throws callbackTimedOut, callbackFailed, clientGone or tooMany.
     ///
     /// - Parameter events: of the request that the callback is about.
-    func ask<Answer: JSONDecodable>(
+    func ask<Answer: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
         events: any DecisionOutlet
     ) async throws(RPCError) -> Answer {
+        try await reply(kind, spec, names, content, events: events).answer
+    }
+
+    /// The same with the memory of the reply's message, for a reply whose content stays.
+    func reply<Answer: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
+        events: any DecisionOutlet
+    ) async throws(RPCError) -> CallbackReply<Answer> {
         let watch = CallbackWatch(kind, names, owner, service)
         do throws(RPCError) {
-            let answer: Answer = try await answer(kind, spec, names, content, events)
+            let reply: CallbackReply<Answer> = try await answer(kind, spec, names, content, events)
             watch.answered()
-            return answer
+            return reply
         } catch {
             watch.failed(error)
             throw error
         }
     }
 
-    private func answer<Answer: JSONDecodable>(
+    private func answer<Answer: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
         _ events: any DecisionOutlet
-    ) async throws(RPCError) -> Answer {
+    ) async throws(RPCError) -> CallbackReply<Answer> {
         let question = CallbackQuestion(
             names: names, deadline: WallTime.now.later(by: spec.timeout), content: content)
-        let value =
-            switch spec.way {
-            case .request:
-                try await peer.ask(Question(kind.method, question), timeout: .seconds(spec.timeout)).value
-            case .pull: try await pull(kind, spec, question, events)
+        let reply: CallbackReply<JSONValue>
+        switch spec.way {
+        case .request:
+            let given = try await peer.ask(Question(kind.method, question), timeout: .seconds(spec.timeout))
+            reply = CallbackReply(answer: given.value, charge: given.charge)
+        case .pull: reply = try await pull(kind, spec, question, events)
+        }
+        return CallbackReply(answer: try await decoded(reply, kind), charge: reply.charge)
+    }
+
+    /// Decodes a long reply away from the event loop.
+    private func decoded<Answer: JSONDecodable & Sendable>(
+        _ reply: CallbackReply<JSONValue>, _ kind: CallbackKind
+    ) async throws(RPCError) -> Answer {
+        let value = reply.answer
+        let decoded: Result<Answer, JSONComplaint>
+        if reply.charge == nil {
+            decoded = Result { () throws(JSONComplaint) in try Answer(json: value) }
+        } else {
+            do throws(HTTPFailure) {
+                decoded = try await compute(for: quota.client) {
+                    Result { () throws(JSONComplaint) in try Answer(json: value) }
+                }
+            } catch {
+                throw RPCError(error)
             }
+        }
         do throws(JSONComplaint) {
-            return try Answer(json: value)
+            return try decoded.get()
         } catch {
             let pointer = error.pointer.description
             throw RPCError(
@@ -69,7 +107,7 @@ struct Asker: Sendable {
 
     private func pull(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ question: CallbackQuestion, _ events: any DecisionOutlet
-    ) async throws(RPCError) -> JSONValue {
+    ) async throws(RPCError) -> CallbackReply<JSONValue> {
         let decision = Decision()
         let handle = Handle<Decision>()
         try decisions.keep(decision, as: handle)

@@ -12,8 +12,17 @@ struct AdaptAnswer: JSONDecodable {
     private var fields: HTTPFields?
     private var removed: [String]
     private var query: ValuesParameter?
-    private var body: BodyParameter?
+    private var body: Body?
     private var timeout: TimeoutParameter?
+
+    private enum Body: Sendable {
+        case given(BodySpec)
+        /// The same for a further attempt, without another copy.
+        case held(AttemptBody, any BodyHolder, type: String?)
+    }
+
+    /// Whether the reply replaces the body.
+    var hasBody: Bool { body != nil }
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -22,7 +31,7 @@ struct AdaptAnswer: JSONDecodable {
         self.fields = try fields.optional("headers", as: FieldsParameter.self)?.fields
         removed = try fields.optional("removeHeaders") ?? []
         query = try fields.optional("query")
-        body = try fields.optional("body")
+        body = try fields.optional("body", as: BodyParameter.self).map { .given($0.body) }
         timeout = try fields.optional("timeout")
         try fields.finish()
     }
@@ -37,12 +46,27 @@ struct AdaptAnswer: JSONDecodable {
         }
         for name in removed { attempt.fields.remove(name) }
         if let body {
-            attempt.body = try body.body.encoded(fileSize: nil)
+            let type: String?
+            switch body {
+            case .given(let spec):
+                (attempt.body, attempt.bodyHolder) = (try spec.encoded(fileSize: nil), nil)
+                type = spec.impliedContentType
+            case .held(let held, let holder, let implied):
+                (attempt.body, attempt.bodyHolder, type) = (held, holder, implied)
+            }
             attempt.fields.remove("Content-Type")
-            if let type = body.body.impliedContentType { attempt.fields.add("Content-Type", type) }
+            if let type { attempt.fields.add("Content-Type", type) }
         }
         if let fields { try FieldChanges(fields).apply(to: &attempt.fields) }
         timeout?.apply(to: &attempt.timeouts)
+    }
+}
+
+extension AdaptAnswer {
+    /// Keeps the body of an attempt to which the reply was applied, if the budget counts the body, or a file has it.
+    mutating func keep(bodyOf attempt: Attempt) {
+        guard case .given(let spec) = body, let holder = attempt.bodyHolder else { return }
+        body = .held(attempt.body, holder, type: spec.impliedContentType)
     }
 }
 
@@ -93,11 +117,11 @@ struct ValidateAnswer: JSONDecodable {
 
 /// The reply to `callback.serialize`: the value of the body.
 struct SerializeAnswer: JSONDecodable {
-    var value: JSONValue
+    var value: JSONText
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        value = fields.value("value") ?? .null
+        value = JSONText(written: JSONWriter.bytes(of: fields.value("value") ?? .null))
         try fields.finish()
     }
 }

@@ -61,18 +61,18 @@ final class ClientDelegate: ExchangeDelegate {
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
         let code = code(name)
-        var attempt = moment.request
         if let answer = adapted.withLock({ $0[name] }) {
+            var attempt = moment.request
             try answer.apply(to: &attempt)
             return attempt
         }
-        let answer: AdaptAnswer =
+        let reply: CallbackReply<AdaptAnswer> =
             if let parameters = code.parameters {
-                try await ask(.encode, code, moment, .encode(attempt, parameters, retries: moment.retries))
+                try await ask(.encode, code, moment, .encode(moment.request, parameters, retries: moment.retries))
             } else {
-                try await ask(.adapt, code, moment, .adapt(attempt, retries: moment.retries))
+                try await ask(.adapt, code, moment, .adapt(moment.request, retries: moment.retries))
             }
-        try answer.apply(to: &attempt)
+        let (attempt, answer) = try await code.asker.apply(reply, to: moment.request)
         if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
         return attempt
     }
@@ -83,7 +83,7 @@ final class ClientDelegate: ExchangeDelegate {
         let code = code(name)
         if let verdict = decided.withLock({ $0[name] }) { return verdict }
         let content = CallbackQuestion.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
-        guard let answer: RetryAnswer = try await askIfPossible(.retry, code, moment, content) else {
+        guard let answer: RetryAnswer = try await askIfPossible(.retry, code, moment, content)?.answer else {
             return .doNotRetry
         }
         if code.isAskedOnce { decided.withLock { $0[name] = answer.verdict } }
@@ -94,27 +94,28 @@ final class ClientDelegate: ExchangeDelegate {
         _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> Attempt? {
         let content = CallbackQuestion.Content.redirect(hop, next)
-        guard let answer: RedirectAnswer = try await askIfPossible(.redirect, code(name), moment, content),
-            answer.follows
+        let code = code(name)
+        guard let reply: CallbackReply<RedirectAnswer> = try await askIfPossible(.redirect, code, moment, content),
+            reply.answer.follows
         else { return nil }
-        var attempt = next
-        try answer.change?.apply(to: &attempt)
-        return attempt
+        guard let change = reply.answer.change else { return next }
+        return try await code.asker.apply(CallbackReply(answer: change, charge: reply.charge), to: next).attempt
     }
 
     func destination(
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> ArrivedFile.Destination? {
         let content = CallbackQuestion.Content.destination(file, moment.request, moment.head)
-        let answer: DestinationAnswer? = try await askIfPossible(.destination, code(name), moment, content)
-        return answer?.destination
+        let reply: CallbackReply<DestinationAnswer>? =
+            try await askIfPossible(.destination, code(name), moment, content)
+        return reply?.answer.destination
     }
 
     func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
         let content = CallbackQuestion.Content.cacheResponse(draft, moment.request)
         do throws(RPCError) {
-            let answer: CacheAnswer = try await answer(.cacheResponse, code(name), moment, content)
-            return answer.applied(to: draft)
+            let reply: CallbackReply<CacheAnswer> = try await reply(.cacheResponse, code(name), moment, content)
+            return reply.answer.applied(to: draft)
         } catch {
             return nil
         }
@@ -132,8 +133,9 @@ final class ClientDelegate: ExchangeDelegate {
         ) { seconds in
             code.spec.timeout = seconds
             do throws(RPCError) {
-                let answer: ChallengeAnswer = try await self.answer(.challenge, code, moment, content)
-                return .some(answer.given)
+                let reply: CallbackReply<ChallengeAnswer> =
+                    try await self.reply(.challenge, code, moment, content)
+                return .some(reply.answer.given)
             } catch {
                 // other waiting requests may have more time, or not be cancelled
                 return error.isOfAsker ? nil : .some(nil)
@@ -147,10 +149,9 @@ final class ClientDelegate: ExchangeDelegate {
         guard let disposition else { return }
         let code = Code(spec: disposition, asker: asker.asker)
         let content = CallbackQuestion.Content.disposition(moment.request, moment.head)
-        guard let answer: DispositionAnswer = try await askIfPossible(.disposition, code, moment, content) else {
-            return
-        }
-        if !answer.isAllowed {
+        let reply: CallbackReply<DispositionAnswer>? =
+            try await askIfPossible(.disposition, code, moment, content)
+        if reply?.answer.isAllowed == false {
             throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
         }
     }
@@ -166,33 +167,33 @@ final class ClientDelegate: ExchangeDelegate {
     private func code(_ key: String) -> Code { registry.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
 
     /// Throws the failure that results from a missing reply.
-    func ask<Answer: JSONDecodable>(
+    private func ask<Answer: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(HTTPFailure) -> Answer {
+    ) async throws(HTTPFailure) -> CallbackReply<Answer> {
         do throws(RPCError) {
-            return try await answer(kind, code, moment, content)
+            return try await reply(kind, code, moment, content)
         } catch {
             throw kind.failure(error) ?? HTTPFailure(.sessionTaskFailed, error.message, underlying: error.underlying)
         }
     }
 
     /// Nil without a reply; the exchange then continues.
-    private func askIfPossible<Answer: JSONDecodable>(
+    private func askIfPossible<Answer: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(HTTPFailure) -> Answer? {
+    ) async throws(HTTPFailure) -> CallbackReply<Answer>? {
         do throws(RPCError) {
-            return try await answer(kind, code, moment, content)
+            return try await reply(kind, code, moment, content)
         } catch {
             return nil
         }
     }
 
-    private func answer<Answer: JSONDecodable>(
+    private func reply<Answer: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(RPCError) -> Answer {
+    ) async throws(RPCError) -> CallbackReply<Answer> {
         var names = asker.names
         names.callback = code.spec.name
         names.attempt = moment.attempt
-        return try await code.asker.ask(kind, code.spec, names, content, events: asker.events)
+        return try await code.asker.reply(kind, code.spec, names, content, events: asker.events)
     }
 }

@@ -13,8 +13,8 @@ package final class Decision: Holdable {
     package static let kind = HandleKind.decision
 
     private enum State {
-        case open(CheckedContinuation<Result<JSONValue, RPCError>, Never>?)
-        case settled(Result<JSONValue, RPCError>)
+        case open(CheckedContinuation<Result<CallbackReply<JSONValue>, RPCError>, Never>?)
+        case settled(Result<CallbackReply<JSONValue>, RPCError>)
     }
 
     private let state = Mutex(State.open(nil))
@@ -34,9 +34,9 @@ package final class Decision: Holdable {
 
     /// False if already settled.
     @discardableResult
-    func settle(_ result: Result<JSONValue, RPCError>) -> Bool {
+    func settle(_ result: Result<CallbackReply<JSONValue>, RPCError>) -> Bool {
         let (isFirst, waiting) = state.withLock {
-            state -> (Bool, CheckedContinuation<Result<JSONValue, RPCError>, Never>?) in
+            state -> (Bool, CheckedContinuation<Result<CallbackReply<JSONValue>, RPCError>, Never>?) in
             guard case .open(let waiting) = state else { return (false, nil) }
             state = .settled(result)
             return (true, waiting)
@@ -46,10 +46,10 @@ package final class Decision: Holdable {
     }
 
     /// The outcome. A single task may wait.
-    func outcome() async -> Result<JSONValue, RPCError> {
+    func outcome() async -> Result<CallbackReply<JSONValue>, RPCError> {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let early = state.withLock { state -> Result<JSONValue, RPCError>? in
+                let early = state.withLock { state -> Result<CallbackReply<JSONValue>, RPCError>? in
                     if case .settled(let result) = state { return result }
                     state = .open(continuation)
                     return nil

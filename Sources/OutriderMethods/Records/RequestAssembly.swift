@@ -86,12 +86,13 @@ struct RequestAssembly {
 
     /// The caller of the client's callbacks about the request of that handle.
     func asker(
-        _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet
+        _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet,
+        isOfCall: Bool
     ) -> AnswerAsker {
         let names = QuestionNames(
             callback: "", request: handle, session: session?.title, tag: params.spec.tag,
             attempt: 1)
-        return AnswerAsker(Asker(call), names, events)
+        return AnswerAsker(Asker(call), names, events, mayExceed: isOfCall && !params.isDetached)
     }
 
     func advisor(_ params: RequestParameters, _ asker: AnswerAsker, _ review: AnswerReview?) -> ClientDelegate {

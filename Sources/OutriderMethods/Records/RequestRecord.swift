@@ -116,7 +116,7 @@ final class RequestRecord: Holdable {
                 isShared: params.isDetached,
                 aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
         let engine = scope.service.engine
-        let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0) } : nil
+        let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0, isOfCall: isOfCall) } : nil
         var spec = assembly.spec
         try spec.body.findStreams(in: scope.handles)
         let review = AnswerReview(&spec, asker)

@@ -35,7 +35,7 @@ enum ResponseReply: JSONEncodable {
 
 extension RequestRecord {
     /// Longer bodies are converted and written away from the event loop.
-    private static let longBody = 64 << 10
+    fileprivate static let longBody = 64 << 10
     /// The most that an envelope adds to a Response: the longest id, or the names of an event.
     private static let envelope = 4 << 10
 
@@ -213,7 +213,7 @@ extension RequestRecord {
 
     /// Shortens a Response that is too long for a message: drops its inline body, and then its fields.
     private func fitted(_ shape: ResponseShape, engine: Engine, terms: PeerTerms) async -> ResponseReply {
-        guard shape.body.size > Self.longBody || terms.maxMessageBytes != nil else { return .shape(shape) }
+        guard shape.takesLong || terms.maxMessageBytes != nil else { return .shape(shape) }
         let text = await Self.written(shape)
         guard let limit = terms.maxMessageBytes, text.size > max(0, limit - Self.envelope) else {
             return .text(text)
@@ -248,7 +248,14 @@ extension RequestRecord {
     }
 
     private static func written(_ shape: ResponseShape) async -> JSONText {
-        if shape.body.size <= longBody || shape.raw != nil { return JSONText(of: shape) }
+        if !shape.takesLong || shape.raw != nil { return JSONText(of: shape) }
         return await background { JSONText(of: shape) }
+    }
+}
+
+extension ResponseShape {
+    /// Whether writing takes long: of the body, or of values that callbacks made.
+    fileprivate var takesLong: Bool {
+        body.size > RequestRecord.longBody || body.holder != nil || results.contains { $0.body?.holder != nil }
     }
 }

@@ -26,14 +26,14 @@ struct RequestDecide: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let decision = try call.scope.handles.find(params.decision, "decision")
-        let result: Swift.Result<JSONValue, RPCError>
+        let result: Swift.Result<CallbackReply<JSONValue>, RPCError>
         if let message = params.error {
             result = .failure(
                 RPCError(
                     .callbackFailed, "the client answered with an error: \(message.excerpt)",
                     data: ["error": .object(["message": .string(message)])]))
         } else {
-            result = .success(params.answer)
+            result = .success(CallbackReply(answer: params.answer, charge: call.charge))
         }
         guard decision.settle(result) else {
             throw RPCError(

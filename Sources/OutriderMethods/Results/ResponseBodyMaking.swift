@@ -23,7 +23,7 @@ extension ResponseBodyShape {
     init(_ serialized: SerializedBody, _ bytes: [UInt8], _ facts: ResponseFacts) {
         self.init(
             content: Content(serialized.shape, bytes), size: bytes.count, contentType: facts.contentType,
-            note: serialized.note, branch: serialized.branch)
+            note: serialized.note, branch: serialized.branch, holder: serialized.holder)
     }
 
     /// No bytes here: none came, none were requested, or they went to the call that asked for them.

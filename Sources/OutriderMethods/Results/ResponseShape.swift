@@ -83,6 +83,8 @@ struct ResponseBodyShape: JSONEncodable {
     var note: String?
     /// The name of the chosen case.
     var branch: String?
+    /// The memory of a long value that a callback made.
+    var holder: (any BodyHolder)?
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in

@@ -52,10 +52,13 @@ package struct Answer: Sendable {
     /// The JSON-RPC id of the callback.
     package var id: Int64
     package var value: JSONValue
+    /// The memory of the reply's message; nil for a short message. Released with the last reference.
+    package var charge: (any PayloadCharge)?
 
-    package init(id: Int64, value: JSONValue) {
+    package init(id: Int64, value: JSONValue, charge: (any PayloadCharge)? = nil) {
         self.id = id
         self.value = value
+        self.charge = charge
     }
 }
 

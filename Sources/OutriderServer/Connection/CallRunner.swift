@@ -35,7 +35,7 @@ extension Connection {
             if id == nil, notified(method) { return noReply(place) }
             start(id, method, params, place, AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil))
         case .reply(let id, let answer):
-            answered(id, permitted(answer))
+            answered(id, permitted(answer), charge)
             noReply(place)
         case .cancel(let id, let silently):
             let call = state.withLock { state in

@@ -91,14 +91,13 @@ extension Connection {
         let timer = loop.scheduleTask(in: .clamped(timeout)) { self.timedOut(id, question, timeout) }
         defer { timer.cancel() }
         do {
-            let value = try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<JSONValue, any Error>) in
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Answer, any Error>) in
                     self.send(question, id, continuation)
                 }
             } onCancel: {
                 self.cancelQuestion(id)
             }
-            return Answer(id: id, value: value)
         } catch {
             throw error as? RPCError ?? Self.goneError
         }
@@ -116,8 +115,8 @@ extension Connection {
         }
     }
 
-    private func send(_ question: Question, _ id: Int64, _ continuation: CheckedContinuation<JSONValue, any Error>) {
-        enum Step { case sent(Effects), over(Result<JSONValue, RPCError>) }
+    private func send(_ question: Question, _ id: Int64, _ continuation: CheckedContinuation<Answer, any Error>) {
+        enum Step { case sent(Effects), over(Result<Answer, RPCError>) }
         let step: Step = state.withLock { state in
             if case .over(let result) = state.questions[id] {
                 state.questions[id] = nil
@@ -147,7 +146,7 @@ extension Connection {
     private func cancelQuestion(_ id: Int64) {
         let (continuation, effects) = state.withLock { state in
             guard state.calls.gaveUp(id) else {
-                return (CheckedContinuation<JSONValue, any Error>?.none, Effects())
+                return (CheckedContinuation<Answer, any Error>?.none, Effects())
             }
             let continuation = state.settle(id, .failure(Self.cancelledError))
             guard continuation != nil, state.phase != .closed else { return (continuation, Effects()) }
@@ -157,27 +156,28 @@ extension Connection {
         continuation?.resume(throwing: Self.cancelledError)
     }
 
-    /// A reply of the client. Replies to callbacks that are over, or that never existed, are ignored.
-    func answered(_ id: RequestID, _ answer: Message.Answer) {
-        let result: Result<JSONValue, RPCError>
+    /// A reply of the client, and the memory of its message. Replies to callbacks that are over, or that never existed,
+    /// are ignored.
+    func answered(_ id: RequestID, _ answer: Message.Answer, _ charge: (any PayloadCharge)?) {
+        guard case .integer(let question) = id else { return ignored() }
+        let result: Result<Answer, RPCError>
         switch answer {
-        case .result(let value): result = .success(value)
+        case .result(let value): result = .success(Answer(id: question, value: value, charge: charge))
         case .error(let error):
             let message = error.object?["message"]?.string ?? "no message"
             result = .failure(
                 RPCError(
                     .callbackFailed, "the client answered with an error: \(message.excerpt)", data: ["error": error]))
         }
-        let continuation: CheckedContinuation<JSONValue, any Error>? = state.withLock { state in
+        let continuation: CheckedContinuation<Answer, any Error>? = state.withLock { state in
             guard let question = state.calls.answered(id) else { return nil }
             return state.settle(question, result)
         }
-        guard let continuation else {
-            service.logger.debug("an answer to no question of ours")
-            return
-        }
+        guard let continuation else { return ignored() }
         continuation.resume(with: result.mapError { $0 as any Error })
     }
+
+    private func ignored() { service.logger.debug("an answer to no question of ours") }
 }
 
 private struct CancelParams: JSONEncodable {

@@ -55,9 +55,9 @@ struct ConnectionState: ~Copyable {
 
     enum PendingQuestion {
         case reserved
-        case waiting(CheckedContinuation<JSONValue, any Error>)
+        case waiting(CheckedContinuation<Answer, any Error>)
         /// Over before the caller began to wait.
-        case over(Result<JSONValue, RPCError>)
+        case over(Result<Answer, RPCError>)
     }
 
     var calls: CallMachine
@@ -278,8 +278,8 @@ struct ConnectionState: ~Copyable {
 
     /// Ends a callback. Returns the continuation to resume, if the caller waits already.
     mutating func settle(
-        _ question: Int64, _ result: Result<JSONValue, RPCError>
-    ) -> CheckedContinuation<JSONValue, any Error>? {
+        _ question: Int64, _ result: Result<Answer, RPCError>
+    ) -> CheckedContinuation<Answer, any Error>? {
         switch questions[question] {
         case .waiting(let continuation):
             questions[question] = nil
