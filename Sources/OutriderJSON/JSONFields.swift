@@ -202,3 +202,13 @@ extension Array: JSONDecodable where Element: JSONDecodable {
         }
     }
 }
+
+extension Secret: JSONDecodable {
+    package init(json: JSONValue) throws(JSONComplaint) {
+        switch json {
+        case .secret(let secret): self = secret
+        case .string(let text): self.init(text)
+        default: throw JSONComplaint("must be a string, not \(json.typeName)")
+        }
+    }
+}

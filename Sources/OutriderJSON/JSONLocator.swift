@@ -148,9 +148,7 @@ private struct Walk {
         let slice = bytes[range]
         guard slice.contains(UInt8(ascii: "\\")) else { return String(decoding: slice, as: UTF8.self) }
         let quoted = [UInt8(ascii: "\"")] + slice + [UInt8(ascii: "\"")]
-        let parsed = try? quoted.withUnsafeBufferPointer { quoted throws(JSONFailure) in
-            try JSONParser.build(quoted)
-        }
+        let parsed = quoted.withUnsafeBufferPointer { JSONTree.value($0) }
         return parsed?.string ?? String(decoding: slice, as: UTF8.self)
     }
 }

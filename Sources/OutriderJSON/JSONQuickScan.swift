@@ -146,7 +146,7 @@ package struct JSONQuickScan {
             let first = place
             guard string() else { return false }
             // the length includes the quotes, so strings just below the limit go to JSONScanner, too
-            return !refusesCuts || place - first < JSONScanner.longString
+            return !refusesCuts || place - first < JSONLimits.longString
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return number()
         case UInt8(ascii: "t"): return word(0x6575_7274, 4)
         case UInt8(ascii: "n"): return word(0x6C6C_756E, 4)

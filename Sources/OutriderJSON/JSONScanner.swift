@@ -5,29 +5,6 @@
     import Glibc
 #endif
 
-/// Limits for a JSON text.
-///
-/// Checked before any memory is allocated for the text.
-package struct JSONLimits: Sendable {
-    /// Arrays and objects inside each other.
-    ///
-    /// Default 128.
-    package var depth = 128
-    /// Values and member names in the whole text.
-    ///
-    /// Default 250,000.
-    package var tokens = 250_000
-    /// Members of an object.
-    ///
-    /// Default 10,000.
-    package var members = 10_000
-    /// Whether an integer may have more than 64 bits. Refused from clients, because half of their libraries would round
-    /// such integers. Default false.
-    package var hasLongIntegers = false
-
-    package init() {}
-}
-
 /// Reads a JSON text (RFC 8259) from end to end without building values: grammar, UTF-8, surrogates and limits.
 ///
 /// Responsible for: everything that must be refused before jansson may allocate. Not responsible for: duplicate names,
@@ -62,9 +39,6 @@ package struct JSONScanner {
         if JSONQuickScan(bytes, limits: limits, refusesCuts: false) != nil { return }
         _ = try scanWhole(bytes, limits: limits, collects: false)
     }
-
-    /// String values from this length on, in bytes, are found by the scan and need not pass through jansson.
-    static let longString = 4096
 
     /// The check without `JSONQuickScan` before.
     ///
@@ -268,7 +242,7 @@ package struct JSONScanner {
     private mutating func stringValue() throws(JSONFailure) {
         let first = position + 1
         let plain = try string()
-        if plain, collects, position - first > Self.longString { cuts.append(first..<position - 1) }
+        if plain, collects, position - first > JSONLimits.longString { cuts.append(first..<position - 1) }
     }
 
     /// Returns whether the string holds no escape.

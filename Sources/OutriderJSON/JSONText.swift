@@ -54,3 +54,13 @@ package struct JSONText: Sendable, JSONEncodable {
         return out
     }
 }
+
+extension JSONWriter {
+    /// JSON in its written form.
+    package mutating func text(_ text: JSONText) { written(text.bytes) }
+
+    /// Adds members in their written form, without braces, to the current object.
+    package mutating func members(_ text: JSONText) {
+        if !text.bytes.isEmpty { self.text(text) }
+    }
+}

@@ -94,16 +94,11 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
-    /// JSON in its written form.
-    package mutating func text(_ text: JSONText) {
+    /// A value in its written form.
+    mutating func written(_ bytes: [UInt8]) {
         separate()
-        text.bytes.withUnsafeBufferPointer { out.append($0) }
+        bytes.withUnsafeBufferPointer { out.append($0) }
         needsComma = true
-    }
-
-    /// Adds members in their written form, without braces, to the current object.
-    package mutating func members(_ text: JSONText) {
-        if !text.bytes.isEmpty { self.text(text) }
     }
 
     /// Bytes as a base64 string (RFC 4648 section 4), written in place: base64 needs no escaping.

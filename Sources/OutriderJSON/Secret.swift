@@ -61,13 +61,3 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
     package var debugDescription: String { Self.mask }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
-
-extension Secret: JSONDecodable {
-    package init(json: JSONValue) throws(JSONComplaint) {
-        switch json {
-        case .secret(let secret): self = secret
-        case .string(let text): self.init(text)
-        default: throw JSONComplaint("must be a string, not \(json.typeName)")
-        }
-    }
-}

@@ -34,13 +34,13 @@ struct ExcerptTests {
 
     @Test func `data of up to 12 KiB stays as it is, and more is shortened`() {
         let short: JSONObject = ["a": .string(String(repeating: "y", count: 10_000)), "b": .array([.integer(1)])]
-        #expect(Excerpt.data(short) == short)
+        #expect(ErrorData.shortened(short) == short)
         let long: JSONObject = [
             "pointer": .string("/a"),
             "names": .array(.init(repeating: .string(String(repeating: "\n", count: 500)), count: 9999)),
             String(repeating: "k", count: 1 << 20): .array(.init(repeating: .array([]), count: 100_000)),
         ]
-        let cut = Excerpt.data(long)
+        let cut = ErrorData.shortened(long)
         #expect(cut["pointer"] == .string("/a"))
         #expect(JSONWriter.bytes(of: JSONValue.object(cut)).count < 16 << 10)
     }

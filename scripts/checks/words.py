@@ -35,6 +35,7 @@ PARSERS = (
     "Sources/OutriderRPC/Framing/*.swift",
     "Sources/OutriderJSON/JSONParser*.swift",
     "Sources/OutriderJSON/JSONScanner*.swift",
+    "Sources/OutriderJSON/JSONTree*.swift",
     "Sources/OutriderHTTP/HTTP2/*.swift",
     "Sources/OutriderHTTP/Parameters/*.swift",
     "Sources/OutriderHTTP/Values/*.swift",

@@ -62,35 +62,3 @@ package struct JSONSchema: Sendable {
         return run.faults(in: value, root)
     }
 }
-
-/// Limits for checking a value.
-package struct SchemaLimits: Sendable {
-    /// Faults that are listed.
-    package var faults = 16
-    /// Schemas inside each other, references included.
-    package var depth = 512
-    /// Comparisons and steps of patterns; beyond the limit the value counts as not fitting.
-    package var steps = 5_000_000
-
-    package init() {}
-}
-
-/// Where a value does not fit its schema, and why.
-package struct SchemaFault: Error, Sendable, Equatable {
-    /// The value at fault.
-    package var instance: JSONPointer
-    /// The keyword at fault, in the schema's document.
-    package var schema: JSONPointer
-    /// A sentence for a person, naming the value by its place.
-    package var message: String
-}
-
-extension SchemaFault: JSONEncodable {
-    package func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("instancePointer", instance)
-            writer.member("schemaPointer", schema)
-            writer.member("message", message)
-        }
-    }
-}

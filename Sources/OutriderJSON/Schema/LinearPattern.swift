@@ -7,10 +7,6 @@
 /// Supports the common subset of ECMA 262 and other dialects: alternatives, groups, quantifiers, classes, `^`, `$`,
 /// `\b`, and `\p{…}` by general category. Looking ahead or behind and references to groups are refused.
 package struct LinearPattern: Sendable {
-    /// A condition on a position in the text.
-    enum Place: Sendable, Equatable {
-        case start, end, wordEdge, noWordEdge
-    }
 
     enum Step: Sendable {
         case scalar(UInt32)
@@ -18,7 +14,7 @@ package struct LinearPattern: Sendable {
         /// Continues at both steps.
         case split(Int, Int)
         case jump(Int)
-        case place(Place)
+        case place(PatternTree.Place)
         case match
     }
 
@@ -173,7 +169,7 @@ private struct Ways {
         }
     }
 
-    private func holds(_ place: LinearPattern.Place, at position: Int) -> Bool {
+    private func holds(_ place: PatternTree.Place, at position: Int) -> Bool {
         switch place {
         case .start: position == 0
         case .end: position == text.count

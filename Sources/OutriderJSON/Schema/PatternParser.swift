@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The syntax tree of a pattern.
-indirect enum PatternTree: Equatable {
-    case empty
-    case scalar(UInt32)
-    case set(ScalarSet)
-    case sequence([PatternTree])
-    case either([PatternTree])
-    /// `most` is nil for any number of times.
-    case times(PatternTree, least: Int, most: Int?)
-    case place(LinearPattern.Place)
-}
-
-/// Why a pattern is not supported: a sentence without a subject, to follow the pattern.
-struct PatternFault: Error, Equatable {
-    var reason: String
-}
-
 /// Parses a pattern: the common subset of ECMA 262 and other dialects, without constructs that cannot be matched in
 /// linear time.
 struct PatternParser {

@@ -13,21 +13,21 @@ struct SchemaReader {
         self.node = node
     }
 
-    mutating func read(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+    mutating func read(_ table: inout SchemaTable) throws(JSONComplaint) {
         if let reference = try text("$ref") {
-            let target = try compiler.followed(reference, from: node, "$ref")
-            node.rules.append(.reference(try compiler.reserve(target), keyword: "$ref"))
-            if compiler.dialect.ignoresBesideReference { return }
+            let target = try table.followed(reference, from: node, "$ref")
+            node.rules.append(.reference(try table.reserve(target), keyword: "$ref"))
+            if table.dialect.ignoresBesideReference { return }
         }
-        node.isNullable = compiler.dialect.knowsNullable && object["nullable"] == .bool(true)
-        try readDynamic(&compiler)
+        node.isNullable = table.dialect.knowsNullable && object["nullable"] == .bool(true)
+        try readDynamic(&table)
         try readValues()
         try readNumbers()
-        try readTexts(compiler.formats)
-        try readArrays(&compiler)
-        try readObjects(&compiler)
-        try readCombined(&compiler)
-        try readUnevaluated(&compiler)
+        try readTexts(table.formats)
+        try readArrays(&table)
+        try readObjects(&table)
+        try readCombined(&table)
+        try readUnevaluated(&table)
     }
 
     // MARK: values
@@ -95,30 +95,30 @@ struct SchemaReader {
 
     // MARK: containers
 
-    private mutating func readArrays(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+    private mutating func readArrays(_ table: inout SchemaTable) throws(JSONComplaint) {
         if let bounds = try bounds("minItems", "maxItems") {
             node.rules.append(.itemCount(least: bounds.least, most: bounds.most))
         }
         if object["uniqueItems"] == .bool(true) { node.rules.append(.uniqueItems) }
         var first: [Int] = []
         var others: Int?
-        if object["prefixItems"] != nil { first = try schemas("prefixItems", &compiler) }
+        if object["prefixItems"] != nil { first = try schemas("prefixItems", &table) }
         if object["items"]?.array != nil {
             // a list of schemas until draft 2019-09
-            first = try schemas("items", &compiler)
-            others = try schema("additionalItems", &compiler)
+            first = try schemas("items", &table)
+            others = try schema("additionalItems", &table)
         } else {
-            others = try schema("items", &compiler)
+            others = try schema("items", &table)
         }
         if !first.isEmpty || others != nil { node.rules.append(.items(first: first, others: others)) }
-        if let contains = try schema("contains", &compiler) {
+        if let contains = try schema("contains", &table) {
             let bounds = try bounds("minContains", "maxContains")
             node.rules.append(
                 .contains(contains, least: object["minContains"] == nil ? 1 : bounds?.least ?? 1, most: bounds?.most))
         }
     }
 
-    private mutating func readObjects(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+    private mutating func readObjects(_ table: inout SchemaTable) throws(JSONComplaint) {
         if let bounds = try bounds("minProperties", "maxProperties") {
             node.rules.append(.memberCount(least: bounds.least, most: bounds.most))
         }
@@ -127,25 +127,25 @@ struct SchemaReader {
             node.rules.append(.required(names))
         }
         var members = SchemaMembers()
-        for (name, _, place) in try named("properties") { members.named[ByteText(name)] = try compiler.reserve(place) }
+        for (name, _, place) in try named("properties") { members.named[ByteText(name)] = try table.reserve(place) }
         for (name, _, place) in try named("patternProperties") {
             let pattern = try pattern(name, JSONPointer(member: name).under(member: "patternProperties"))
-            members.patterns.append((pattern, try compiler.reserve(place)))
+            members.patterns.append((pattern, try table.reserve(place)))
         }
-        members.others = try schema("additionalProperties", &compiler)
+        members.others = try schema("additionalProperties", &table)
         if !members.named.isEmpty || !members.patterns.isEmpty || members.others != nil {
             node.rules.append(.members(members))
         }
-        if let names = try schema("propertyNames", &compiler) { node.rules.append(.names(names)) }
+        if let names = try schema("propertyNames", &table) { node.rules.append(.names(names)) }
         for (name, value, place) in try named("dependentRequired") { try readRequired(name, value, place) }
         for (name, _, place) in try named("dependentSchemas") {
-            node.rules.append(.schemaWith(name, try compiler.reserve(place)))
+            node.rules.append(.schemaWith(name, try table.reserve(place)))
         }
         for (name, value, place) in try named("dependencies") {
             if value.array != nil {
                 try readRequired(name, value, place)
             } else {
-                node.rules.append(.schemaWith(name, try compiler.reserve(place)))
+                node.rules.append(.schemaWith(name, try table.reserve(place)))
             }
         }
     }
@@ -163,35 +163,35 @@ struct SchemaReader {
 
     // MARK: combinations
 
-    private mutating func readCombined(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
-        if object["allOf"] != nil { node.rules.append(.all(try schemas("allOf", &compiler))) }
-        if object["anyOf"] != nil { node.rules.append(.any(try schemas("anyOf", &compiler))) }
-        if object["oneOf"] != nil { node.rules.append(.one(try schemas("oneOf", &compiler))) }
-        if let not = try schema("not", &compiler) { node.rules.append(.not(not)) }
-        if let condition = try schema("if", &compiler) {
-            let then = try schema("then", &compiler)
-            node.rules.append(.condition(condition, then: then, otherwise: try schema("else", &compiler)))
+    private mutating func readCombined(_ table: inout SchemaTable) throws(JSONComplaint) {
+        if object["allOf"] != nil { node.rules.append(.all(try schemas("allOf", &table))) }
+        if object["anyOf"] != nil { node.rules.append(.any(try schemas("anyOf", &table))) }
+        if object["oneOf"] != nil { node.rules.append(.one(try schemas("oneOf", &table))) }
+        if let not = try schema("not", &table) { node.rules.append(.not(not)) }
+        if let condition = try schema("if", &table) {
+            let then = try schema("then", &table)
+            node.rules.append(.condition(condition, then: then, otherwise: try schema("else", &table)))
         }
     }
 
-    private mutating func readDynamic(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
+    private mutating func readDynamic(_ table: inout SchemaTable) throws(JSONComplaint) {
         for word in ["$dynamicRef", "$recursiveRef"] {
             guard let reference = try text(word) else { continue }
-            let target = try compiler.followed(reference, from: node, word)
+            let target = try table.followed(reference, from: node, word)
             let fragment = URIText.split(reference).fragment ?? ""
             let anchor = word == "$recursiveRef" ? SchemaDialect.recursive : ByteText(URIText.decoded(fragment))
-            let index = try compiler.reserve(target)
+            let index = try table.reserve(target)
             node.rules.append(
-                compiler.isDynamic(target, anchor)
+                table.isDynamic(target, anchor)
                     ? .dynamicReference(index, anchor: anchor) : .reference(index, keyword: word))
         }
     }
 
-    private mutating func readUnevaluated(_ compiler: inout SchemaCompiler) throws(JSONComplaint) {
-        if let items = try schema("unevaluatedItems", &compiler) { node.rules.append(.unevaluatedItems(items)) }
-        if let members = try schema("unevaluatedProperties", &compiler) {
+    private mutating func readUnevaluated(_ table: inout SchemaTable) throws(JSONComplaint) {
+        if let items = try schema("unevaluatedItems", &table) { node.rules.append(.unevaluatedItems(items)) }
+        if let members = try schema("unevaluatedProperties", &table) {
             node.rules.append(.unevaluatedMembers(members))
         }
-        if object["unevaluatedItems"] != nil || object["unevaluatedProperties"] != nil { compiler.needUnevaluated() }
+        if object["unevaluatedItems"] != nil || object["unevaluatedProperties"] != nil { table.needUnevaluated() }
     }
 }

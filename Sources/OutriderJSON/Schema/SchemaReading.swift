@@ -56,16 +56,16 @@ extension SchemaReader {
     }
 
     /// The schema under a keyword.
-    func schema(_ word: String, _ compiler: inout SchemaCompiler) throws(JSONComplaint) -> Int? {
+    func schema(_ word: String, _ table: inout SchemaTable) throws(JSONComplaint) -> Int? {
         guard object[word] != nil else { return nil }
-        return try compiler.reserve(node.pointer.appending(JSONPointer(member: word)))
+        return try table.reserve(node.pointer.appending(JSONPointer(member: word)))
     }
 
-    func schemas(_ word: String, _ compiler: inout SchemaCompiler) throws(JSONComplaint) -> [Int] {
+    func schemas(_ word: String, _ table: inout SchemaTable) throws(JSONComplaint) -> [Int] {
         guard let values = object[word]?.array else { throw fault(word, "must be a list of schemas") }
         let place = node.pointer.appending(JSONPointer(member: word))
         var found: [Int] = []
-        for index in values.indices { found.append(try compiler.reserve(place.appending(JSONPointer(index: index)))) }
+        for index in values.indices { found.append(try table.reserve(place.appending(JSONPointer(index: index)))) }
         return found
     }
 
@@ -75,18 +75,5 @@ extension SchemaReader {
         guard let members = value.object?.members else { throw fault(word, "must be an object, not \(value.typeName)") }
         let place = node.pointer.appending(JSONPointer(member: word))
         return members.map { ($0.name, $0.value, place.appending(JSONPointer(member: $0.name))) }
-    }
-}
-
-extension SchemaCompiler {
-    /// The target of a reference, or a complaint about its keyword.
-    mutating func followed(_ reference: String, from node: SchemaNode, _ word: String) throws(JSONComplaint)
-        -> JSONPointer
-    {
-        do throws(JSONComplaint) {
-            return try target(of: reference, from: node)
-        } catch {
-            throw JSONComplaint("\(word) \(error.message)", at: JSONPointer(member: word))
-        }
     }
 }

@@ -82,7 +82,7 @@ extension RPCError: JSONEncodable {
         writer.object { writer in
             writer.member("code", code)
             writer.member("message", message)
-            writer.member("data", data.map(Excerpt.data))
+            writer.member("data", data.map(ErrorData.shortened))
         }
     }
 }
