@@ -52,22 +52,3 @@ package struct StoredPart: Sendable, Equatable {
         return StoredPart(range: first..<end, total: total)
     }
 }
-
-extension CachedHead {
-    /// Whether both responses have the same strong validator, so that their parts belong to one body (RFC 9110 section
-    /// 15.3.7.3).
-    package func isCombinable(with other: CachedHead) -> Bool {
-        guard let tag = etag, tag.hasPrefix("\"") else { return false }
-        return tag == other.etag
-    }
-
-    /// The head of a part after another part has joined it: 200 once the body is whole.
-    package func joined(_ part: StoredPart) -> CachedHead {
-        var fields = fields
-        fields.set("Content-Length", String(part.range.count))
-        if part.isWhole { fields.remove("Content-Range") } else { fields.set("Content-Range", part.field) }
-        return CachedHead(
-            status: part.isWhole ? 200 : 206, reason: part.isWhole ? "OK" : reason, version: version, fields,
-            requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
-    }
-}

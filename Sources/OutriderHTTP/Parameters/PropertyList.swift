@@ -77,15 +77,4 @@ package indirect enum PropertyList: Sendable, Equatable {
         else { throw JSONComplaint("a property list has no integer of more than 64 bits") }
         return .real(number)
     }
-
-    package func encoded(as format: Format) throws(JSONComplaint) -> [UInt8] {
-        switch format {
-        case .xml:
-            var writer = XMLPropertyListWriter()
-            return try writer.document(self)
-        case .binary:
-            var writer = BinaryPropertyListWriter()
-            return writer.document(self)
-        }
-    }
 }

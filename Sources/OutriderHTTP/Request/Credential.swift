@@ -20,7 +20,7 @@ package struct Credential: Sendable, Equatable {
     /// RFC 6750. Throws `createURLRequestFailed` for a token that no field can hold.
     package static func bearer(_ token: String, origins: [HTTPURL]? = nil) throws(HTTPFailure) -> Credential {
         let field = HTTPFields.Field(Self.name, "Bearer \(token)")
-        try AttemptBuilder.check([field])
+        try FieldCheck.check([field])
         return Credential(field.value, origins)
     }
 
@@ -28,7 +28,7 @@ package struct Credential: Sendable, Equatable {
     package static func token(_ token: AccessToken, origins: [HTTPURL]) throws(HTTPFailure) -> Credential {
         let scheme = HTTPFields.same(token.type, "Bearer") ? "Bearer" : token.type
         let field = HTTPFields.Field(Self.name, "\(scheme) \(token.token.exposed)")
-        try AttemptBuilder.check([field])
+        try FieldCheck.check([field])
         return Credential(field.value, origins)
     }
 

@@ -9,7 +9,7 @@ package struct FieldChanges: Sendable, Equatable {
 
     /// Throws `createURLRequestFailed` at the first field that may not be sent.
     package init(_ fields: HTTPFields) throws(HTTPFailure) {
-        try AttemptBuilder.check(fields)
+        try FieldCheck.check(fields)
         self.init(known: fields)
     }
 

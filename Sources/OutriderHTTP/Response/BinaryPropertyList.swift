@@ -6,8 +6,6 @@
 ///
 /// An object may be referenced many times, so the output is bounded, not only the input.
 struct BinaryPropertyList {
-    typealias Fault = PropertyListReading.Fault
-
     static let magic = Array("bplist00".utf8)
     private static let trailer = 32
 
@@ -20,33 +18,33 @@ struct BinaryPropertyList {
     private var count = 0
     private var content = 0
 
-    init(_ bytes: [UInt8]) throws(Fault) {
+    init(_ bytes: [UInt8]) throws(PropertyListFault) {
         self.bytes = bytes
         let start = bytes.count - Self.trailer
-        guard start >= Self.magic.count else { throw Fault(reason: "it is too short") }
+        guard start >= Self.magic.count else { throw PropertyListFault(reason: "it is too short") }
         offsetWidth = Int(bytes[start + 6])
         referenceWidth = Int(bytes[start + 7])
         guard (1...8).contains(offsetWidth), (1...8).contains(referenceWidth),
             let objects = Self.number(bytes, start + 8, 8), let top = Self.number(bytes, start + 16, 8),
             let table = Self.number(bytes, start + 24, 8), top < objects, table >= Self.magic.count, table <= start,
             objects <= (start - table) / offsetWidth
-        else { throw Fault(reason: "its trailer makes no sense") }
+        else { throw PropertyListFault(reason: "its trailer makes no sense") }
         self.objects = objects
         self.top = top
         self.table = table
     }
 
-    mutating func root() throws(Fault) -> PropertyListValue { try object(top, depth: 0) }
+    mutating func root() throws(PropertyListFault) -> PropertyListValue { try object(top, depth: 0) }
 
-    private mutating func object(_ index: Int, depth: Int) throws(Fault) -> PropertyListValue {
+    private mutating func object(_ index: Int, depth: Int) throws(PropertyListFault) -> PropertyListValue {
         guard index < objects, let place = Self.number(bytes, table + index * offsetWidth, offsetWidth),
             place >= Self.magic.count, place < table
-        else { throw Fault(reason: "object \(index) is not there") }
-        guard depth <= PropertyListReading.depth else {
-            throw Fault(reason: "it is nested too deeply, or holds itself")
+        else { throw PropertyListFault(reason: "object \(index) is not there") }
+        guard depth <= PropertyListLimits.depth else {
+            throw PropertyListFault(reason: "it is nested too deeply, or holds itself")
         }
         count += 1
-        if count > PropertyListReading.values { throw Fault(reason: "there are too many values") }
+        if count > PropertyListLimits.values { throw PropertyListFault(reason: "there are too many values") }
         let low = Int(bytes[place] & 0x0F)
         switch bytes[place] >> 4 {
         case 0x0: return try word(bytes[place], place)
@@ -56,11 +54,13 @@ struct BinaryPropertyList {
         case 0x4: return .data(Array(try run(place, low, unit: 1)))
         case 0x5:
             let text = try run(place, low, unit: 1)
-            guard text.allSatisfy({ $0 < 0x80 }) else { throw Fault(reason: "a string at byte \(place) is not ASCII") }
+            guard text.allSatisfy({ $0 < 0x80 }) else {
+                throw PropertyListFault(reason: "a string at byte \(place) is not ASCII")
+            }
             return .string(String(decoding: text, as: UTF8.self))
         case 0x6:
             guard let text = TextDecoding.decode(Array(try run(place, low, unit: 2)), wanted: "utf-16be") else {
-                throw Fault(reason: "a string at byte \(place) is not UTF-16")
+                throw PropertyListFault(reason: "a string at byte \(place) is not UTF-16")
             }
             return .string(text.text)
         case 0x8:
@@ -68,20 +68,20 @@ struct BinaryPropertyList {
             return .uid(number)
         case 0xA, 0xC: return .array(try values(try references(place, low, per: 1), depth))
         case 0xD: return .dictionary(try members(try references(place, low, per: 2), depth))
-        default: throw Fault(reason: "byte \(place) begins no object that is known")
+        default: throw PropertyListFault(reason: "byte \(place) begins no object that is known")
         }
     }
 
-    private func word(_ byte: UInt8, _ place: Int) throws(Fault) -> PropertyListValue {
+    private func word(_ byte: UInt8, _ place: Int) throws(PropertyListFault) -> PropertyListValue {
         switch byte {
         case 0x08: return .bool(false)
         case 0x09: return .bool(true)
-        default: throw Fault(reason: "byte \(place) begins no object that is known")
+        default: throw PropertyListFault(reason: "byte \(place) begins no object that is known")
         }
     }
 
     /// An integer: unsigned with 1, 2 or 4 bytes, signed with 8; 16 bytes for larger numbers.
-    private func integer(_ place: Int, _ power: Int) throws(Fault) -> String {
+    private func integer(_ place: Int, _ power: Int) throws(PropertyListFault) -> String {
         guard power <= 4, place + 1 + (1 << power) <= table else { throw cut(place) }
         if power < 4 {
             guard let number = Self.wide(bytes, place + 1, 1 << power) else { throw cut(place) }
@@ -92,12 +92,12 @@ struct BinaryPropertyList {
         }
         if high == 0 { return low.description }
         guard high == UInt64.max, low >> 63 == 1 else {
-            throw Fault(reason: "an integer at byte \(place) is wider than 64 bits")
+            throw PropertyListFault(reason: "an integer at byte \(place) is wider than 64 bits")
         }
         return Int64(bitPattern: low).description
     }
 
-    private func real(_ place: Int, _ power: Int) throws(Fault) -> Double {
+    private func real(_ place: Int, _ power: Int) throws(PropertyListFault) -> Double {
         guard place + 1 + (1 << power) <= table else { throw cut(place) }
         switch power {
         case 2:
@@ -106,18 +106,18 @@ struct BinaryPropertyList {
         case 3:
             guard let bits = Self.wide(bytes, place + 1, 8) else { throw cut(place) }
             return Double(bitPattern: bits)
-        default: throw Fault(reason: "a real at byte \(place) has no known width")
+        default: throw PropertyListFault(reason: "a real at byte \(place) has no known width")
         }
     }
 
-    private func date(_ place: Int, _ low: Int) throws(Fault) -> PropertyListValue {
+    private func date(_ place: Int, _ low: Int) throws(PropertyListFault) -> PropertyListValue {
         guard low == 3, let text = PropertyListDate.text(try real(place, 3)) else {
-            throw Fault(reason: "a date at byte \(place) is out of range")
+            throw PropertyListFault(reason: "a date at byte \(place) is out of range")
         }
         return .date(text)
     }
 
-    private mutating func values(_ places: [Int], _ depth: Int) throws(Fault) -> [PropertyListValue] {
+    private mutating func values(_ places: [Int], _ depth: Int) throws(PropertyListFault) -> [PropertyListValue] {
         var values: [PropertyListValue] = []
         for place in places { values.append(try object(place, depth: depth + 1)) }
         return values
@@ -125,16 +125,16 @@ struct BinaryPropertyList {
 
     private mutating func members(
         _ places: [Int], _ depth: Int
-    ) throws(Fault) -> [(key: String, value: PropertyListValue)] {
+    ) throws(PropertyListFault) -> [(key: String, value: PropertyListValue)] {
         var members: [(key: String, value: PropertyListValue)] = []
         var seen: Set<[UInt8]> = []
         let half = places.count / 2
         for index in 0..<half {
             guard case .string(let key) = try object(places[index], depth: depth + 1) else {
-                throw Fault(reason: "a key is no string")
+                throw PropertyListFault(reason: "a key is no string")
             }
             guard seen.insert(Array(key.utf8)).inserted else {
-                throw Fault(reason: "the key \(FieldRules.shown(key)) occurs twice")
+                throw PropertyListFault(reason: "the key \(FieldRules.shown(key)) occurs twice")
             }
             members.append((key, try object(places[half + index], depth: depth + 1)))
         }
@@ -144,7 +144,7 @@ struct BinaryPropertyList {
     // MARK: pieces
 
     /// The start of an object's content, and its number of units.
-    private func extent(_ place: Int, _ low: Int) throws(Fault) -> (start: Int, count: Int) {
+    private func extent(_ place: Int, _ low: Int) throws(PropertyListFault) -> (start: Int, count: Int) {
         guard low == 0x0F else { return (place + 1, low) }
         guard place + 1 < table, bytes[place + 1] >> 4 == 1 else { throw cut(place) }
         let width = 1 << Int(bytes[place + 1] & 0x0F)
@@ -152,18 +152,22 @@ struct BinaryPropertyList {
         return (place + 2 + width, count)
     }
 
-    private mutating func run(_ place: Int, _ low: Int, unit: Int) throws(Fault) -> ArraySlice<UInt8> {
+    private mutating func run(_ place: Int, _ low: Int, unit: Int) throws(PropertyListFault) -> ArraySlice<UInt8> {
         let (start, count) = try extent(place, low)
         guard start <= table, count <= (table - start) / unit else { throw cut(place) }
         content += count * unit
-        if content > PropertyListReading.content { throw Fault(reason: "its strings and data are too long together") }
+        if content > PropertyListLimits.content {
+            throw PropertyListFault(reason: "its strings and data are too long together")
+        }
         return bytes[start..<(start + count * unit)]
     }
 
-    private func references(_ place: Int, _ low: Int, per entry: Int) throws(Fault) -> [Int] {
+    private func references(_ place: Int, _ low: Int, per entry: Int) throws(PropertyListFault) -> [Int] {
         let (start, count) = try extent(place, low)
         guard start <= table, count <= (table - start) / (referenceWidth * entry) else { throw cut(place) }
-        guard count * entry <= PropertyListReading.values else { throw Fault(reason: "there are too many values") }
+        guard count * entry <= PropertyListLimits.values else {
+            throw PropertyListFault(reason: "there are too many values")
+        }
         var references: [Int] = []
         references.reserveCapacity(count * entry)
         for index in 0..<(count * entry) {
@@ -175,7 +179,9 @@ struct BinaryPropertyList {
         return references
     }
 
-    private func cut(_ place: Int) -> Fault { Fault(reason: "the object at byte \(place) does not fit into the file") }
+    private func cut(_ place: Int) -> PropertyListFault {
+        PropertyListFault(reason: "the object at byte \(place) does not fit into the file")
+    }
 
     private static func wide(_ bytes: [UInt8], _ start: Int, _ width: Int) -> UInt64? {
         guard start >= 0, width <= bytes.count - start else { return nil }

@@ -13,26 +13,21 @@ package import OutriderJSON
 /// | nan, infinities   | `{"$real": "nan"}`, `"inf"`, `"-inf"`                       |
 /// | UID (binary only) | `{"$uid": 1}`                                               |
 package enum PropertyListReading {
-    /// Why bytes are no property list.
-    package struct Fault: Error, Equatable {
-        /// The fault and its place, for the middle of a sentence.
-        package var reason: String
-    }
 
-    package static func json(_ bytes: [UInt8]) throws(Fault) -> JSONText {
+    package static func json(_ bytes: [UInt8]) throws(PropertyListFault) -> JSONText {
         let value = try value(bytes)
         var writer = JSONWriter(capacity: bytes.count + 64)
         value.encode(to: &writer)
         return JSONText(written: writer.bytes)
     }
 
-    static func value(_ bytes: [UInt8]) throws(Fault) -> PropertyListValue {
+    static func value(_ bytes: [UInt8]) throws(PropertyListFault) -> PropertyListValue {
         if bytes.starts(with: BinaryPropertyList.magic) {
             var list = try BinaryPropertyList(bytes)
             return try list.root()
         }
         guard let text = TextDecoding.decode(bytes, wanted: declared(bytes)) else {
-            throw Fault(reason: "it begins neither with bplist00 nor with XML text")
+            throw PropertyListFault(reason: "it begins neither with bplist00 nor with XML text")
         }
         var list = XMLPropertyList(Array(text.text.utf8))
         return try list.root()
@@ -50,13 +45,6 @@ package enum PropertyListReading {
         guard let quote = value.first, quote == "\"" || quote == "'" else { return nil }
         return String(value.dropFirst().prefix { $0 != quote })
     }
-
-    /// Arrays and dictionaries inside each other.
-    static let depth = 128
-    /// The most values in the whole list: a binary list may reference a value many times.
-    static let values = 1_000_000
-    /// Bytes of strings and data in the whole list, for the same reason.
-    static let content = 64 << 20
 }
 
 extension String {
@@ -68,49 +56,5 @@ extension String {
             rest = rest.dropFirst()
         }
         return nil
-    }
-}
-
-/// A value of a property list.
-indirect enum PropertyListValue: Sendable, JSONEncodable {
-    case string(String)
-    /// Digits, with a minus sign or not.
-    case integer(String)
-    case real(Double)
-    case bool(Bool)
-    case data([UInt8])
-    /// RFC 3339, in UTC.
-    case date(String)
-    case uid(UInt64)
-    case array([PropertyListValue])
-    case dictionary([(key: String, value: PropertyListValue)])
-
-    func encode(to writer: inout JSONWriter) {
-        switch self {
-        case .string(let text): writer.value(text)
-        case .integer(let digits): writer.text(JSONText(written: Array(digits.utf8)))
-        case .real(let number) where number.isFinite: writer.value(number)
-        case .real(let number): writer.object { $0.member("$real", Self.name(number)) }
-        case .bool(let flag): writer.value(flag)
-        case .data(let bytes): writer.object { writer in bytes.withUnsafeBytes { writer.member("$data", base64: $0) } }
-        case .date(let text): writer.object { $0.member("$date", text) }
-        case .uid(let number):
-            writer.object { writer in
-                writer.name("$uid")
-                writer.text(JSONText(written: Array(number.description.utf8)))
-            }
-        case .array(let values): values.encode(to: &writer)
-        case .dictionary(let members):
-            writer.object { writer in
-                for member in members {
-                    writer.name(dynamic: member.key)
-                    member.value.encode(to: &writer)
-                }
-            }
-        }
-    }
-
-    private static func name(_ number: Double) -> String {
-        number.isNaN ? "nan" : number < 0 ? "-inf" : "inf"
     }
 }

@@ -70,43 +70,73 @@ extension SerializeSpec {
     package var asksClient: Bool { extras?.asksClient ?? false }
 }
 
-/// When an empty body is not a failure.
-package struct EmptyRule: Sendable {
-    package var status: StatusRanges
-    package var methods: [String]
+/// A branch of a choice between shapes: several models for an API, such as a user on success and a problem otherwise.
+package struct BodyCase: Sendable {
+    /// Returned with the body, so that the caller knows which branch matched.
+    package var name: String?
+    package var when: Condition
+    package var serialize: SerializeSpec
+    /// Returned in place of the body, for responses whose body is not needed.
+    package var value: JSONText?
 
-    package init(status: StatusRanges? = nil, methods: [String]? = nil) {
-        self.status = status ?? StatusRanges([204...205])
-        self.methods = methods ?? ["HEAD"]
+    package init(name: String? = nil, when: Condition, serialize: SerializeSpec, value: JSONText? = nil) {
+        self.name = name
+        self.when = when
+        self.serialize = serialize
+        self.value = value
     }
 
-    /// 304 never has a body (RFC 9110 section 15.4.5), so no rule can require a body.
-    func allows(_ facts: ResponseFacts) -> Bool {
-        methods.contains(facts.method) || facts.status.map { $0 == 304 || status.contains($0) } ?? false
+    /// The conditions of the branch; all that are set must hold.
+    package struct Condition: Sendable {
+        package var status: StatusRanges?
+        package var contentType: [MediaType]?
+        package var error: Errors?
+        package var isEmpty: Bool?
+
+        package init(
+            status: StatusRanges? = nil, contentType: [MediaType]? = nil, error: Errors? = nil, isEmpty: Bool? = nil
+        ) {
+            self.status = status
+            self.contentType = contentType
+            self.error = error
+            self.isEmpty = isEmpty
+        }
+
+        func holds(_ facts: ResponseFacts, _ failure: HTTPFailure?, isEmpty: Bool) -> Bool {
+            if let status, facts.status.map(status.contains) != true { return false }
+            if let contentType {
+                guard let text = facts.contentType, let type = AcceptableTypes.type(text),
+                    contentType.contains(where: { type.matches($0) })
+                else { return false }
+            }
+            if let error, !error.holds(failure) { return false }
+            return self.isEmpty.map { $0 == isEmpty } ?? true
+        }
+    }
+
+    package enum Errors: Sendable {
+        /// Some error, or with `false` none.
+        case any(Bool)
+        case kinds(Set<HTTPFailure.Kind>)
+
+        func holds(_ failure: HTTPFailure?) -> Bool {
+            switch self {
+            case .any(let wanted): (failure != nil) == wanted
+            case .kinds(let kinds): failure.map { kinds.contains($0.kind) } ?? false
+            }
+        }
     }
 }
 
-/// A transformation of the body's bytes before parsing. An empty body is not transformed.
-package enum Preprocess: Sendable {
-    /// Drops so many bytes from the start.
-    case dropFirst(Int)
-    /// Drops these bytes from the start, if present.
-    case dropPrefix([UInt8])
-    /// The client's callback transforms the bytes.
-    case callback(CallbackSpec)
-
-    /// The prefix with which some servers prevent other sites from reading their JSON.
-    package static let googleXSSI = Preprocess.dropPrefix(Array(")]}',\n".utf8))
-
-    package var callback: CallbackSpec? {
-        if case .callback(let callback) = self { callback } else { nil }
-    }
-
-    func apply(_ bytes: [UInt8]) -> [UInt8] {
-        switch self {
-        case .dropFirst(let count): Array(bytes.dropFirst(max(0, count)))
-        case .dropPrefix(let prefix): bytes.starts(with: prefix) ? Array(bytes.dropFirst(prefix.count)) : bytes
-        case .callback: bytes
+extension SerializeSpec {
+    /// Selects a case for the response: returns a spec without cases, and its branch.
+    package func chosen(
+        _ facts: ResponseFacts, failure: HTTPFailure?, isEmpty: Bool
+    ) -> (spec: SerializeSpec, branch: BodyCase?) {
+        guard let cases = extras?.cases, !cases.isEmpty else { return (self, nil) }
+        for branch in cases where branch.when.holds(facts, failure, isEmpty: isEmpty) {
+            return (branch.serialize, branch)
         }
+        return (self, nil)
     }
 }

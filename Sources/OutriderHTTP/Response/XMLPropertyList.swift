@@ -6,15 +6,13 @@ import OutriderJSON
 /// Reads a property list in XML: only the subset of XML that property lists use. No external resource is fetched, and
 /// no entities can be defined.
 struct XMLPropertyList {
-    typealias Fault = PropertyListReading.Fault
-
     private let bytes: [UInt8]
     private var position = 0
     private var count = 0
 
     init(_ utf8: [UInt8]) { bytes = utf8 }
 
-    mutating func root() throws(Fault) -> PropertyListValue {
+    mutating func root() throws(PropertyListFault) -> PropertyListValue {
         try skipMarkup()
         var tag = try tag()
         let isWrapped = tag.name == "plist" && !tag.isEnd
@@ -38,10 +36,10 @@ struct XMLPropertyList {
         var isEmpty = false
     }
 
-    private mutating func value(_ tag: Tag, depth: Int) throws(Fault) -> PropertyListValue {
+    private mutating func value(_ tag: Tag, depth: Int) throws(PropertyListFault) -> PropertyListValue {
         guard !tag.isEnd else { throw fault("</\(tag.name)> has no beginning") }
         count += 1
-        if count > PropertyListReading.values { throw fault("there are too many values") }
+        if count > PropertyListLimits.values { throw fault("there are too many values") }
         switch tag.name {
         case "dict": return .dictionary(try members(tag, depth))
         case "array": return .array(try elements(tag, depth))
@@ -73,7 +71,7 @@ struct XMLPropertyList {
 
     private mutating func members(
         _ tag: Tag, _ depth: Int
-    ) throws(Fault) -> [(key: String, value: PropertyListValue)] {
+    ) throws(PropertyListFault) -> [(key: String, value: PropertyListValue)] {
         var members: [(key: String, value: PropertyListValue)] = []
         var seen: Set<[UInt8]> = []
         while let next = try child(of: tag, depth) {
@@ -88,16 +86,16 @@ struct XMLPropertyList {
         return members
     }
 
-    private mutating func elements(_ tag: Tag, _ depth: Int) throws(Fault) -> [PropertyListValue] {
+    private mutating func elements(_ tag: Tag, _ depth: Int) throws(PropertyListFault) -> [PropertyListValue] {
         var values: [PropertyListValue] = []
         while let next = try child(of: tag, depth) { values.append(try value(next, depth: depth + 1)) }
         return values
     }
 
     /// The next tag inside an element; nil at its end.
-    private mutating func child(of tag: Tag, _ depth: Int) throws(Fault) -> Tag? {
+    private mutating func child(of tag: Tag, _ depth: Int) throws(PropertyListFault) -> Tag? {
         if tag.isEmpty { return nil }
-        guard depth < PropertyListReading.depth else { throw fault("it is nested too deeply") }
+        guard depth < PropertyListLimits.depth else { throw fault("it is nested too deeply") }
         try skipMarkup()
         let next = try self.tag()
         guard next.isEnd else { return next }
@@ -105,14 +103,14 @@ struct XMLPropertyList {
         return nil
     }
 
-    private mutating func end(_ name: String) throws(Fault) {
+    private mutating func end(_ name: String) throws(PropertyListFault) {
         try skipMarkup()
         let tag = try tag()
         guard tag.isEnd, tag.name == name else { throw fault("<\(name)> has no end") }
     }
 
     /// The text of an element without children.
-    private mutating func content(_ tag: Tag) throws(Fault) -> String {
+    private mutating func content(_ tag: Tag) throws(PropertyListFault) -> String {
         if tag.isEmpty { return "" }
         var text: [UInt8] = []
         while position < bytes.count {
@@ -138,7 +136,7 @@ struct XMLPropertyList {
     // MARK: markup
 
     /// `<name …>`, `</name>` or `<name …/>`; attributes are skipped.
-    private mutating func tag() throws(Fault) -> Tag {
+    private mutating func tag() throws(PropertyListFault) -> Tag {
         guard position < bytes.count, bytes[position] == UInt8(ascii: "<") else { throw fault("an element is missing") }
         position += 1
         var tag = Tag(name: "")
@@ -169,7 +167,7 @@ struct XMLPropertyList {
     }
 
     /// Space, comments, instructions and the document type.
-    private mutating func skipMarkup() throws(Fault) {
+    private mutating func skipMarkup() throws(PropertyListFault) {
         while position < bytes.count {
             if Self.isSpace(bytes[position]) {
                 position += 1
@@ -187,7 +185,7 @@ struct XMLPropertyList {
         }
     }
 
-    private mutating func appendReference(to text: inout [UInt8]) throws(Fault) {
+    private mutating func appendReference(to text: inout [UInt8]) throws(PropertyListFault) {
         let limit = min(position + 12, bytes.count)
         guard let end = bytes[position..<limit].firstIndex(of: UInt8(ascii: ";")) else {
             throw fault("an ampersand begins no reference")
@@ -216,12 +214,12 @@ struct XMLPropertyList {
         return bytes[position..<end].elementsEqual(text)
     }
 
-    private mutating func skip(to word: StaticString) throws(Fault) {
+    private mutating func skip(to word: StaticString) throws(PropertyListFault) {
         var ignored: [UInt8] = []
         try appendUntil(word, to: &ignored)
     }
 
-    private mutating func appendUntil(_ word: StaticString, to text: inout [UInt8]) throws(Fault) {
+    private mutating func appendUntil(_ word: StaticString, to text: inout [UInt8]) throws(PropertyListFault) {
         while position < bytes.count {
             if starts(word) {
                 position += word.utf8CodeUnitCount
@@ -239,7 +237,9 @@ struct XMLPropertyList {
         (0x61...0x7A).contains(byte) || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
     }
 
-    private func fault(_ reason: String) -> Fault { Fault(reason: "\(reason), at byte \(position)") }
+    private func fault(_ reason: String) -> PropertyListFault {
+        PropertyListFault(reason: "\(reason), at byte \(position)")
+    }
 
     // MARK: numbers
 

@@ -17,6 +17,9 @@ package struct PackedScanner: Sendable {
         }
     }
 
+    /// The values of a tag, in order.
+    func pieces(_ tag: UInt8) -> [ArraySlice<UInt8>] { values[tag] ?? [] }
+
     package func bytes(_ tag: UInt8) -> [UInt8]? { values[tag]?.first.map(Array.init) }
 
     package func text(_ tag: UInt8) throws(PackedFault) -> String? {
@@ -72,17 +75,6 @@ package struct PackedScanner: Sendable {
         return byte == 1
     }
 
-    package func value<Value: Packed>(_ tag: UInt8, _: Value.Type = Value.self) throws(PackedFault) -> Value? {
-        guard let bytes = values[tag]?.first else { return nil }
-        return try Value(packed: PackedScanner(bytes))
-    }
-
-    package func list<Value: Packed>(_ tag: UInt8, _: Value.Type = Value.self) throws(PackedFault) -> [Value] {
-        var found: [Value] = []
-        for bytes in values[tag] ?? [] { found.append(try Value(packed: PackedScanner(bytes))) }
-        return found
-    }
-
     package func choice<Choice: RawRepresentable<String>>(
         _ tag: UInt8, _: Choice.Type = Choice.self
     ) throws(PackedFault) -> Choice? {
@@ -108,4 +100,9 @@ extension Optional {
         guard let self else { throw PackedFault() }
         return self
     }
+}
+
+/// The bytes are no valid packed form.
+package struct PackedFault: Error, Equatable {
+    package init() {}
 }

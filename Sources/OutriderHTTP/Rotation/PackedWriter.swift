@@ -53,42 +53,20 @@ package struct PackedWriter: ~Copyable, Sendable {
         if let flag { put(tag, bytes: CollectionOfOne(flag ? 1 : 0)) }
     }
 
-    package mutating func put(_ tag: UInt8, _ value: (some Packed)?) {
-        guard let value else { return }
+    /// Puts a value that writes its own parts.
+    mutating func put(_ tag: UInt8, parts write: (inout PackedWriter) -> Void) {
         begin(tag, 0)
         let start = buffer.count
-        value.pack(into: &self)
+        write(&self)
         let length = UInt32(truncatingIfNeeded: buffer.count - start)
         buffer.replace(at: start - 4, with: Self.bytes(of: length))
     }
 
-    /// In ordinary memory.
-    package static func bytes(of value: some Packed) -> [UInt8] {
-        var writer = PackedWriter()
-        value.pack(into: &writer)
-        return writer.bytes
-    }
-
-    /// Without a copy in ordinary memory.
-    package static func secret(of value: some Packed) -> Secret {
-        var writer = PackedWriter()
-        value.pack(into: &writer)
-        return Secret(writer.buffer)
-    }
+    /// The written bytes, without a copy in ordinary memory.
+    consuming func secret() -> Secret { Secret(buffer) }
 
     /// Most significant byte first.
     static func bytes(of number: some FixedWidthInteger) -> [UInt8] {
         withUnsafeBytes(of: number.bigEndian, Array.init)
     }
-}
-
-/// A type with a packed form.
-package protocol Packed {
-    func pack(into writer: inout PackedWriter)
-    init(packed scanner: PackedScanner) throws(PackedFault)
-}
-
-/// The bytes are no valid packed form.
-package struct PackedFault: Error, Equatable {
-    package init() {}
 }

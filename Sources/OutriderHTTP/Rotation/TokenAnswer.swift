@@ -19,6 +19,13 @@ package struct TokenAnswer: Sendable, Equatable {
 
     package init() {}
 
+    /// The value of a member.
+    enum Value: Equatable {
+        case text(String), number(Double), null, other
+        /// A text with invalid characters.
+        case unreadable
+    }
+
     private static let longestLife = 315_360_000.0
     private static let longestInterval = 3600.0
     private static let longestType = 64
@@ -29,7 +36,7 @@ package struct TokenAnswer: Sendable, Equatable {
     ]
 
     /// Takes a member; false if the value has a wrong type.
-    mutating func take(_ name: String, _ value: TokenAnswerScanner.Value) -> Bool {
+    mutating func take(_ name: String, _ value: Value) -> Bool {
         switch (name, value) {
         case (_, .null): break
         case ("access_token", .text(let text)): accessToken = secret(name, text)

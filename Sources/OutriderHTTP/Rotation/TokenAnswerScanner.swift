@@ -14,12 +14,6 @@ package struct TokenAnswerScanner {
         case malformed
     }
 
-    enum Value: Equatable {
-        case text(String), number(Double), null, other
-        /// A text with invalid characters.
-        case unreadable
-    }
-
     /// The longest response, in bytes.
     package static let mostBytes = 128 << 10
     /// Of the byte order, in UTF-8 (RFC 8259 section 8.1).
@@ -79,7 +73,7 @@ package struct TokenAnswerScanner {
         if position < bytes.count { throw .malformed }
     }
 
-    private mutating func value(depth: Int) throws(Stop) -> Value {
+    private mutating func value(depth: Int) throws(Stop) -> TokenAnswer.Value {
         guard depth < Self.mostDepth else { throw .malformed }
         switch try peek() {
         case UInt8(ascii: "\""): return try text().map { .text($0) } ?? .unreadable
@@ -91,7 +85,7 @@ package struct TokenAnswerScanner {
         }
     }
 
-    private mutating func nested(depth: Int) throws(Stop) -> Value {
+    private mutating func nested(depth: Int) throws(Stop) -> TokenAnswer.Value {
         let isObject = try peek() == UInt8(ascii: "{")
         let end = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
         position += 1
@@ -118,7 +112,7 @@ package struct TokenAnswerScanner {
         return byte != end
     }
 
-    private mutating func literal(_ word: StaticString, _ value: Value) throws(Stop) -> Value {
+    private mutating func literal(_ word: StaticString, _ value: TokenAnswer.Value) throws(Stop) -> TokenAnswer.Value {
         let found = bytes[position...].prefix(word.utf8CodeUnitCount)
         let wanted = UnsafeBufferPointer(start: word.utf8Start, count: found.count)
         guard found.elementsEqual(wanted) else { throw .malformed }
@@ -127,7 +121,7 @@ package struct TokenAnswerScanner {
         return value
     }
 
-    private mutating func number() throws(Stop) -> Value {
+    private mutating func number() throws(Stop) -> TokenAnswer.Value {
         let digits = bytes[position...].prefix { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),

@@ -10,15 +10,9 @@ package import OutriderJSON
 package struct OpenAPIImport {
     package struct Outcome: Sendable {
         package var router: RouterSpec
-        package var notes: [Note]
+        package var notes: [ImportNote]
         /// The number of further notes beyond the limit.
         package var moreNotes = 0
-    }
-
-    /// An unsupported part, or a hint for the user.
-    package struct Note: Sendable, Equatable {
-        package var pointer: JSONPointer
-        package var message: String
     }
 
     /// The caller's choices.
@@ -34,18 +28,10 @@ package struct OpenAPIImport {
         package init() {}
     }
 
-    static let maximumNotes = 1000
-    private static let longestNote = 400
-
     /// The parsed URLs of servers: many operations may share a URL.
     private var knownServers: [String: RouterURL] = [:]
-
+    var source: OpenAPISource
     private let options: Options
-    var document: DocumentIndex
-    /// The remaining budget: references let a short document describe a large router.
-    var budget: WorkBudget
-    var notes: [Note] = []
-    var moreNotes = 0
     var endpoints: [RouterEndpoint] = []
     /// For each endpoint the place of its parameters' schema in the document.
     var schemas: [JSONObject.Member] = []
@@ -69,34 +55,24 @@ package struct OpenAPIImport {
         from document: JSONValue, options: Options = Options(), isLate: (@Sendable () -> Bool)? = nil
     ) throws(JSONComplaint) -> Outcome {
         let budget = WorkBudget(values: mostValues, bytes: mostBytes, isLate: isLate)
-        var run = OpenAPIImport(document: DocumentIndex(document), budget: budget, options: options)
+        var run = OpenAPIImport(source: OpenAPISource(document, budget: budget), options: options)
         try run.checkVersion()
         let base = try run.base()
         try run.readPaths()
         run.noteWhatIsLeftOut()
         try run.compileSchemas()
-        let title = run.root["info"]?.object?["title"]?.string
+        let title = run.source.root["info"]?.object?["title"]?.string
         return Outcome(
             router: RouterSpec(
                 name: options.name ?? String((title ?? "api").prefix(64)), baseURL: base, defaults: options.defaults,
                 endpoints: run.endpoints, definitions: run.definitions),
-            notes: run.notes, moreNotes: run.moreNotes)
-    }
-
-    mutating func note(_ pointer: JSONPointer, _ message: String) {
-        if notes.count < Self.maximumNotes {
-            let isLong = message.utf8.count > Self.longestNote
-            let shown = isLong ? message.prefix(Self.longestNote) + "…" : message[...]
-            notes.append(Note(pointer: pointer, message: String(shown)))
-        } else {
-            moreNotes += 1
-        }
+            notes: run.source.notes, moreNotes: run.source.moreNotes)
     }
 
     private func checkVersion() throws(JSONComplaint) {
-        let version = root["openapi"]?.string
+        let version = source.root["openapi"]?.string
         if let version, version.hasPrefix("3.0") || version.hasPrefix("3.1") { return }
-        if root["swagger"] != nil {
+        if source.root["swagger"] != nil {
             throw JSONComplaint(
                 "must be OpenAPI 3.0 or 3.1, not Swagger 2.0: convert it first", at: JSONPointer(member: "swagger"))
         }
@@ -109,7 +85,7 @@ package struct OpenAPIImport {
 
     private mutating func base() throws(JSONComplaint) -> RouterURL {
         if let url = options.baseURL { return try RouterURL(url) }
-        guard let url = try server(root, .root) else {
+        guard let url = try server(source.root, .root) else {
             throw JSONComplaint("the document names no server: say baseUrl", at: JSONPointer(member: "servers"))
         }
         return url
@@ -125,10 +101,11 @@ package struct OpenAPIImport {
             throw JSONComplaint("the server has no URL: say baseUrl", at: place.appending(JSONPointer(index: 0)))
         }
         if servers.count > 1 {
-            note(place, "there are \(servers.count) servers, of which the first is used; baseUrl chooses another")
+            source.note(
+                place, "there are \(servers.count) servers, of which the first is used; baseUrl chooses another")
         }
         let url = try filled(written, server, place)
-        try budget.spend(bytes: 2 * url.utf8.count)
+        try source.budget.spend(bytes: 2 * url.utf8.count)
         if let known = knownServers[url] { return known }
         do throws(JSONComplaint) {
             let read = try RouterURL(url)
@@ -147,7 +124,7 @@ package struct OpenAPIImport {
         _ written: String, _ server: JSONObject, _ place: JSONPointer
     ) throws(JSONComplaint) -> String {
         let variables = server["variables"]?.object?.members ?? []
-        try budget.spend(values: variables.count)
+        try source.budget.spend(values: variables.count)
         var values: [String: String] = [:]
         for member in variables {
             values[member.name] = options.variables[member.name] ?? member.value.object?["default"]?.string
@@ -174,14 +151,14 @@ package struct OpenAPIImport {
     // MARK: paths
 
     private mutating func readPaths() throws(JSONComplaint) {
-        guard let paths = root["paths"]?.object else {
-            return note(JSONPointer(member: "paths"), "the document has no paths")
+        guard let paths = source.root["paths"]?.object else {
+            return source.note(JSONPointer(member: "paths"), "the document has no paths")
         }
         for path in paths.members where !path.name.hasPrefix("x-") {
             let pointer = JSONPointer(member: path.name).under(member: "paths")
-            try budget.spend(bytes: pointer.description.utf8.count)
-            guard let (item, place) = try followed(path.value, pointer), let item = item.object else {
-                note(pointer, "the path is no object")
+            try source.budget.spend(bytes: pointer.description.utf8.count)
+            guard let (item, place) = try source.followed(path.value, pointer), let item = item.object else {
+                source.note(pointer, "the path is no object")
                 continue
             }
             let base = try server(item, place)
@@ -189,7 +166,7 @@ package struct OpenAPIImport {
                 guard let value = item[method] else { continue }
                 let at = place.appending(JSONPointer(member: method))
                 guard let operation = value.object else {
-                    note(at, "the operation is no object")
+                    source.note(at, "the operation is no object")
                     continue
                 }
                 if endpoints.count >= 10_000 {
@@ -205,41 +182,32 @@ package struct OpenAPIImport {
         _ pointer: JSONPointer
     ) throws(JSONComplaint) {
         // the path is stored in the endpoint, in its pointer, and in the pointers of its parameters
-        try budget.spend(bytes: 2 * path.utf8.count)
+        try source.budget.spend(bytes: 2 * path.utf8.count)
         let template: PathTemplate
         let sent = path.prefix { $0 != "#" }
-        if sent.utf8.count < path.utf8.count { note(pointer, "what follows # in the path is not sent") }
+        if sent.utf8.count < path.utf8.count { source.note(pointer, "what follows # in the path is not sent") }
         do throws(JSONComplaint) {
             template = try PathTemplate(String(sent))
         } catch {
-            return note(pointer, "left out, because its path \(error.message)")
+            return source.note(pointer, "left out, because its path \(error.message)")
         }
         var reading = OperationReading(
             endpoint: RouterEndpoint(name: name(operation, method, path, pointer), path: template), pointer: pointer)
         reading.endpoint.summary = operation["summary"]?.string.map { String($0.prefix(300)) }
         reading.endpoint.options["method"] = .string(method.uppercased())
-        try reading.readParameters(item, operation, &self)
-        try reading.readBody(operation, &self)
-        try reading.readResponses(operation, &self)
+        try reading.readParameters(item, operation, &source)
+        try reading.readBody(operation, &source)
+        try reading.readResponses(operation, &source)
         reading.endpoint.baseURL = try server(operation, pointer) ?? base
         if operation["callbacks"] != nil {
-            note(pointer.appending(JSONPointer(member: "callbacks")), "callbacks are not used")
+            source.note(pointer.appending(JSONPointer(member: "callbacks")), "callbacks are not used")
         }
-        if operation["security"] != nil || root["security"] != nil { needsSecurity = true }
+        if operation["security"] != nil || source.root["security"] != nil { needsSecurity = true }
         schemas.append(.init(reading.endpoint.name, reading.schema))
         endpoints.append(reading.endpoint)
     }
 
     private var needsSecurity = false
-
-    private init(document: DocumentIndex, budget: WorkBudget, options: Options) {
-        self.document = document
-        self.budget = budget
-        self.options = options
-    }
-
-    /// The members of the document itself.
-    private var root: JSONObject { document.document.object ?? [:] }
 
     /// The operationId, or a name derived from method and path.
     private mutating func name(_ operation: JSONObject, _ method: String, _ path: String, _ pointer: JSONPointer)
@@ -249,7 +217,7 @@ package struct OpenAPIImport {
         if name.isEmpty || name.utf8.count > 128 || name.hasPrefix("rtr_") {
             let words = path.split { !($0.isLetter || $0.isNumber) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
             name = String((method + words.joined()).prefix(120))
-            note(pointer, "the operation has no usable operationId, and is called \(name)")
+            source.note(pointer, "the operation has no usable operationId, and is called \(name)")
         }
         guard var number = names[name] else {
             names[name] = 2
@@ -259,38 +227,20 @@ package struct OpenAPIImport {
         names[name] = number + 1
         let own = "\(name)\(number)"
         names[own] = 2
-        note(pointer, "the operationId \(name) occurs twice; this one is called \(own)")
+        source.note(pointer, "the operationId \(name) occurs twice; this one is called \(own)")
         return own
     }
 
     private mutating func noteWhatIsLeftOut() {
         if needsSecurity {
-            note(
+            source.note(
                 JSONPointer(member: "security"),
                 "security is not carried over: put headers or auth into defaults or overrides")
         }
-        for word in ["webhooks"] where root[word] != nil {
-            note(JSONPointer(member: word), "\(word) are not used")
+        for word in ["webhooks"] where source.root[word] != nil {
+            source.note(JSONPointer(member: word), "\(word) are not used")
         }
     }
 
     // MARK: references
-
-    /// The target of a reference, or of a chain of references, and its pointer; nil if unresolvable.
-    mutating func followed(
-        _ value: JSONValue, _ pointer: JSONPointer
-    ) throws(JSONComplaint) -> (JSONValue, JSONPointer)? {
-        var value = value
-        var pointer = pointer
-        for _ in 0..<16 {
-            guard let reference = value.object?["$ref"]?.string else { return (value, pointer) }
-            try budget.spend(bytes: reference.utf8.count)
-            guard reference.hasPrefix("#"), let place = JSONPointer(written: String(reference.dropFirst())),
-                let target = document.value(at: place)
-            else { return nil }
-            value = target
-            pointer = place
-        }
-        return nil
-    }
 }

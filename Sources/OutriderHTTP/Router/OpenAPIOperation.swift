@@ -41,7 +41,7 @@ struct OperationReading {
 
     /// Reads the parameters: those of the operation win over those of the path item with the same name and place.
     mutating func readParameters(
-        _ item: JSONObject, _ operation: JSONObject, _ run: inout OpenAPIImport
+        _ item: JSONObject, _ operation: JSONObject, _ source: inout OpenAPISource
     ) throws(JSONComplaint) {
         var found: [(parameter: JSONObject, place: JSONPointer)] = []
         var known: Set<[String]> = []
@@ -50,21 +50,21 @@ struct OperationReading {
         ] {
             for (index, value) in (list?.array ?? []).enumerated() {
                 let at = place.appending(JSONPointer(index: index).under(member: "parameters"))
-                try run.budget.spend(bytes: at.description.utf8.count)
-                guard let (value, place) = try run.followed(value, at), let parameter = value.object,
+                try source.budget.spend(bytes: at.description.utf8.count)
+                guard let (value, place) = try source.followed(value, at), let parameter = value.object,
                     let name = parameter["name"]?.string
                 else {
-                    run.note(at, "the parameter cannot be read: its reference leads nowhere, or it has no name")
+                    source.note(at, "the parameter cannot be read: its reference leads nowhere, or it has no name")
                     continue
                 }
                 let isNew = known.insert([name, parameter["in"]?.string ?? ""]).inserted
                 if isNew { found.append((parameter, place)) }
             }
         }
-        for (parameter, place) in found { add(parameter, place, &run) }
+        for (parameter, place) in found { add(parameter, place, &source) }
         let described = Set(found.compactMap { $0.parameter["name"]?.string })
         for name in endpoint.path.names where !described.contains(name) {
-            run.note(pointer, "the path needs {\(name)}, which is not described; any text is taken")
+            source.note(pointer, "the path needs {\(name)}, which is not described; any text is taken")
             add(name, .bool(true))
         }
     }
@@ -75,50 +75,51 @@ struct OperationReading {
         return JSONPointer(written: String(text[..<slash])) ?? .root
     }
 
-    private mutating func add(_ parameter: JSONObject, _ place: JSONPointer, _ run: inout OpenAPIImport) {
+    private mutating func add(_ parameter: JSONObject, _ place: JSONPointer, _ source: inout OpenAPISource) {
         let name = parameter["name"]?.string ?? ""
         guard let part = parameter["in"]?.string.flatMap(ParameterPlace.Part.init(rawValue:)), part != .body else {
-            return run.note(place, "\(name) stands in no part of a request that is known")
+            return source.note(place, "\(name) stands in no part of a request that is known")
         }
         if part == .header, ["accept", "content-type", "authorization"].contains(name.lowercased()) {
-            return run.note(place, "the header \(name) follows from the rest, as OpenAPI has it; overrides can set it")
+            return source.note(
+                place, "the header \(name) follows from the rest, as OpenAPI has it; overrides can set it")
         }
         var target = ParameterPlace(part)
         // parameters in different parts may share a name
         var own = name
         if isTaken(own) {
             own = "\(name)In\(part.rawValue.prefix(1).uppercased() + part.rawValue.dropFirst())"
-            guard !isTaken(own) else { return run.note(place, "\(name) occurs too often, and is left out") }
-            run.note(place, "\(name) is taken already; this one is called \(own)")
+            guard !isTaken(own) else { return source.note(place, "\(name) occurs too often, and is left out") }
+            source.note(place, "\(name) is taken already; this one is called \(own)")
             target.name = name
         }
-        readStyle(parameter, &target, place, &run)
+        readStyle(parameter, &target, place, &source)
         if part != .path || own != name || target.explodes != nil { endpoint.places[own] = target }
-        add(own, schema(parameter, place, &run))
+        add(own, schema(parameter, place, &source))
         if parameter["required"] == .bool(true) || part == .path { required.append(.string(own)) }
     }
 
     private func readStyle(
-        _ parameter: JSONObject, _ target: inout ParameterPlace, _ place: JSONPointer, _ run: inout OpenAPIImport
+        _ parameter: JSONObject, _ target: inout ParameterPlace, _ place: JSONPointer, _ source: inout OpenAPISource
     ) {
         if case .bool(let explode)? = parameter["explode"] { target.explodes = explode }
         if let style = parameter["style"]?.string {
             if let known = ParameterPlace.Style(rawValue: style) {
                 target.style = known
             } else {
-                run.note(place, "the style \(style) is not supported; it is written as simple")
+                source.note(place, "the style \(style) is not supported; it is written as simple")
             }
         }
         if parameter["allowReserved"] == .bool(true) {
-            run.note(place, "allowReserved is not used: reserved characters are percent-encoded")
+            source.note(place, "allowReserved is not used: reserved characters are percent-encoded")
         }
     }
 
     /// A reference to the schema's place, so that its own references resolve.
-    private func schema(_ parameter: JSONObject, _ place: JSONPointer, _ run: inout OpenAPIImport) -> JSONValue {
+    private func schema(_ parameter: JSONObject, _ place: JSONPointer, _ source: inout OpenAPISource) -> JSONValue {
         if parameter["schema"] != nil { return Self.reference(place.appending(JSONPointer(member: "schema"))) }
         if let content = parameter["content"]?.object?.members.first {
-            run.note(place, "content of parameters is not used: give \(content.name) as a text")
+            source.note(place, "content of parameters is not used: give \(content.name) as a text")
         }
         return .bool(true)
     }
@@ -129,32 +130,32 @@ struct OperationReading {
 
     // MARK: body
 
-    mutating func readBody(_ operation: JSONObject, _ run: inout OpenAPIImport) throws(JSONComplaint) {
+    mutating func readBody(_ operation: JSONObject, _ source: inout OpenAPISource) throws(JSONComplaint) {
         guard let written = operation["requestBody"] else { return }
         let at = pointer.appending(JSONPointer(member: "requestBody"))
-        guard let (value, place) = try run.followed(written, at), let body = value.object,
+        guard let (value, place) = try source.followed(written, at), let body = value.object,
             let content = body["content"]?.object?.members, !content.isEmpty
-        else { return run.note(at, "the body cannot be read: its reference leads nowhere, or it has no content") }
-        try run.budget.spend(values: content.count)
+        else { return source.note(at, "the body cannot be read: its reference leads nowhere, or it has no content") }
+        try source.budget.spend(values: content.count)
         let (media, kind) = Self.chosen(content)
         if content.count > 1 {
             let others = content.lazy.map(\.name).filter { $0 != media.name }.prefix(8).joined(separator: ", ")
-            run.note(place, "the body is \(media.name); not offered are \(others)")
+            source.note(place, "the body is \(media.name); not offered are \(others)")
         }
         var target = ParameterPlace(.body)
         target.kind = kind
-        if kind == .body { run.note(place, "\(media.name) is given as a Body, such as {\"file\": path}") }
+        if kind == .body { source.note(place, "\(media.name) is given as a Body, such as {\"file\": path}") }
         if kind != .multipart, media.name != "application/json", !media.name.contains("*") {
             target.contentType = media.name
         }
         let name = isTaken("body") ? "requestBody" : "body"
         endpoint.places[name] = target
-        try run.budget.spend(bytes: place.description.utf8.count + 2 * media.name.utf8.count)
+        try source.budget.spend(bytes: place.description.utf8.count + 2 * media.name.utf8.count)
         let holder = place.appending(JSONPointer(member: media.name).under(member: "content"))
         let isChecked = media.value.object?["schema"] != nil && (kind == .json || kind == .form)
         add(name, isChecked ? Self.reference(holder.appending(JSONPointer(member: "schema"))) : .bool(true))
         if body["required"] == .bool(true) { required.append(.string(name)) }
-        if media.value.object?["encoding"] != nil { run.note(holder, "encoding of single parts is not used") }
+        if media.value.object?["encoding"] != nil { source.note(holder, "encoding of single parts is not used") }
     }
 
     /// JSON before forms before texts before all else.
@@ -177,13 +178,13 @@ struct OperationReading {
     // MARK: responses
 
     /// Reads the statuses and types of success, and the shape of the body.
-    mutating func readResponses(_ operation: JSONObject, _ run: inout OpenAPIImport) throws(JSONComplaint) {
+    mutating func readResponses(_ operation: JSONObject, _ source: inout OpenAPISource) throws(JSONComplaint) {
         var types: [String] = []
         for response in operation["responses"]?.object?.members ?? [] where response.name.hasPrefix("2") {
             let place = pointer.appending(JSONPointer(member: response.name).under(member: "responses"))
-            try run.budget.spend(bytes: place.description.utf8.count)
-            guard let (value, _) = try run.followed(response.value, place) else {
-                run.note(place, "the response's reference leads nowhere")
+            try source.budget.spend(bytes: place.description.utf8.count)
+            guard let (value, _) = try source.followed(response.value, place) else {
+                source.note(place, "the response's reference leads nowhere")
                 continue
             }
             for media in value.object?["content"]?.object?.members ?? [] {
@@ -194,10 +195,10 @@ struct OperationReading {
         guard !types.isEmpty else { return }
         let bytes = types.reduce(0) { $0 + $1.utf8.count + 2 }
         guard types.count <= Self.mostTypes.count, bytes <= Self.mostTypes.bytes else {
-            return run.note(pointer, "the types of the responses are too many for Accept, which is left out")
+            return source.note(pointer, "the types of the responses are too many for Accept, which is left out")
         }
         let accept = types.joined(separator: ", ")
-        try run.budget.spend(bytes: bytes)
+        try source.budget.spend(bytes: bytes)
         if FieldRules.fault(inField: "Accept", accept) == nil {
             endpoint.options["headers"] = .array([RouterMerge.field("Accept", accept)])
         }

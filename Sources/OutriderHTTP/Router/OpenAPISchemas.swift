@@ -7,12 +7,12 @@ import OutriderJSON
 extension OpenAPIImport {
     /// An unusable pattern or reference is removed with a note; all else stays. Throws if the budget is exhausted.
     mutating func compileSchemas() throws(JSONComplaint) {
-        guard case .object(var object) = document.document else { return }
+        guard case .object(var object) = source.document.document else { return }
         object[Self.shelf] = .object(JSONObject(members: schemas))
         var whole = JSONValue.object(object)
         let places = schemas.map { JSONPointer(member: $0.name).under(member: Self.shelf) }
         for _ in 0..<64 {
-            let compiled = try JSONSchema.all(in: whole, at: places, budget: &budget)
+            let compiled = try JSONSchema.all(in: whole, at: places, budget: &source.budget)
             var faults: [JSONPointer: String] = [:]
             for case .failure(let complaint) in compiled { faults[complaint.pointer] = complaint.message }
             if faults.isEmpty {
@@ -20,8 +20,8 @@ extension OpenAPIImport {
                 break
             }
             for (pointer, message) in faults.sorted(by: { $0.key.description < $1.key.description }) {
-                try budget.look()
-                note(pointer, "left out of the checks: \(message)")
+                try source.budget.look()
+                source.note(pointer, "left out of the checks: \(message)")
                 whole.remove(at: pointer)
             }
         }

@@ -28,6 +28,12 @@ package struct ByteWindow: Sendable {
         bytes[start + skipped..<start + skipped + count]
     }
 
+    /// The length of the whole lines among the first `limit` bytes; nil if there is none.
+    func lines(within limit: Int) -> Int? {
+        let bytes = slice(limit)
+        return bytes.lastIndex(of: 0x0A).map { $0 + 1 - bytes.startIndex }
+    }
+
     package subscript(index: Int) -> UInt8 { bytes[start + index] }
 
     /// Removes and returns the next `count` bytes. For a long piece, the shorter rest is copied instead.

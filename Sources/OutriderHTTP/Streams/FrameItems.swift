@@ -22,7 +22,7 @@ package struct FrameItems: ItemScanner {
     private var isOver = false
 
     /// - Parameter longest: most bytes in a frame; a longer frame ends the stream with `limitExceeded`.
-    package init(_ prefix: Prefix = .uint32, longest: Int = LineItems.defaultLongest) {
+    package init(_ prefix: Prefix = .uint32, longest: Int = StreamItem.defaultLongest) {
         self.prefix = prefix
         self.longest = longest
     }
@@ -45,7 +45,7 @@ package struct FrameItems: ItemScanner {
     package mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
         guard !window.isEmpty else { return nil }
         if let (head, length) = length() {
-            if length > longest { throw LineItems.tooLong(longest) }
+            if length > longest { throw StreamItem.tooLong(longest) }
             if window.count - head >= length {
                 let item = StreamItem(.data(Array(window.slice(length, after: head))), bytes: head + length)
                 window.take(head + length)

@@ -32,7 +32,7 @@ package struct JSONItems: ItemScanner {
     private var found: Int?
 
     /// - Parameter longest: most bytes in a value; a longer value ends the stream with `limitExceeded`.
-    package init(longest: Int = LineItems.defaultLongest) { self.longest = longest }
+    package init(longest: Int = StreamItem.defaultLongest) { self.longest = longest }
 
     package var held: Int { window.count }
     package var isContinuous: Bool { false }
@@ -47,10 +47,10 @@ package struct JSONItems: ItemScanner {
 
     package mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
         guard find(), let count = found else {
-            if scanned > longest { throw LineItems.tooLong(longest) }
+            if scanned > longest { throw StreamItem.tooLong(longest) }
             return nil
         }
-        if count > longest { throw LineItems.tooLong(longest) }
+        if count > longest { throw StreamItem.tooLong(longest) }
         let content: StreamItem.Content
         if count > StreamItem.mostAtOnce {
             let value = window.cut(count)

@@ -15,9 +15,6 @@ package struct LineItems: ItemScanner {
         case json
     }
 
-    /// Most bytes of an item, if no other limit is set. Default: 1 MiB.
-    package static let defaultLongest = 1 << 20
-
     private var window = ByteWindow()
     private var text: StreamText
     private let isJSON: Bool
@@ -33,7 +30,7 @@ package struct LineItems: ItemScanner {
     private var awaitsLineFeed = false
 
     /// - Parameter longest: most bytes in a line; a longer line ends the stream with `limitExceeded`.
-    package init(_ form: Form = .text(charset: nil), longest: Int = defaultLongest) {
+    package init(_ form: Form = .text(charset: nil), longest: Int = StreamItem.defaultLongest) {
         switch form {
         case .text(let charset):
             text = StreamText(wanted: charset)
@@ -106,7 +103,7 @@ package struct LineItems: ItemScanner {
                 }
             }
             guard let line = try scan() else { return false }
-            if line.line > longest { throw Self.tooLong(longest) }
+            if line.line > longest { throw StreamItem.tooLong(longest) }
             if isJSON, window.slice(line.line).allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
                 awaitsLineFeed = line.end > line.line && isCarriageReturn(line.end)
                 skip(line.end)
@@ -136,7 +133,7 @@ package struct LineItems: ItemScanner {
             return (line, end)
         }
         scanned = index - bytes.startIndex
-        if scanned > longest { throw Self.tooLong(longest) }
+        if scanned > longest { throw StreamItem.tooLong(longest) }
         return isOver && !window.isEmpty ? (window.count, window.count) : nil
     }
 
@@ -158,16 +155,5 @@ package struct LineItems: ItemScanner {
         guard let mark = try text.begin(window, isOver: isOver) else { return false }
         skip(mark)
         return !window.isEmpty
-    }
-
-    static func tooLong(_ longest: Int) -> HTTPFailure {
-        HTTPFailure(
-            .limitExceeded, "an item of the stream is longer than \(longest) bytes; maxItem allows more", sent: .sent)
-    }
-
-    /// Up to the end of the last line in the first so many bytes of a window.
-    static func lastLine(_ window: ByteWindow, _ limit: Int) -> Int? {
-        let bytes = window.slice(limit)
-        return bytes.lastIndex(of: 0x0A).map { $0 + 1 - bytes.startIndex }
     }
 }

@@ -23,6 +23,9 @@ package struct StreamItem: Sendable {
     /// Longer items are returned as `unmade`, for conversion in the background.
     package static let mostAtOnce = 64 << 10
 
+    /// Most bytes of an item, if no other limit is set. Default: 1 MiB.
+    package static let defaultLongest = 1 << 20
+
     package var content: Content
     /// The length in the body, with the separator before the item. Offsets and credit count these bytes.
     package var bytes: Int
@@ -30,6 +33,11 @@ package struct StreamItem: Sendable {
     package init(_ content: Content, bytes: Int) {
         self.content = content
         self.bytes = bytes
+    }
+
+    static func tooLong(_ longest: Int) -> HTTPFailure {
+        HTTPFailure(
+            .limitExceeded, "an item of the stream is longer than \(longest) bytes; maxItem allows more", sent: .sent)
     }
 
     /// The approximate length in a message.

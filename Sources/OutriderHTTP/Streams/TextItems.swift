@@ -13,7 +13,7 @@ package struct TextItems: ItemScanner {
     private var skipped = 0
 
     /// - Parameter longest: bytes without a line end, at most, where pieces end with lines.
-    package init(charset: String? = nil, longest: Int = LineItems.defaultLongest) {
+    package init(charset: String? = nil, longest: Int = StreamItem.defaultLongest) {
         text = StreamText(wanted: charset)
         self.longest = longest
     }
@@ -45,7 +45,7 @@ package struct TextItems: ItemScanner {
         let whole = ready()
         guard whole > 0 else {
             if window.count <= longest { return nil }
-            throw LineItems.tooLong(longest)
+            throw StreamItem.tooLong(longest)
         }
         var item = piece(of: whole, upTo: budget.bytes)
         // a byte may become six in JSON
@@ -63,7 +63,7 @@ package struct TextItems: ItemScanner {
         var count = whole
         if limit < whole {
             if text.cutsAtLines {
-                count = LineItems.lastLine(window, max(0, limit)) ?? whole
+                count = window.lines(within: max(0, limit)) ?? whole
             } else {
                 var tried = max(1, limit)
                 repeat {
@@ -77,7 +77,7 @@ package struct TextItems: ItemScanner {
 
     /// The number of bytes that form whole characters.
     private func ready() -> Int {
-        if text.cutsAtLines, !isOver { return LineItems.lastLine(window, window.count) ?? 0 }
+        if text.cutsAtLines, !isOver { return window.lines(within: window.count) ?? 0 }
         return text.whole(window.slice(window.count), isOver: isOver)
     }
 

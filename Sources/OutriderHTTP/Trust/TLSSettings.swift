@@ -115,12 +115,3 @@ package struct IdentitySpec: Sendable, Hashable {
     /// The same of a session, whose parameters no failure points to.
     package var ofSession: IdentitySpec { IdentitySpec(source, passphrase: passphrase, pointer: nil) }
 }
-
-/// A secret with equality, whose descriptions never show the value.
-package struct SecretText: Sendable, Equatable, CustomStringConvertible {
-    package let value: String
-
-    package init(_ value: String) { self.value = value }
-
-    package var description: String { "***" }
-}

@@ -118,3 +118,12 @@ extension String {
         return isEach ?? utf8.allSatisfy(isFine)
     }
 }
+
+extension HTTPFields.Field {
+    /// Parses "Name: value"; nil without a colon.
+    package init?(line: String) {
+        guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        name = String(line[..<colon])
+        value = String(FieldRules.trimmed(line[line.utf8.index(after: colon)...]))
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderJSON
+package import OutriderJSON
 
 /// Why network work failed, at which stage, and whether a retry could help.
 ///
@@ -115,73 +115,62 @@ package struct HTTPFailure: Error, Sendable {
         /// Whether the process (EMFILE) or the system (ENFILE) has no file descriptor left.
         var isOutOfDescriptors: Bool { (domain == .posix || domain == .file) && (code == 24 || code == 23) }
     }
-
-    /// A closed list; the contract lists its codes and wire names (schema/errors.json).
-    package enum Kind: Sendable, Equatable, Hashable, CaseIterable {
-        // building the request
-        case invalidURL, createURLRequestFailed, bodyDataInGETRequest, createUploadableFailed
-        case parameterEncodingFailed, customEncodingFailed, parameterEncoderFailed
-        // multipart forms: a part, and where the form is written
-        case bodyPartURLInvalid, bodyPartFilenameInvalid, bodyPartFileNotReachable, bodyPartFileNotReachableWithError
-        case bodyPartFileIsDirectory, bodyPartFileSizeNotAvailable, bodyPartFileSizeQueryFailed
-        case bodyPartInputStreamCreationFailed, inputStreamReadFailed
-        case outputStreamCreationFailed, outputStreamFileAlreadyExists, outputStreamURLInvalid, outputStreamWriteFailed
-        // a client's own rules before and between attempts
-        case requestAdaptationFailed, requestRetryFailed
-        // authentication of the client and of the server
-        case serverAuthenticationFailed, missingCredential, excessiveRefresh, refreshFailed
-        // the network
-        case sessionTaskFailed, nameNotFound, connectionRefused, unreachable, connectionLost, timedOut
-        case tlsHandshakeFailed, tooManyRedirects, malformedResponse, bodyUnreadable, limitExceeded
-        case offline, unsupportedScheme, redirectRefused, addressRefused, protocolNotNegotiated, notCached
-        // this process or this machine
-        case tooManyOpenFiles
-        // a proxy that does not work, refuses, or requires authentication
-        case proxyFailed, proxyRefused, proxyAuthenticationRequired
-        // trust
-        case trustEvaluationFailed, hostValidationFailed, settingAnchorCertificatesFailed
-        case noRequiredEvaluator, noCertificatesFound, noPublicKeysFound, revocationPolicyCreationFailed
-        case revocationCheckFailed, certificatePinningFailed, publicKeyPinningFailed, customEvaluationFailed
-        // client certificates
-        case clientCertificateRequired, clientCertificateUnusable
-        // validation of the response
-        case unacceptableStatusCode, unacceptableContentType, missingContentType, dataFileReadFailed
-        case customValidationFailed
-        // serialization of the response
-        case inputDataNilOrZeroLength, inputFileReadFailed, stringSerializationFailed, jsonSerializationFailed
-        case decodingFailed, customSerializationFailed, invalidEmptyResponse
-        // files
-        case downloadedFileMoveFailed, destinationExists, resumeDataUnusable, fileWriteFailed
-        // downloads
-        case destinationBusy, resourceChanged, checksumMismatch, insufficientSpace, destinationUnsafe
-        // event streams
-        case eventStreamWrongContentType, eventStreamReconnectLimit, eventStreamRetryRefused
-        // WebSockets
-        case webSocketHandshakeRefused, webSocketClosedByPeer, webSocketMessageTooBig, webSocketProtocolError
-        case webSocketPingTimeout, webSocketQueueFull, webSocketReconnectLimit
-        // TCP streams
-        case tcpClosed, writeAfterFinish, tlsUpgradeFailed
-        // record, replay, stubs
-        case replayMiss, cassetteUnusable, replayMismatch, stubMiss
-        // routers
-        case unknownEndpoint, missingPathParameter, parametersDoNotFit
-        // ends
-        case explicitlyCancelled, sessionDeinitialized, sessionInvalidated
-
-        package var usuallyRetryable: Bool {
-            switch self {
-            case .nameNotFound, .connectionRefused, .unreachable, .connectionLost, .timedOut, .offline,
-                .eventStreamReconnectLimit, .webSocketReconnectLimit, .webSocketPingTimeout, .destinationBusy,
-                .proxyFailed, .tooManyOpenFiles:
-                true
-            default: false
-            }
-        }
-    }
 }
 
 extension HTTPFailure: Equatable {
     package static func == (left: HTTPFailure, right: HTTPFailure) -> Bool {
         left.parts === right.parts || left.values == right.values
     }
+}
+
+/// A detail of a failure for programs, beside its kind; FailureData in the contract names each detail.
+package enum FailureDetail: Sendable, Equatable {
+    /// The status that was not acceptable.
+    case status(Int)
+    /// The acceptable media types, in alphabetical order.
+    case acceptable([String])
+    /// The received Content-Type.
+    case contentType(String)
+    /// The charset in which the text could not be decoded.
+    case encoding(String)
+    /// The file at fault.
+    case path(String)
+    /// The place of the fault in the response body, as an RFC 6901 pointer.
+    case instancePointer(String)
+    /// The wrapped failure.
+    case cause(HTTPFailure)
+    /// The failure that was to be retried.
+    case originalError(HTTPFailure)
+    /// The retrier's error, unchanged.
+    case retryError(JSONValue)
+    /// The client's own error, unchanged.
+    case error(JSONValue)
+    /// The file that should have been moved to the path.
+    case source(String)
+    /// The algorithm of a digest.
+    case algorithm(String)
+    /// The expected value: a digest, or the version of a resource.
+    case expected(String)
+    /// The value received instead.
+    case actual(String)
+    /// Required bytes in the file system.
+    case needed(Int64)
+    /// Available bytes.
+    case available(Int64)
+    /// The name of the credential that has no token.
+    case credential(String)
+    /// Why the token is missing.
+    case oauth(OAuthFailure)
+    /// The proxy, as host and port.
+    case proxy(String)
+    /// The fields of the refusing response.
+    case headers(HTTPFields)
+    /// The code of the received or sent Close frame.
+    case closeCode(Int)
+    /// The pins of the verified path, ready to be copied: of certificates or keys, the server's first.
+    case pins([String])
+    /// The TLS alert that the server sent, as its name in RFC 8446.
+    case alert(String)
+    /// The resume data for `download.resume`.
+    case resumeData(String)
 }

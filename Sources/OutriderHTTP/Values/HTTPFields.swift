@@ -12,13 +12,6 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
             self.name = name
             self.value = value
         }
-
-        /// Parses "Name: value"; nil without a colon.
-        package init?(line: String) {
-            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-            name = String(line[..<colon])
-            value = String(FieldRules.trimmed(line[line.utf8.index(after: colon)...]))
-        }
     }
 
     package var list: [Field]

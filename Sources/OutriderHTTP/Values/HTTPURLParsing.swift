@@ -33,8 +33,6 @@ struct URLReader {
         bytes = isShort ? Array(text.utf8) : Array(text.utf8.prefix(Self.maximumLength + 1))
     }
 
-    static func fault(_ message: String) -> HTTPFailure { HTTPFailure(.invalidURL, message, pointer: "/url") }
-
     mutating func read() throws(HTTPFailure) -> HTTPURL {
         try checkBytes()
         let (scheme, isUnix) = try scheme()
@@ -53,16 +51,16 @@ struct URLReader {
     }
 
     private func checkBytes() throws(HTTPFailure) {
-        if bytes.isEmpty { throw Self.fault("the url is empty") }
-        if bytes.count > Self.maximumLength { throw Self.fault("the url is longer than \(Self.maximumLength) bytes") }
+        if bytes.isEmpty { throw .invalidURL("the url is empty") }
+        if bytes.count > Self.maximumLength { throw .invalidURL("the url is longer than \(Self.maximumLength) bytes") }
         if let index = bytes.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) {
-            if bytes[index] == 0x20 { throw Self.fault("the url contains a space at byte \(index): write %20") }
-            throw Self.fault("the url contains a control character at byte \(index): percent-encode it")
+            if bytes[index] == 0x20 { throw .invalidURL("the url contains a space at byte \(index): write %20") }
+            throw .invalidURL("the url contains a control character at byte \(index): percent-encode it")
         }
         guard bytes.contains(UInt8(ascii: "\\")) else { return }
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
         if let index = bytes[..<end].firstIndex(of: UInt8(ascii: "\\")) {
-            throw Self.fault("the url contains a backslash at byte \(index): write / or %5C")
+            throw .invalidURL("the url contains a backslash at byte \(index): write / or %5C")
         }
     }
 
@@ -93,7 +91,7 @@ struct URLReader {
             position = prefix.count
             return (scheme, false)
         }
-        guard let colon = Self.endOfScheme(bytes) else { throw Self.fault(withoutScheme) }
+        guard let colon = Self.endOfScheme(bytes) else { throw .invalidURL(withoutScheme) }
         let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
         position = colon + 1
         let slashes = bytes[position...].prefix { $0 == UInt8(ascii: "/") }.count
@@ -103,13 +101,13 @@ struct URLReader {
         else {
             // "example.org:80" and "localhost:8080/x" look like schemes, but are meant as hosts
             if slashes < 2, name.contains(".") || bytes[position...].first.map({ (0x30...0x39).contains($0) }) == true {
-                throw Self.fault(withoutScheme)
+                throw .invalidURL(withoutScheme)
             }
             throw HTTPFailure(
                 .unsupportedScheme, "\(FieldRules.shown(name)) is not supported: use http or https", pointer: "/url")
         }
-        guard slashes >= 2 else { throw Self.fault("\(name): must be followed by //") }
-        guard slashes == 2 else { throw Self.fault("the url has no host between the slashes") }
+        guard slashes >= 2 else { throw .invalidURL("\(name): must be followed by //") }
+        guard slashes == 2 else { throw .invalidURL("the url has no host between the slashes") }
         position += 2
         return (scheme, isUnix)
     }
@@ -125,9 +123,9 @@ struct URLReader {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         if authority.contains(UInt8(ascii: "@")) {
-            throw Self.fault("the URL holds credentials, which are refused (give them in auth; in a shell: -u NAME)")
+            throw .invalidURL("the URL holds credentials, which are refused (give them in auth; in a shell: -u NAME)")
         }
-        if authority.isEmpty { throw Self.fault("the url has no host") }
+        if authority.isEmpty { throw .invalidURL("the url has no host") }
         position = authority.endIndex
         return authority
     }
@@ -135,13 +133,13 @@ struct URLReader {
     private func socketPath(_ authority: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
         let path = PercentEncoding.decode(authority)
         guard path.first == UInt8(ascii: "/") else {
-            throw Self.fault("the host of a +unix url is the absolute path of a socket with / written as %2F")
+            throw .invalidURL("the host of a +unix url is the absolute path of a socket with / written as %2F")
         }
         guard path.count <= 107 else {
-            throw Self.fault("the path of a socket is at most 107 bytes, not \(path.count)")
+            throw .invalidURL("the path of a socket is at most 107 bytes, not \(path.count)")
         }
         guard !path.contains(0), let text = String(validating: path, as: UTF8.self) else {
-            throw Self.fault("the path of the socket is not UTF-8 text")
+            throw .invalidURL("the path of the socket is not UTF-8 text")
         }
         return text
     }
@@ -151,11 +149,11 @@ struct URLReader {
     ) throws(HTTPFailure) -> (String, Int) {
         if authority.first == UInt8(ascii: "[") {
             guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else {
-                throw Self.fault("the IPv6 address has no closing bracket")
+                throw .invalidURL("the IPv6 address has no closing bracket")
             }
             let rest = authority[(close + 1)...]
             guard rest.isEmpty || rest.first == UInt8(ascii: ":") else {
-                throw Self.fault("only a port may follow the brackets of an IPv6 address")
+                throw .invalidURL("only a port may follow the brackets of an IPv6 address")
             }
             let host = try IPAddressText.ipv6(authority[(authority.startIndex + 1)..<close])
             return (host, try port(rest.dropFirst(), defaultPort))
@@ -163,9 +161,9 @@ struct URLReader {
         let colon = authority.firstIndex(of: UInt8(ascii: ":")) ?? authority.endIndex
         let rest = authority[colon...].dropFirst()
         if rest.contains(UInt8(ascii: ":")) {
-            throw Self.fault("the host contains several colons: write an IPv6 address in brackets")
+            throw .invalidURL("the host contains several colons: write an IPv6 address in brackets")
         }
-        if colon == authority.startIndex { throw Self.fault("the url has no host") }
+        if colon == authority.startIndex { throw .invalidURL("the url has no host") }
         return (try HostName.canonical(authority[..<colon]), try port(rest, defaultPort))
     }
 
@@ -175,12 +173,12 @@ struct URLReader {
         var port = 0
         for digit in digits {
             guard (0x30...0x39).contains(digit) else {
-                throw Self.fault("port \(FieldRules.shown(text())) is not a number")
+                throw .invalidURL("port \(FieldRules.shown(text())) is not a number")
             }
             port = min(port * 10 + Int(digit &- 0x30), 65536)
         }
         guard (1...65535).contains(port) else {
-            throw Self.fault("port \(text().prefix(20)) is out of range: 1 to 65535")
+            throw .invalidURL("port \(text().prefix(20)) is out of range: 1 to 65535")
         }
         return port
     }

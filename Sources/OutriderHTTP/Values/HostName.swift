@@ -10,7 +10,7 @@ enum HostName {
     static func canonical(_ written: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
         if isPlainName(written) || IPAddressText.isPlain(written) { return String(decoding: written, as: UTF8.self) }
         guard let decoded = String(validating: PercentEncoding.decode(written), as: UTF8.self) else {
-            throw URLReader.fault("the host is not UTF-8 text")
+            throw .invalidURL("the host is not UTF-8 text")
         }
         let mapped = decoded.utf8.allSatisfy { $0 < 0x80 } ? decoded.lowercased() : try map(decoded)
         let labels = mapped.split(separator: ".", omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ enum HostName {
     private static func asciiLabel(_ label: Substring) throws(HTTPFailure) -> String {
         if label.utf8.allSatisfy({ $0 < 0x80 }) { return String(label) }
         guard let encoded = Punycode.encode(Array(label.unicodeScalars)) else {
-            throw URLReader.fault("the host has a label that is too long")
+            throw .invalidURL("the host has a label that is too long")
         }
         return "xn--" + encoded
     }
@@ -58,7 +58,7 @@ enum HostName {
     private static func check(_ host: String) throws(HTTPFailure) {
         for byte in host.utf8 where isForbidden(byte) {
             let shown = FieldRules.shown(String(Unicode.Scalar(byte)))
-            throw URLReader.fault("the host contains \(shown), which no host name may")
+            throw .invalidURL("the host contains \(shown), which no host name may")
         }
     }
 
@@ -77,10 +77,10 @@ enum HostName {
     /// RFC 1034 section 3.1. A single dot may stand at the end.
     private static func checkLengths(_ labels: [String], _ host: String) throws(HTTPFailure) {
         let rooted = labels.count > 1 && labels.last?.isEmpty == true
-        if host.utf8.count - (rooted ? 1 : 0) > 253 { throw URLReader.fault("the host is longer than 253 characters") }
+        if host.utf8.count - (rooted ? 1 : 0) > 253 { throw .invalidURL("the host is longer than 253 characters") }
         for label in rooted ? labels.dropLast() : labels[...] {
-            if label.isEmpty { throw URLReader.fault("the host has an empty label: two dots, or a dot in front") }
-            if label.utf8.count > 63 { throw URLReader.fault("the host has a label longer than 63 characters") }
+            if label.isEmpty { throw .invalidURL("the host has an empty label: two dots, or a dot in front") }
+            if label.utf8.count > 63 { throw .invalidURL("the host has a label longer than 63 characters") }
         }
     }
 
@@ -98,7 +98,7 @@ enum HostName {
         }
         let mapped = composed(String(folded).lowercased())
         for scalar in mapped.unicodeScalars where scalar.value >= 0x80 && !isStable(scalar) {
-            throw URLReader.fault(
+            throw .invalidURL(
                 "the host contains U+\(String(scalar.value, radix: 16, uppercase: true)): write the name in ASCII (xn--…)"
             )
         }

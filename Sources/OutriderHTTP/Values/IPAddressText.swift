@@ -39,7 +39,7 @@ enum IPAddressText {
     /// part fills the remaining bytes.
     static func ipv4(_ labels: [Substring]) throws(HTTPFailure) -> String {
         guard let address = address(labels) else {
-            throw URLReader.fault("the host ends in a number but is no IPv4 address")
+            throw .invalidURL("the host ends in a number but is no IPv4 address")
         }
         return dotted(address)
     }
@@ -93,10 +93,10 @@ enum IPAddressText {
     /// The compressed lower-case form; without brackets.
     static func ipv6(_ text: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
         if text.contains(UInt8(ascii: "%")) {
-            throw URLReader.fault("zone ids of IPv6 addresses are refused")
+            throw .invalidURL("zone ids of IPv6 addresses are refused")
         }
         guard let pieces = pieces(String(decoding: text, as: UTF8.self)) else {
-            throw URLReader.fault("the text in brackets is no IPv6 address")
+            throw .invalidURL("the text in brackets is no IPv6 address")
         }
         return compressed(pieces)
     }

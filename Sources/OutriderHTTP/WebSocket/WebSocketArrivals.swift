@@ -34,7 +34,7 @@ package struct WebSocketArrivals: Sendable {
     /// The payloads of pongs.
     package var pongs: [[UInt8]] = []
     /// The connection carries no more messages in either direction.
-    package var end: WebSocketMachine.End?
+    package var end: WebSocketEnd?
 
     package init() {}
 }

@@ -14,14 +14,6 @@
 /// Not responsible for: the opening handshake (`WebSocketHandshake`), timers (`KeepAlive`), the queue of outgoing
 /// messages.
 package struct WebSocketMachine: ~Copyable {
-    package enum End: Sendable, Equatable {
-        /// Both sides sent a Close frame. The code is the server's, nil if it sent none.
-        case closed(code: Int?, reason: String)
-        /// The connection fails; the Close frame with the fault's code is among the frames to write.
-        case failed(WebSocketFault)
-        /// TCP ended without a Close frame. `wasClosing`: the client had sent its own.
-        case lost(wasClosing: Bool)
-    }
 
     package enum Phase: Sendable, Equatable { case open, closing, ended }
 
@@ -120,7 +112,7 @@ package struct WebSocketMachine: ~Copyable {
     // MARK: input from the server
 
     /// TCP ended.
-    package mutating func lost() -> End? {
+    package mutating func lost() -> WebSocketEnd? {
         guard phase != .ended else { return nil }
         defer { phase = .ended }
         return .lost(wasClosing: phase == .closing)
@@ -322,7 +314,7 @@ package struct WebSocketMachine: ~Copyable {
         end(.closed(code: code, reason: reason), &arrivals)
     }
 
-    private mutating func end(_ end: End, _ arrivals: inout WebSocketArrivals) {
+    private mutating func end(_ end: WebSocketEnd, _ arrivals: inout WebSocketArrivals) {
         phase = .ended
         message = nil
         frame = nil

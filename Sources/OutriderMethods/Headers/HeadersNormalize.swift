@@ -51,7 +51,7 @@ struct HeadersNormalize: Computation {
         for name in params.removed { fields.remove(name) }
         do throws(HTTPFailure) {
             if let value = try params.authorization?.fieldValue() { fields.set("Authorization", value) }
-            try AttemptBuilder.check(fields)
+            try FieldCheck.check(fields)
         } catch {
             throw RPCError(error)
         }

@@ -140,9 +140,9 @@ struct TextsParameter: JSONDecodable {
 
 /// A RouterNote of the contract.
 struct NoteShape: JSONEncodable {
-    var note: OpenAPIImport.Note
+    var note: ImportNote
 
-    init(_ note: OpenAPIImport.Note) { self.note = note }
+    init(_ note: ImportNote) { self.note = note }
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in

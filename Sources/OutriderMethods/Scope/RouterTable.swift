@@ -16,7 +16,7 @@ package final class RouterRecord: Holdable {
     /// The file that the router was loaded from; nil if none.
     let source: String?
     /// Parts of the imported document that the router does not have.
-    let notes: [OpenAPIImport.Note]
+    let notes: [ImportNote]
     let moreNotes: Int
     /// The memory of a long definition.
     private let charge = Mutex<(any PayloadCharge)?>(nil)

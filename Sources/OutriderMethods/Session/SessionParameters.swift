@@ -32,7 +32,7 @@ struct SessionParameters: Sendable {
         let headers: FieldsParameter? = try fields.optional("headers")
         if let headers {
             do throws(HTTPFailure) {
-                try AttemptBuilder.check(headers.fields)
+                try FieldCheck.check(headers.fields)
             } catch {
                 throw JSONComplaint(error.message, at: JSONPointer(member: "headers"))
             }

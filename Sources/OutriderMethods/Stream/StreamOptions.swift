@@ -13,7 +13,7 @@ struct StreamOptions: JSONDecodable {
     var mode = StreamMachine.Mode.pull
     var isBatched = false
     private var charset: String?
-    private var longest = LineItems.defaultLongest
+    private var longest = StreamItem.defaultLongest
     private var prefix = FrameItems.Prefix.uint32
 
     init() {}
@@ -37,7 +37,7 @@ struct StreamOptions: JSONDecodable {
     init(reading fields: inout JSONFields) throws(JSONComplaint) {
         kind = try fields.choice("as") ?? .bytes
         charset = try fields.optional("charset")
-        longest = try fields.integer("maxItem", in: 1...16_777_216) ?? LineItems.defaultLongest
+        longest = try fields.integer("maxItem", in: 1...16_777_216) ?? StreamItem.defaultLongest
         prefix = try fields.choice("prefix") ?? .uint32
     }
 

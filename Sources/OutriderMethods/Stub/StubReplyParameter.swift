@@ -63,7 +63,7 @@ extension FieldsParameter {
     /// The fields, if they may be sent.
     func checked(_ member: String) throws(JSONComplaint) -> HTTPFields {
         do throws(HTTPFailure) {
-            try AttemptBuilder.check(fields)
+            try FieldCheck.check(fields)
         } catch {
             throw JSONComplaint(error.message, at: JSONPointer(member: member))
         }

@@ -112,7 +112,7 @@ final class WebSocketSource: StreamSocket {
     // MARK: the end of a connection
 
     /// The machine has ended the connection: no message follows.
-    func ended(_ end: WebSocketMachine.End) {
+    func ended(_ end: WebSocketEnd) {
         let (link, failure, signals) = state.withLock { state -> ((any UpgradeLink)?, HTTPFailure?, [AsyncSignal]) in
             guard state.close == nil else { return (nil, nil, []) }
             switch end {

@@ -107,7 +107,7 @@ import Testing
         #expect {
             _ = try PropertyListReading.json(Array(text.utf8))
         } throws: { error in
-            (error as? PropertyListReading.Fault)?.reason.isEmpty == false
+            (error as? PropertyListFault)?.reason.isEmpty == false
         }
     }
 
