@@ -12,14 +12,3 @@ package protocol CompressionStream: AnyObject, Sendable {
     /// The rest of the output; to be called once.
     func finish() throws(HTTPFailure) -> ByteBuffer
 }
-
-extension BodyCoding {
-    /// A stream at the beginning of a body.
-    package func makeStream() -> any CompressionStream {
-        switch self {
-        case .deflate, .gzip: DeflateStream(self)
-        case .br: BrotliCompression()
-        case .zstd: ZstdCompression()
-        }
-    }
-}

@@ -4,15 +4,6 @@
 import NIOCore
 import OutriderHTTP
 
-/// A pending STARTTLS, until the handshake is done.
-struct TLSUpgrade {
-    var tls: DuplexTLS
-    /// Bytes that the client has read.
-    var delivered: Int
-    var isBegun = false
-    var completion: @Sendable (Result<DuplexSecurity, HTTPFailure>) -> Void
-}
-
 /// Beginning TLS on an open stream (STARTTLS), and closing its reading half.
 extension DuplexRunner: DuplexControl {
     func startTLS(

@@ -70,19 +70,6 @@ struct BegunStream {
     let isReused: Bool
 }
 
-/// Facts about a connection that are fixed at its opening.
-struct ConnectionFacts {
-    /// The address at the other end, "127.0.0.1:443" or a socket path.
-    var remote: String?
-    /// The outcome of the TLS handshake with the server; nil without TLS.
-    var tls: TLSFacts?
-    /// Time after which no attempt begins on the connection: its certificate expires, or its policy must be checked
-    /// again.
-    var until = NIODeadline.distantFuture
-    /// The 4 or 16 bytes of the local address; nil for the loopback and for sockets without an address.
-    var local: [UInt8]?
-}
-
 /// Receives the events of a connection for the attempt on it. Everything happens on the connection's event loop.
 protocol ConnectionUser: AnyObject {
     /// Bytes of a response were received.

@@ -27,7 +27,7 @@ final class MemorySource: BodySource {
     init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
     func next(_ hand: @escaping Hand) {
-        let piece = bytes.prefix(BodyWriter.pieceBytes)
+        let piece = bytes.prefix(BodyCrowd.pieceBytes)
         bytes = bytes.dropFirst(piece.count)
         hand(.success(piece.isEmpty ? nil : BodyPiece(ByteBuffer(bytes: piece))))
     }
@@ -58,7 +58,7 @@ final class ReadSource: BodySource {
         guard let reader else { return }
         reader.lend(shelf.take())
         BlockingThreads.files.run(for: client, on: loop, hand) { () throws(HTTPFailure) in
-            try reader.read(most: BodyWriter.pieceBytes).map { BodyPiece($0) }
+            try reader.read(most: BodyCrowd.pieceBytes).map { BodyPiece($0) }
         }
     }
 
@@ -111,7 +111,7 @@ final class FeedSource: BodySource, @unchecked Sendable {
     }
 
     private func piece() -> BodyPiece? {
-        let count = min(BodyWriter.pieceBytes, rest.readableBytes)
+        let count = min(BodyCrowd.pieceBytes, rest.readableBytes)
         return count == 0 ? nil : rest.readSlice(length: count).map { BodyPiece($0) }
     }
 

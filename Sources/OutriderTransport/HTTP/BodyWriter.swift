@@ -4,7 +4,6 @@
 import NIOCore
 import NIOPosix
 import OutriderHTTP
-import Synchronization
 
 /// Writes the body of a request that did not go out with its head: in pieces, at most two ahead of the kernel,
 /// so that neither memory nor the event loop ever holds the whole body. The next piece is read while the previous is
@@ -13,15 +12,8 @@ import Synchronization
 /// The stream puts the pieces into the form of its protocol.
 // proof: every method runs on the connection's loop; other threads only carry the reference.
 final class BodyWriter: @unchecked Sendable {
-    /// Large, because a round trip to another thread costs as much as copying 100 KiB; small beside many other bodies,
-    /// whose servers may all be slow.
-    static var pieceBytes: Int { isCrowded ? 64 << 10 : 512 << 10 }
     /// Two pieces: the first is written while the second is read.
     private static let piecesAhead = 2
-
-    private static let most = 32
-    private static let writers = Atomic(0)
-    private static var isCrowded: Bool { writers.load(ordering: .relaxed) > most }
 
     enum Step {
         /// The kernel has taken more bytes. `inAll`: total before compression; `onWire`: total after compression, nil
@@ -78,14 +70,14 @@ final class BodyWriter: @unchecked Sendable {
         isCoded = composed?.coding != nil
         self.stream = stream
         self.loop = loop
-        Self.writers.wrappingAdd(1, ordering: .relaxed)
+        BodyCrowd.enter()
         if let composed { source = self.source(composed, attempt.bodyHolder, attempt.client) }
     }
 
     deinit { uncount() }
 
     private func uncount() {
-        if isCounted { Self.writers.wrappingSubtract(1, ordering: .relaxed) }
+        if isCounted { BodyCrowd.leave() }
         isCounted = false
     }
 
@@ -157,7 +149,7 @@ final class BodyWriter: @unchecked Sendable {
         defer { isFilling = false }
         var turn = 8
         while tell != nil, !isReading, !isHeld, !isAtEnd,
-            taken - acknowledged <= Int64((Self.piecesAhead - 1) * Self.pieceBytes)
+            taken - acknowledged <= Int64((Self.piecesAhead - 1) * BodyCrowd.pieceBytes)
         {
             guard turn > 0 else { return loop.assumeIsolated().execute { self.fill() } }
             turn -= 1

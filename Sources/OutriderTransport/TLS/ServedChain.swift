@@ -5,18 +5,6 @@ import FoundationEssentials
 import OutriderHTTP
 import X509
 
-/// Which server must be on the other side, and by which rules.
-struct ServerSubject: Hashable, Sendable {
-    /// Of the URL, for messages.
-    var host: String
-    /// What must be among the names of the certificate: the host, or the server name of the settings.
-    var name: String
-    var security: ConnectionSecurity
-    var port = 443
-    /// Which addresses may be asked about revoked certificates.
-    var addresses = AddressPolicy.any
-}
-
 /// What a server sent to be believed.
 struct ServedChain: Sendable {
     let subject: ServerSubject

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// A runner whose attempt can be suspended: nothing is written or read, and its clock stands still.
+protocol HoldableRunner: AskingRunner, AttemptControl {
+    var isHeld: Bool { get set }
+    /// Whether the attempt has ended.
+    var isOver: Bool { get }
+
+    /// A hold begins. On the loop.
+    func holdBegan()
+    /// A hold is over, perhaps after the end of the attempt. On the loop.
+    func holdEnded()
+}
+
+extension HoldableRunner {
+    func hold() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.hold() } }
+        guard !isOver, !isHeld else { return }
+        isHeld = true
+        clock.freeze()
+        holdBegan()
+    }
+
+    func release() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.release() } }
+        guard isHeld else { return }
+        isHeld = false
+        clock.thaw()
+        holdEnded()
+    }
+}
