@@ -45,7 +45,7 @@ final class RawConnection: RawPipe {
     func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var taken = 0
         if loop.inEventLoop, contents.withLock({ $0.phase == .open && $0.onTheWay == 0 }) {
-            taken = wire.writeAtOnce(bytes)
+            taken = wire.giveToKernel(bytes)
             tally.bytesSent.count(taken)
         }
         if taken > 0, taken == bytes.count { return true }

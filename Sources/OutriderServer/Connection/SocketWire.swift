@@ -20,7 +20,7 @@ final class SocketWire: Wire {
 
     func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
 
-    func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard channel.isActive, unwritten == 0 else { return 0 }
         let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
         // a failure is left to the channel, which meets the same and closes

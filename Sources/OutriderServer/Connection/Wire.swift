@@ -18,7 +18,7 @@ protocol Wire: AnyObject, Sendable {
 
     /// Gives bytes to the kernel without a copy in between, unless earlier bytes wait. Returns the number of bytes that
     /// the kernel took.
-    func writeAtOnce(_ bytes: UnsafeRawBufferPointer) -> Int
+    func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int
 
     func flush()
     func setReading(_ on: Bool)
