@@ -41,12 +41,14 @@ enum OptionAdvice {
     ]
 
     /// The advice for a parser's complaint; nil if there is none.
-    static func line(for complaint: String, of arguments: [String]) -> String? {
+    ///
+    /// - Parameter names: of all commands.
+    static func line(for complaint: String, of arguments: [String], commands names: [String]) -> String? {
         guard arguments.count > 1 else { return nil }
         let command = arguments[1]
         let isUnexpected = complaint.contains("Unexpected argument") || complaint.contains("unexpected arguments")
         if isUnexpected, complaint.contains(": '\(command)'") || complaint.contains("argument '\(command)'") {
-            return unknown(command)
+            return unknown(command, among: names)
         }
         guard commands.contains(command) else { return nil }
         for (options, text) in advice {
@@ -55,11 +57,10 @@ enum OptionAdvice {
         return nil
     }
 
-    private static func unknown(_ command: String) -> String? {
+    private static func unknown(_ command: String, among names: [String]) -> String? {
         if command.contains("://") || command.contains(".") || command.hasPrefix(":") {
             return "name a command: `outrider get \(command)`"
         }
-        let names = Outrider.configuration.subcommands.compactMap { $0.configuration.commandName }
         // a later word that is written like the command
         if names.contains(command) { return nil }
         let near = NameSuggestions.of(command, among: names.filter { $0 != "credential-helper" })

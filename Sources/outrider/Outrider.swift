@@ -95,7 +95,8 @@ struct Outrider: AsyncParsableCommand {
         } catch {
             if exitCode(for: error) == .validationFailure {
                 let complaint = fullMessage(for: error)
-                let advice = OptionAdvice.line(for: complaint, of: CommandLine.arguments)
+                let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+                let advice = OptionAdvice.line(for: complaint, of: CommandLine.arguments, commands: names)
                 StandardError.write((advice.map { "outrider: \($0)" } ?? complaint) + "\n")
                 Glibc.exit(CommandFailure.Status.usage.rawValue)
             }

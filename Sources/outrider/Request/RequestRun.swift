@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+
+/// Carrying out a command for requests.
+extension RequestCall {
+    /// Makes the requests on a single connection to the service.
+    ///
+    /// - Parameters:
+    ///   - verb: the method of the command; nil leaves it to the options.
+    ///   - kept: takes a copy of the response.
+    func run(_ verb: String?, keeping kept: KeptResponse? = nil) throws {
+        do throws(CommandFailure) {
+            try fetchAll(verb, kept)
+        } catch {
+            throw output.tells ? error : CommandFailure(code: error.code, nil)
+        }
+    }
+
+    private func fetchAll(_ verb: String?, _ kept: KeptResponse?) throws(CommandFailure) {
+        let (urls, items) = try split()
+        let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
+        try checkFiles()
+        let sent = try request.body.sent(items)
+        var shared = try shared(verb, sent, items)
+        var service = try service.connect(orPrivate: true)
+        if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
+        let isParallel = parallel && !curl
+        try cookies.add(to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil)
+        let base = shared
+        var failed: CommandFailure?
+        var queue = TransferQueue(
+            count: urls.count, limit: isParallel ? parallelMax : 1,
+            log: output.verbose ? VerboseLog(plainVersion: version.priorKnowledge ? "2" : "1.1") : nil,
+            door: service.door
+        ) { (outcome) throws(CommandFailure) in
+            if let writeOut, !curl { try writeOut.write(outcome) }
+            guard let failure = outcome.failure else { return }
+            if output.tells { failed?.report() }
+            failed = failure
+        }
+        try queue.run(over: &service.client) { (number) throws(CommandFailure) in
+            let params = try params(base, urls[number], sent, items)
+            return (try RequestTransfer(self, url: urls[number], number: number, kept: kept), params)
+        }
+        if !curl { try cookies.write(shared, over: &service.client) }
+        if let failed { throw failed }
+    }
+
+    /// Refuses a file that is read and written at the same time.
+    private func checkFiles() throws(CommandFailure) {
+        let read = request.body.data.filter { $0.hasPrefix("@") }.map { String($0.dropFirst()) }
+        for name in read + [request.body.uploadFile].compactMap({ $0 }) where name != "-" {
+            guard let identity = FileIdentity(name), output.outputs.contains(where: { FileIdentity($0) == identity })
+            else { continue }
+            throw CommandFailure(.usage, "\(name) is both sent and written: name another file")
+        }
+    }
+}
+
+/// Which file a path leads to, for regular files.
+private struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+
+    init?(_ path: String) {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+        device = info.st_dev
+        inode = info.st_ino
+    }
+}
