@@ -24,8 +24,9 @@ struct CacheReference {
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> CacheStore {
         let scope = call.scope
         let record = try session?.resolved(scope)
-        if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, scope.service) }
-        if let name { return scope.share.caches.store(name, maxBytes: nil, scope.service) }
+        let root = scope.service.engine.settings.caches
+        if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, in: root) }
+        if let name { return scope.share.caches.store(name, maxBytes: nil, in: root) }
         if let choice = record?.settings.cache { return choice.store(record, scope) }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }

@@ -22,19 +22,9 @@ struct EncodeJSON: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var bytes: [UInt8]
-        var contentType: String
+    typealias Result = EncodedBody
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                BodyBytesShape(bytes).encodeMembers(to: &writer)
-                writer.member("contentType", contentType)
-            }
-        }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> EncodedBody {
         try EncodedText.body(params.parameters, params.encoding)
     }
 }

@@ -22,9 +22,9 @@ struct EncodePropertyList: Computation {
         }
     }
 
-    typealias Result = EncodeJSON.Result
+    typealias Result = EncodedBody
 
-    static func compute(_ params: Params) throws(RPCError) -> EncodeJSON.Result {
+    static func compute(_ params: Params) throws(RPCError) -> EncodedBody {
         try EncodedText.body(params.parameters, params.encoding)
     }
 }

@@ -19,12 +19,12 @@ enum EncodedText {
         }
     }
 
-    static func body(_ value: JSONValue, _ encoding: ParameterEncoding) throws(RPCError) -> EncodeJSON.Result {
+    static func body(_ value: JSONValue, _ encoding: ParameterEncoding) throws(RPCError) -> EncodedBody {
         do throws(HTTPFailure) {
             let spec = ParameterSpec(value, encoding)
             switch try EncodedParameters.encode(spec, method: "POST", hasBody: false, at: pointer) {
-            case .body(let bytes, let contentType): return EncodeJSON.Result(bytes: bytes, contentType: contentType)
-            case .query, .nothing: return EncodeJSON.Result(bytes: [], contentType: "")
+            case .body(let bytes, let contentType): return EncodedBody(bytes: bytes, contentType: contentType)
+            case .query, .nothing: return EncodedBody(bytes: [], contentType: "")
             }
         } catch {
             throw RPCError(error)
@@ -50,20 +50,5 @@ extension JSONFields {
     mutating func formOptions(_ name: StaticString) throws(JSONComplaint) -> FormOptions {
         guard case .form(let options, _) = try encoding(name, .urlEncodedForm) else { return FormOptions() }
         return options
-    }
-}
-
-/// Bytes as text where they are UTF-8, else as base64.
-struct BodyBytesShape {
-    var bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    func encodeMembers(to writer: inout JSONWriter) {
-        if let text = String(validating: bytes, as: UTF8.self) {
-            writer.member("text", text)
-        } else {
-            bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
-        }
     }
 }

@@ -37,7 +37,7 @@ struct BodyParameter: JSONDecodable {
         if let text {
             content = .text(text, charset: charset ?? "utf-8")
         } else if let base64 {
-            content = .bytes(try Self.bytes(base64))
+            content = .bytes(try Base64Parameter.bytes(base64))
         } else if let json {
             content = .json(JSONText(written: JSONWriter.bytes(of: json)))
         } else if let form {
@@ -50,14 +50,6 @@ struct BodyParameter: JSONDecodable {
             content = .file(path: file ?? "")
         }
         body = BodySpec(content, contentType: contentType)
-    }
-
-    /// The bytes of a member called base64.
-    static func bytes(_ base64: String) throws(JSONComplaint) -> [UInt8] {
-        if let bytes = Base64.decode(base64) { return bytes }
-        throw JSONComplaint(
-            "base64 must be base64 with the standard alphabet and without line breaks",
-            at: JSONPointer(member: "base64"))
     }
 }
 

@@ -74,7 +74,7 @@ struct PartParameter: JSONDecodable {
         if let text {
             content = .bytes(Array(text.utf8))
         } else if let base64 {
-            content = .bytes(try BodyParameter.bytes(base64))
+            content = .bytes(try Base64Parameter.bytes(base64))
         } else if let json {
             content = .bytes(JSONWriter.bytes(of: json))
         } else if let stream {

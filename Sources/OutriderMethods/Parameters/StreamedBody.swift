@@ -4,21 +4,6 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// The destination of a response body, as the request names it.
-enum BodyPlace: String, Sendable, CaseIterable {
-    case inline, stored, file, discard, stream
-
-    /// Where the service keeps the body beside the stream.
-    var destination: BodyDestination {
-        switch self {
-        case .inline: .inline
-        case .stored: .stored
-        case .file: .file
-        case .discard, .stream: .discard
-        }
-    }
-}
-
 extension RequestParameters {
     /// Validates the response before the first byte goes to a stream. Refuses rules that need the body.
     mutating func judgesHeadOnly() throws(JSONComplaint) {

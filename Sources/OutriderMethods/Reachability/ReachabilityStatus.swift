@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
@@ -107,39 +106,5 @@ struct NetworkInterfaceShape: JSONEncodable {
             writer.member("name", interface.name)
             writer.member("kind", interface.kind.rawValue)
         }
-    }
-}
-
-/// A connection that was opened and closed.
-struct ReachabilityProbe: JSONEncodable, Sendable {
-    var seconds: Double
-    var remote: String?
-    var failure: HTTPFailure?
-
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("ok", failure == nil)
-            writer.member("seconds", seconds)
-            writer.member("remote", remote)
-            if let failure { writer.member("error", FailureShape(failure)) }
-        }
-    }
-
-    /// Connects directly, with 5 seconds for each phase.
-    static func run(_ endpoint: HTTPURL, _ engine: Engine, _ quota: BodyQuota) async -> ReachabilityProbe {
-        var spec = RequestSpec(url: endpoint.description)
-        spec.method = "CONNECT"
-        spec.destination = .discard
-        (spec.timeouts.resolve, spec.timeouts.connect) = (5, 5)
-        let owner = ProbeOwner()
-        spec.duplex = Duplex(endpoint, tls: DuplexTLS(), feed: UploadStream(), owner: owner)
-        let began = ContinuousClock.now
-        let exchange = await engine.exchange(spec, quota: quota, keepsBody: false)
-        exchange.start()
-        _ = await exchange.reached(.response)
-        let seconds = (ContinuousClock.now - began).seconds
-        let failure = exchange.outcome?.failure
-        exchange.cancel()
-        return ReachabilityProbe(seconds: seconds, remote: owner.remote, failure: failure)
     }
 }

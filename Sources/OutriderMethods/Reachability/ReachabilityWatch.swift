@@ -7,23 +7,6 @@ import OutriderJSON
 import OutriderRPC
 import Synchronization
 
-/// `event.reachability`: the current reachability of a host.
-struct ReachabilityEvent: JSONEncodable, Sendable {
-    var subscription: String
-    var sequence: Int
-    var sample: PathSample
-    var previous: PathSample
-
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("subscription", subscription)
-            writer.member("seq", sequence)
-            writer.members(of: sample)
-            writer.member("previous", previous.status.rawValue)
-        }
-    }
-}
-
 /// Tells how a way changes, from now on.
 struct ReachabilityWatch: Method {
     static let name = "reachability.watch"
@@ -100,18 +83,4 @@ private final class ProbedState: Sendable {
         if sample.status == .reachable, !isReached { sample.status = .unreachable }
         return sample
     }
-}
-
-/// Hears where a probe led.
-final class ProbeOwner: DuplexOwner {
-    private let address = Mutex<String?>(nil)
-
-    var remote: String? { address.withLock { $0 } }
-
-    func opened(_ control: any DuplexControl, _ timeline: Timeline, _ security: DuplexSecurity?) {
-        address.withLock { $0 = timeline.remote }
-    }
-
-    func readEnded() {}
-    func writeEnded() {}
 }

@@ -9,7 +9,7 @@ extension CacheChoice {
     /// The chosen cache.
     func store(_ session: SessionRecord?, _ scope: ClientScope) -> CacheStore {
         guard let name else { return (session?.cache ?? scope.cache).store(maxBytes: maxBytes, of: scope.share.user) }
-        return scope.share.caches.store(name, maxBytes: maxBytes, scope.service)
+        return scope.share.caches.store(name, maxBytes: maxBytes, in: scope.service.engine.settings.caches)
     }
 }
 

@@ -101,7 +101,7 @@ final class RequestRecord: Holdable {
         }
         var prepared = try RequestAssembly(&params, call, opens: false)
         if let name = prepared.unopened {
-            await scope.share.caches.prepare(name, scope.service)
+            await scope.share.caches.prepare(name, in: scope.service.engine.settings.caches)
             prepared = try RequestAssembly(&params, call, opens: true)
         }
         let assembly = prepared

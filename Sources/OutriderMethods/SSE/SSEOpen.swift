@@ -87,7 +87,7 @@ struct SSEOpen: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> StreamOpen.Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> StreamOpened {
         let hub = StreamFanout(call.peer, monitor: call.scope.service.engine.monitor)
         let outlet = StreamBodyConsumer(hub)
         let memory = EventStreamMemory(lastEventID: params.lastEventID ?? "")

@@ -41,11 +41,13 @@ final class NamedCaches: Sendable {
     /// its requests go on, and a later use opens the cache again.
     ///
     /// Blocks for a moment unless `isOpen` holds.
-    func store(_ name: String, maxBytes: Int?, _ service: Service) -> CacheStore {
+    ///
+    /// - Parameter root: the directory of caches on disk; nil for the default.
+    func store(_ name: String, maxBytes: Int?, in root: String?) -> CacheStore {
         if let store = state.withLock({ Self.use(name, maxBytes, &$0) }) { return store }
         // without the lock: other caches stay usable while a disk is slow
         let known = state.withLock { $0.limits[name] }
-        let fresh = open(name, maxBytes: maxBytes, known, in: service.engine.settings.caches)
+        let fresh = open(name, maxBytes: maxBytes, known, in: root)
         return state.withLock { state in
             // another thread may have opened the cache meanwhile
             if let store = Self.use(name, maxBytes, &state) { return store }
@@ -71,9 +73,9 @@ final class NamedCaches: Sendable {
     func isOpen(_ name: String) -> Bool { state.withLock { $0.stores[name] != nil } }
 
     /// Opens the cache away from the event loop, unless it is open.
-    func prepare(_ name: String, _ service: Service) async {
+    func prepare(_ name: String, in root: String?) async {
         guard !isOpen(name) else { return }
-        await offLoop(owedTo: .service) { _ = self.store(name, maxBytes: nil, service) }
+        await offLoop(owedTo: .service) { _ = self.store(name, maxBytes: nil, in: root) }
     }
 
     /// Closes a store in the background; the end of the service waits for it.

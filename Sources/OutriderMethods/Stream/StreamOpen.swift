@@ -44,23 +44,7 @@ struct StreamOpen: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var request: Handle<RequestRecord>
-        var stream: Handle<ReadStream>
-        var also: [Handle<ReadStream>]
-        var response: ResponseReply?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("request", request)
-                writer.member("stream", stream)
-                if !also.isEmpty { writer.member("also", also) }
-                writer.member("response", response)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> StreamOpened {
         let hub = StreamFanout(
             call.peer, cancelsOnError: params.cancelsOnError, monitor: call.scope.service.engine.monitor)
         let outlet = StreamBodyConsumer(hub)

@@ -23,7 +23,7 @@ struct StreamOpening {
     /// - Parameter open: opens the streams, at least one.
     func start(
         _ call: Call<ClientScope>, _ open: () throws(RPCError) -> [ReadStream]
-    ) async throws -> StreamOpen.Result {
+    ) async throws -> StreamOpened {
         let record = try await RequestRecord.make(
             request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
         let exchange = record.exchange
@@ -48,7 +48,7 @@ struct StreamOpening {
         record.events?.finish { [weak record] outcome, redaction in
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
-        var result = StreamOpen.Result(
+        var result = StreamOpened(
             request: record.handle, stream: streams[0].handle, also: streams.dropFirst().map(\.handle))
         let hub = hub
         guard waits else {

@@ -22,7 +22,7 @@ struct StreamWrite: Method {
             wait = try fields.number("wait", in: 0...600) ?? 30
             try fields.finish()
             bytes = Array((text ?? "").utf8)
-            if let base64 { bytes += try BodyParameter.bytes(base64) }
+            if let base64 { bytes += try Base64Parameter.bytes(base64) }
             self.stream = try JSONFields.need("stream", stream)
         }
     }

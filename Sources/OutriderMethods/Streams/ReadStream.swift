@@ -42,13 +42,13 @@ package final class ReadStream: Holdable {
     package let handle = Handle<ReadStream>()
     let isPushed: Bool
     let isBatched: Bool
-    let hub: StreamFanout
+    let hub: any StreamHub
     let handles: HandleTable
     let contents: Mutex<Contents>
     /// Wakes the call that reads.
     let data = AsyncSignal()
 
-    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamFanout, in handles: HandleTable) {
+    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: any StreamHub, in handles: HandleTable) {
         self.hub = hub
         self.handles = handles
         isPushed = machine.isPush
@@ -271,13 +271,14 @@ package final class ReadStream: Holdable {
             case .wait: return .full
             case .stop: return .over
             case .send(let piece):
-                let isSent = await send(PieceEvent(self, piece), to: peer)
+                let isSent = await send(
+                    PieceEvent(stream: handle.name, look: look, isBatched: isBatched, piece: piece), to: peer)
                 if isSent { tell(piece) } else { contents.withLock { $0.machine.lost(piece) } }
                 sent()
                 if !isSent { return .hungry }
             case .end(let sequence, let size):
                 let event = EndEvent(
-                    stream: handle, sequence: sequence, size: size,
+                    stream: handle.name, sequence: sequence, size: size,
                     failure: failure.map { JSONText(written: JSONWriter.bytes(of: FailureShape($0))) },
                     close: socketClose)
                 _ = await send(event, to: peer)
@@ -312,4 +313,16 @@ package final class ReadStream: Holdable {
         }
         for closer in closers { closer.resume() }
     }
+}
+
+/// What a stream tells the hub that feeds it.
+protocol StreamHub: AnyObject, Sendable {
+    /// The stream may have room again.
+    func moved()
+
+    /// The stream has ended: by its client, or by itself.
+    func left(_ stream: ReadStream, _ failure: HTTPFailure?)
+
+    /// Tells monitors about a stream, if the topic is wanted. Not to be called under a lock.
+    func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail)
 }

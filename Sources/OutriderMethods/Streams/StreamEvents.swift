@@ -4,56 +4,31 @@
 import OutriderHTTP
 import OutriderJSON
 
-/// The form of a stream's items in events and reads.
-package struct ItemLook: Sendable {
-    /// The member of a read's result that holds the items.
-    package enum Place: Sendable { case base64, text, values }
-
-    /// The event that carries a single item.
-    package var event: String
-    package var place: Place
-
-    package init(event: String, place: Place = .values) {
-        self.event = event
-        self.place = place
-    }
-
-    package static let bytes = ItemLook(event: "event.data", place: .base64)
-    package static let text = ItemLook(event: "event.text", place: .text)
-    package static let lines = ItemLook(event: "event.text")
-    package static let values = ItemLook(event: "event.value")
-    package static let frames = ItemLook(event: "event.data")
-    package static let serverSentEvents = ItemLook(event: "event.sse")
-    package static let messages = ItemLook(event: "event.message")
-}
-
 protocol StreamEvent: JSONEncodable, Sendable {
     var name: String { get }
 }
 
 /// The next items of a push stream: a single item in an event of its kind, or several in `event.values`.
 struct PieceEvent: StreamEvent {
-    private let stream: ReadStream
-    private let piece: StreamMachine.Piece
-
-    init(_ stream: ReadStream, _ piece: StreamMachine.Piece) {
-        self.stream = stream
-        self.piece = piece
-    }
+    /// The name of the stream's handle.
+    var stream: String
+    var look: ItemLook
+    var isBatched: Bool
+    var piece: StreamMachine.Piece
 
     var name: String {
         if piece.state != nil { return "event.socket" }
-        return stream.isBatched ? "event.values" : stream.look.event
+        return isBatched ? "event.values" : look.event
     }
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.member("stream", stream.handle)
+            writer.member("stream", stream)
             writer.member("seq", piece.sequence)
             if let state = piece.state { return writer.members(state) }
             writer.member("offset", piece.offset)
-            if stream.look.place != .base64 { writer.member("bytes", piece.bytes) }
-            if stream.isBatched {
+            if look.place != .base64 { writer.member("bytes", piece.bytes) }
+            if isBatched {
                 writer.values(of: piece)
                 if let failure = piece.failure { writer.member("error", FailureShape(failure)) }
             } else if let item = piece.items.first {
@@ -68,7 +43,8 @@ struct PieceEvent: StreamEvent {
 /// `event.end`: a push stream has ended.
 struct EndEvent: StreamEvent {
     var name: String { "event.end" }
-    var stream: Handle<ReadStream>
+    /// The name of the stream's handle.
+    var stream: String
     var sequence: Int
     /// Bytes in total.
     var size: Int

@@ -28,7 +28,7 @@ struct StubReplyParameter: JSONDecodable {
             reply.body = JSONWriter.bytes(of: json)
             if !reply.fields.contains("Content-Type") { reply.fields.add("Content-Type", "application/json") }
         }
-        if let base64: String = try fields.optional("base64") { reply.body = try BodyParameter.bytes(base64) }
+        if let base64: String = try fields.optional("base64") { reply.body = try Base64Parameter.bytes(base64) }
         file = try fields.optional("file") { (path: String) in path.hasPrefix("/") ? nil : "must be absolute" }
         let chunks: [ChunkParameter]? = try fields.optional("chunks") { (list: [ChunkParameter]) in
             list.count > Self.mostChunks ? "must not hold more than \(Self.mostChunks)" : nil
@@ -87,7 +87,7 @@ private struct ChunkParameter: JSONDecodable {
         if let text {
             chunk = StubReply.Chunk(after: after, Array(text.utf8)[...])
         } else {
-            chunk = StubReply.Chunk(after: after, try BodyParameter.bytes(base64 ?? "")[...])
+            chunk = StubReply.Chunk(after: after, try Base64Parameter.bytes(base64 ?? "")[...])
         }
     }
 }

@@ -98,7 +98,7 @@ struct MessageParameter: JSONDecodable {
         switch (text, base64, value) {
         case (.some(let text), nil, nil): return OutgoingMessage(isText: true, bytes: Array(text.utf8))
         case (nil, .some(let base64), nil):
-            return OutgoingMessage(isText: false, bytes: try BodyParameter.bytes(base64))
+            return OutgoingMessage(isText: false, bytes: try Base64Parameter.bytes(base64))
         case (nil, nil, .some(let value)): return OutgoingMessage(isText: true, bytes: JSONWriter.bytes(of: value))
         case (nil, nil, nil): return nil
         default: throw JSONComplaint("text, base64 and json exclude each other: give exactly one")

@@ -21,7 +21,7 @@ struct WebSocketPing: Method {
             let base64: String? = try fields.optional("base64")
             timeout = try fields.number("timeout", in: 0.001...600) ?? 30
             try fields.finish()
-            payload = try base64.map { text throws(JSONComplaint) in try BodyParameter.bytes(text) }
+            payload = try base64.map { text throws(JSONComplaint) in try Base64Parameter.bytes(text) }
             if (payload?.count ?? 0) > 125 {
                 throw JSONComplaint("base64 must hold at most 125 bytes", at: JSONPointer(member: "base64"))
             }

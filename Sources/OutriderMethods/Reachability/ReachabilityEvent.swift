@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import OutriderJSON
+
+/// `event.reachability`: the current reachability of a host.
+struct ReachabilityEvent: JSONEncodable, Sendable {
+    var subscription: String
+    var sequence: Int
+    var sample: PathSample
+    var previous: PathSample
+
+    func encode(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("subscription", subscription)
+            writer.member("seq", sequence)
+            writer.members(of: sample)
+            writer.member("previous", previous.status.rawValue)
+        }
+    }
+}

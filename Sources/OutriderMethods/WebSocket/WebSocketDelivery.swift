@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+
+/// The way of received messages to the streams.
+extension WebSocketSource {
+    /// Bytes that are handed to the streams at once.
+    private static let pieceBytes = 128 << 10
+    /// Bytes that have been read from the network and are not cut into messages yet; part of the backlog.
+    private static let uncutBytes = 448 << 10
+
+    /// The limit of waiting messages, in bytes; a full backlog stops reading.
+    private var mostHeld: Int { max(options.backlog - Self.uncutBytes, options.backlog / 2) }
+
+    /// Delivers records at once if no earlier records wait; else appends the records, and starts the delivery.
+    func store(_ records: [UInt8]) {
+        if state.withLock({ $0.backlog.beginPassing(records.count) }) {
+            let isPassed = hub.pass(records)
+            state.withLock { $0.backlog.endPassing() }
+            if isPassed { return beginDelivery() }
+        }
+        let isFull = state.withLock { state in
+            state.backlog.append(records)
+            switch options.overflow {
+            case .wait: break
+            case .dropOldest: state.backlog.drop(to: options.backlog)
+            case .close: return state.backlog.isFull(options.backlog)
+            }
+            return false
+        }
+        beginDelivery()
+        if isFull {
+            let text =
+                "the client took its messages too slowly: more than \(options.backlog) bytes wait (overflow: close)"
+            fail(WebSocketFault(CloseCode.policyViolation, text), HTTPFailure(.limitExceeded, text, sent: .sent))
+        }
+    }
+
+    private func beginDelivery() {
+        let exchange = state.withLock { state -> Exchange? in
+            guard let exchange = state.exchange, state.backlog.beginDelivery() else { return nil }
+            return exchange
+        }
+        guard let exchange else { return }
+        let task = exchange.attend { await self.deliver() }
+        state.withLock { state in
+            if state.backlog.held > 0 { state.backlog.pump = task }
+        }
+    }
+
+    /// Delivers the waiting records to the streams, as fast as they take records.
+    private func deliver() async {
+        while true {
+            let records = state.withLock { state -> [UInt8] in
+                state.backlog.delivered()
+                guard state.backlog.count > 0 else {
+                    state.backlog.endDelivery()
+                    return []
+                }
+                var told: [UInt8] = []
+                if state.backlog.dropped > 0 {
+                    if options.tellsStates {
+                        told = SocketState(kind: .dropped, dropped: state.backlog.dropped).record
+                    }
+                    state.backlog.dropped = 0
+                }
+                let taken = state.backlog.take(Self.pieceBytes)
+                return told.isEmpty ? taken : told + taken
+            }
+            room.ring()
+            if records.isEmpty { return }
+            do throws(HTTPFailure) {
+                try await hub.take(records)
+            } catch {
+                // the end delivers the rest, if the streams still need records
+                return state.withLock { $0.backlog.delivered() }
+            }
+        }
+    }
+
+    /// Waits while the backlog is full. Nothing more is read from the network meanwhile.
+    func roomForMore() async {
+        guard options.overflow == .wait else { return }
+        while state.withLock({ $0.backlog.held >= mostHeld && $0.close == nil && $0.stage == .open }) {
+            await room.wait()
+            if Task.isCancelled { return }
+        }
+    }
+
+    // MARK: keep-alive
+
+    /// Checks the connection when a ping or a timeout may be due.
+    func watch() {
+        guard options.keepAlive != nil else { return }
+        let now = now
+        let isSuspended = state.withLock { $0.exchange?.isSuspended == true }
+        let step = state.withLock { state -> KeepAlive.Step? in
+            guard state.stage == .open, state.close == nil else { return nil }
+            // nothing is read while the request is suspended, or while the client takes nothing
+            let isReading = !isSuspended && state.backlog.held < mostHeld
+            let step = state.keepAlive?.tick(now: now, isReading: isReading)
+            if step == .ping { writePing(Array("keep-alive".utf8), &state) }
+            return step
+        }
+        switch step {
+        case nil: return
+        case .wait(let seconds): schedule(after: seconds)
+        case .ping:
+            flush()
+            schedule(after: options.keepAlive?.timeout ?? 1)
+        case .dead:
+            let text = "no answer to a ping came within \(options.keepAlive?.timeout ?? 0) seconds"
+            fail(
+                WebSocketFault(1011, text),
+                HTTPFailure(.webSocketPingTimeout, "the WebSocket failed: \(text)", phase: .response, sent: .sent))
+        }
+    }
+
+    /// A ping after each change of the network shows whether the connection survived.
+    func listenToNetwork() {
+        guard options.keepAlive != nil, state.withLock({ $0.networkListener == nil }) else { return }
+        let id = engine.listenToNetwork { [weak self] in self?.networkChanged() }
+        state.withLock { $0.networkListener = id }
+    }
+
+    func ignoreNetwork() {
+        if let id = state.withLock({ $0.networkListener.take() }) { engine.ignoreNetwork(id) }
+    }
+
+    private func networkChanged() {
+        state.withLock { $0.keepAlive?.networkChanged() }
+        watch()
+    }
+
+    private func schedule(after seconds: Double) {
+        let alarm = engine.later(seconds: max(0.01, seconds)) { [weak self] in self?.watch() }
+        state.withLock { state in
+            state.alarm?.cancel()
+            state.alarm = state.stage == .open ? alarm : nil
+        }
+    }
+}
