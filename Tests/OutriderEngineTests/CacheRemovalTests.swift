@@ -79,7 +79,7 @@ struct CacheRemovalTests {
         #expect(await running.found(1).count == 1)
         CacheOwner.forget(owner, in: stores.root)
         let leftover = "\(stores.root)/more"
-        for _ in 0..<1000 where !Workspace.names(in: leftover).contains(where: { $0.hasPrefix("left-") }) {
+        for _ in 0..<1000 where !DirectoryNames.all(in: leftover).contains(where: { $0.hasPrefix("left-") }) {
             try await Task.sleep(for: .milliseconds(1))
         }
         let closed = try stores.open("more")
@@ -90,7 +90,7 @@ struct CacheRemovalTests {
             #expect(await disk.totals().entries == 1)
         }
         #expect(store.path == running.directory)
-        #expect(!Workspace.names(in: leftover).contains { $0.hasPrefix("left-") })
+        #expect(!DirectoryNames.all(in: leftover).contains { $0.hasPrefix("left-") })
     }
 
     @Test func `many ends of logins become one removal`() throws {

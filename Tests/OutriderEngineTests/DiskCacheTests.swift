@@ -26,8 +26,8 @@ struct DiskCacheTests {
         await disk.store([entry(1, bytes: 100_000), entry(2, bytes: 100_000)])
         #expect(await disk.found(1).count == 1)
         let folder = "\(stores.root)/docs/bodies"
-        let paths = Workspace.names(in: folder).flatMap { name in
-            Workspace.names(in: "\(folder)/\(name)").map { "\(folder)/\(name)/\($0)" }
+        let paths = DirectoryNames.all(in: folder).flatMap { name in
+            DirectoryNames.all(in: "\(folder)/\(name)").map { "\(folder)/\(name)/\($0)" }
         }
         #expect(paths.count == 2)
         for path in paths {
@@ -109,7 +109,7 @@ struct DiskCacheTests {
         await running.settled()
         await next.settled()
         #expect(await next.totals().entries == 1)
-        #expect(!Workspace.names(in: "\(stores.root)/docs").contains { $0.hasPrefix("left-") })
+        #expect(!DirectoryNames.all(in: "\(stores.root)/docs").contains { $0.hasPrefix("left-") })
     }
 
     @Test func `an exchange stores nothing that another process has removed meanwhile`() async throws {
@@ -267,7 +267,7 @@ struct DiskCacheTests {
         Glibc.close(file)
         for number in 1...400 { _ = await disk.found(number) }
         await disk.settled()
-        #expect(Workspace.names(in: "\(stores.root)/docs").contains { $0.hasPrefix("damaged-") })
+        #expect(DirectoryNames.all(in: "\(stores.root)/docs").contains { $0.hasPrefix("damaged-") })
         await disk.store([entry(1)])
         #expect(await disk.found(1).count == 1)
         #expect(await disk.fault() == nil)

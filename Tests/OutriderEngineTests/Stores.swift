@@ -22,7 +22,7 @@ final class Stores: Sendable {
     deinit { _ = Self.remove(root) }
 
     private static func remove(_ path: String) -> CInt {
-        for name in Workspace.names(in: path) where unlink("\(path)/\(name)") != 0 { _ = remove("\(path)/\(name)") }
+        for name in DirectoryNames.all(in: path) where unlink("\(path)/\(name)") != 0 { _ = remove("\(path)/\(name)") }
         return rmdir(path)
     }
 

@@ -81,7 +81,7 @@ struct CacheFiles: Sendable {
     /// The caches in a directory that have a database.
     static func all(in root: String) -> [CacheFiles] {
         let root = StoreFile.resolved(root)
-        return Workspace.names(in: root).map { CacheFiles(directory: "\(root)/\($0)") }.filter(\.hasDatabase)
+        return DirectoryNames.all(in: root).map { CacheFiles(directory: "\(root)/\($0)") }.filter(\.hasDatabase)
     }
 
     // MARK: bodies
@@ -201,7 +201,8 @@ struct CacheFiles: Sendable {
     func putAside(now: Int64) {
         let mark = "\(directory)/damaged-\(now / 1000)"
         for end in [""] + Self.companions { rename(database + end, "\(mark).db\(end)") }
-        let aside = Workspace.names(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }.sorted()
+        let aside = DirectoryNames.all(in: directory).filter { $0.hasPrefix("damaged-") && $0.hasSuffix(".db") }
+            .sorted()
         for name in aside.dropLast(Self.mostAside) {
             for end in [""] + Self.companions { unlink("\(directory)/\(name)\(end)") }
         }
@@ -211,9 +212,11 @@ struct CacheFiles: Sendable {
     ///
     /// - Parameter known: the files that entries have.
     func clean(now: Int64, known: Set<String>) {
-        for path in Workspace.names(in: temporary).map({ "\(temporary)/\($0)" }) where isOld(path, now) { unlink(path) }
-        for folder in Workspace.names(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
-            for name in Workspace.names(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
+        for path in DirectoryNames.all(in: temporary).map({ "\(temporary)/\($0)" }) where isOld(path, now) {
+            unlink(path)
+        }
+        for folder in DirectoryNames.all(in: bodies) where folder.utf8.count == 2 && !folder.hasPrefix(".") {
+            for name in DirectoryNames.all(in: "\(bodies)/\(folder)") where name.utf8.count == 16 {
                 let path = "\(bodies)/\(folder)/\(name)"
                 if !known.contains(name), isOld(path, now) { unlink(path) }
             }

@@ -26,7 +26,7 @@ extension CacheFiles {
 
     /// What ended processes have left: the lines of each file.
     func leftovers() -> [(path: String, lines: [String])] {
-        Workspace.names(in: directory).filter { $0.hasPrefix(Self.leftover) }.map { name in
+        DirectoryNames.all(in: directory).filter { $0.hasPrefix(Self.leftover) }.map { name in
             let path = "\(directory)/\(name)"
             let bytes = (try? StoreFile.read(path)) ?? Array("unreadable".utf8)
             return (path, String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { String($0) })

@@ -75,7 +75,7 @@ package final class CookieJars: Sendable {
             return .failure(
                 JarFailure(.busy, "more than \(Self.mostOpen) jars are open; close a session that names one"))
         }
-        let names = Workspace.names(in: root).filter { !$0.hasPrefix(".") }
+        let names = DirectoryNames.all(in: root).filter { !$0.hasPrefix(".") }
         guard names.count < Self.mostNames || names.contains(name) else {
             return .failure(
                 JarFailure(.unwritable, "\(root) holds \(Self.mostNames) jars, which is the most; remove one"))
@@ -96,7 +96,7 @@ package final class CookieJars: Sendable {
     /// The names of all jars on disk.
     package func names() -> [String] {
         guard let root else { return [] }
-        return Workspace.names(in: root).filter { JarFiles.fault(ofName: $0) == nil }.sorted()
+        return DirectoryNames.all(in: root).filter { JarFiles.fault(ofName: $0) == nil }.sorted()
     }
 
     /// The reason why the name is not allowed; nil if allowed.

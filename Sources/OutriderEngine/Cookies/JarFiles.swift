@@ -73,5 +73,5 @@ struct JarFiles: Sendable {
 
     private func remove(_ name: String) { for end in ["", "-wal", "-shm"] { unlink("\(directory)/\(name)\(end)") } }
 
-    private func names() -> [String] { Workspace.names(in: directory) }
+    private func names() -> [String] { DirectoryNames.all(in: directory) }
 }

@@ -84,7 +84,7 @@ final class MemoryStore: Sendable {
     /// more: the lock is made before its directory, and removed after it.
     private func sweep(_ parent: String) {
         Workspace.sweep(parent, prefix: "") { Self.remove($0) }
-        for name in Workspace.names(in: parent) where !name.hasSuffix(".lock") {
+        for name in DirectoryNames.all(in: parent) where !name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
             if access("\(path).lock", F_OK) != 0, errno == ENOENT { Self.remove(path) }
         }
@@ -92,10 +92,10 @@ final class MemoryStore: Sendable {
 
     /// Removes a directory of directories of files.
     private static func remove(_ directory: String) {
-        for name in Workspace.names(in: directory) {
+        for name in DirectoryNames.all(in: directory) {
             let path = "\(directory)/\(name)"
             if unlink(path) == 0 { continue }
-            for file in Workspace.names(in: path) { unlink("\(path)/\(file)") }
+            for file in DirectoryNames.all(in: path) { unlink("\(path)/\(file)") }
             rmdir(path)
         }
         rmdir(directory)

@@ -51,9 +51,9 @@ struct Rekeying {
     static func finish(_ directory: String) throws(OAuthFailure) {
         let committed = committed(directory)
         guard isCommitted(directory) else { return }
-        let names = Workspace.names(in: committed)
+        let names = DirectoryNames.all(in: committed)
         for place in names where place.utf8.count == CredentialFiles.placeBytes {
-            for name in Workspace.names(in: "\(committed)/\(place)") {
+            for name in DirectoryNames.all(in: "\(committed)/\(place)") {
                 try StoreFile.move("\(committed)/\(place)/\(name)", to: "\(directory)/\(place)/\(name)")
             }
             if rmdir("\(committed)/\(place)") != 0 { throw StoreFile.failure("remove", "\(committed)/\(place)") }
@@ -67,10 +67,10 @@ struct Rekeying {
 
     /// Removes the files of a process that was killed before the commit.
     private static func remove(_ staging: String) {
-        for name in Workspace.names(in: staging) {
+        for name in DirectoryNames.all(in: staging) {
             let path = "\(staging)/\(name)"
             if unlink(path) == 0 { continue }
-            for file in Workspace.names(in: path) { unlink("\(path)/\(file)") }
+            for file in DirectoryNames.all(in: path) { unlink("\(path)/\(file)") }
             rmdir(path)
         }
         rmdir(staging)

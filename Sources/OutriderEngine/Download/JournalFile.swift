@@ -56,7 +56,7 @@ struct JournalFile: Sendable {
 
     /// Removes temporary files of a service that was killed during a write.
     func sweep() {
-        for name in Workspace.names(in: home.directory) where name.hasPrefix(prefix) { home.remove(name) }
+        for name in DirectoryNames.all(in: home.directory) where name.hasPrefix(prefix) { home.remove(name) }
     }
 
     /// Of the temporary names.

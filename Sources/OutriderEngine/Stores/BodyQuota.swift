@@ -62,11 +62,6 @@ package final class BodyQuota: Sendable {
         (memory.load(ordering: .relaxed), files.load(ordering: .relaxed))
     }
 
-    /// Charges memory for as long as the charge is held; nil if the quota is exceeded.
-    func charge(memory bytes: Int) -> MemoryCharge? {
-        takeMemory(bytes, of: bytes) ? MemoryCharge(self, bytes, isStored: true) : nil
-    }
-
     private static func take(_ bytes: Int, from counter: borrowing Atomic<Int>, limit: Int) -> Bool {
         let (_, after) = counter.wrappingAdd(bytes, ordering: .relaxed)
         if after <= limit { return true }

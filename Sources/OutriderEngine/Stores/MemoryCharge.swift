@@ -90,6 +90,11 @@ package final class MemoryCharge: BodyHolder, Sendable {
 }
 
 extension BodyQuota {
+    /// Charges memory for as long as the charge is held; nil if the quota is exceeded.
+    func charge(memory bytes: Int) -> MemoryCharge? {
+        takeMemory(bytes, of: bytes) ? MemoryCharge(self, bytes, isStored: true) : nil
+    }
+
     /// Memory for a message of the client; nil if there is no room.
     package func message(_ bytes: Int) -> MemoryCharge? {
         guard budget.take(bytes, for: client, canSpill: false) else { return nil }

@@ -68,7 +68,7 @@ package final class Workspace: Sendable {
 
     /// Removes every directory of that prefix whose lock is free: a file beside it with the suffix `.lock`. Blocks.
     static func sweep(_ parent: String, prefix: String, _ remove: (String) -> Void) {
-        for name in names(in: parent) where name.hasPrefix(prefix) && name.hasSuffix(".lock") {
+        for name in DirectoryNames.all(in: parent) where name.hasPrefix(prefix) && name.hasSuffix(".lock") {
             let path = "\(parent)/\(name)"
             guard let lock = try? CheckedFile.open(path, O_RDWR, .own) else { continue }
             if flock(lock, LOCK_EX | LOCK_NB) == 0 {
@@ -86,7 +86,7 @@ package final class Workspace: Sendable {
         let directory = "\(parent)/downloads"
         guard WorkspaceParent.isPrivate(directory) else { return }
         let oldest = WallTime.now.seconds - Self.keptSeconds
-        for name in Self.names(in: directory) {
+        for name in DirectoryNames.all(in: directory) {
             var info = stat()
             let path = "\(directory)/\(name)"
             if lstat(path, &info) == 0, info.st_mtim.tv_sec < oldest { unlink(path) }
@@ -116,22 +116,8 @@ package final class Workspace: Sendable {
         return one.st_ino == other.st_ino && one.st_dev == other.st_dev
     }
 
-    /// The names in a directory, in no order; empty if unreadable.
-    static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
-    }
-
     private static func remove(_ directory: String) {
-        for name in names(in: directory) { unlink("\(directory)/\(name)") }
+        for name in DirectoryNames.all(in: directory) { unlink("\(directory)/\(name)") }
         rmdir(directory)
     }
 }

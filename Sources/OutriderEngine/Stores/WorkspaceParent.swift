@@ -51,7 +51,7 @@ enum WorkspaceParent {
 
     private static func others(in root: String) -> [String] {
         let prefix = "outrider-\(getuid())-"
-        let names = Workspace.names(in: root).filter { $0.hasPrefix(prefix) }
+        let names = DirectoryNames.all(in: root).filter { $0.hasPrefix(prefix) }
         return names.sorted().map { "\(root)/\($0)" }.filter(isPrivate)
     }
 
