@@ -102,7 +102,7 @@ package final class ExchangeCookies: Sendable {
         var pairs: [String] = []
         if let jar, options.sends, let request = request(attempt) {
             var copy = jar.contents
-            if let field = copy.choose(for: request, now: SharedJar.now).field { pairs.append(field) }
+            if let field = copy.choose(for: request, now: CookieClock.now).field { pairs.append(field) }
         }
         if home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
             pairs += options.extra.map { "\($0.name)=\($0.value)" }

@@ -12,19 +12,6 @@ package struct JarStoreState: Sendable, Equatable {
     package var problem: String?
 }
 
-/// News from the store for its jar.
-struct JarNews: Sendable {
-    /// Rows of other processes; all rows on the first read.
-    var rows: [JarRow] = []
-    /// The counter of the store at the time of the read.
-    var mark: UInt64
-    var isFirst = false
-    /// The database is new, in place of a damaged database: all cookies in memory must be written.
-    var isRebuilt = false
-    /// The identity of the database; nil if unknown.
-    var identity: String?
-}
-
 /// The store of a jar: changes wait here and are written in batches by the thread of all jars.
 ///
 /// Responsible for: batches, retries after failures, waiters of a commit.
@@ -56,7 +43,7 @@ final class JarStore: Sendable {
         let (worker, rows) = (worker, state.withLock { Array($0.pending.values) })
         Self.thread.run(for: .service, isOwed: true) {
             // last chance for rows that a full disk kept back
-            if !rows.isEmpty { do throws(JarFailure) { _ = try worker.sync(rows, now: SharedJar.now) } catch {} }
+            if !rows.isEmpty { do throws(JarFailure) { _ = try worker.sync(rows, now: CookieClock.now) } catch {} }
             worker.close()
         }
     }
@@ -116,7 +103,7 @@ final class JarStore: Sendable {
     // MARK: on the thread
 
     private func work() {
-        let now = SharedJar.now
+        let now = CookieClock.now
         let (batch, waiting) = state.withLock { state -> ([Cookie.Identity: JarRow], [JarCommit]) in
             defer { state.waiting = [] }
             guard now >= state.retryAt else { return ([:], state.waiting) }

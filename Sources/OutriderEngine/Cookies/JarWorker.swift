@@ -37,7 +37,7 @@ final class JarWorker: @unchecked Sendable {
             throw JarFailure(.unwritable, "\(files.lock) cannot be opened: \(error)")
         }
         do throws(JarFailure) {
-            try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+            try held { () throws(JarFailure) in try open(now: CookieClock.now) }
         } catch {
             // a full or busy disk: each use tries again
             guard error.reason == .unwritable || error.reason == .busy else { throw error }
@@ -73,7 +73,7 @@ final class JarWorker: @unchecked Sendable {
         if isSealed { return }
         isSealed = true
         do throws(JarFailure) {
-            try held { () throws(JarFailure) in try open(now: SharedJar.now) }
+            try held { () throws(JarFailure) in try open(now: CookieClock.now) }
         } catch {
             isSealed = false
             throw error

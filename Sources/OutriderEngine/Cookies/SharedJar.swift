@@ -43,12 +43,6 @@ package final class SharedJar: Sendable {
         store?.listen { [weak self] in self?.receive($0) }
     }
 
-    /// Microseconds since 1970.
-    package static var now: Int64 {
-        let time = WallTime.now
-        return Int64(time.seconds) &* Cookie.second &+ Int64(time.nanoseconds / 1000)
-    }
-
     // MARK: exchanges
 
     /// Nil if another process has changed the store: then call `refresh`, and this again with `evenIfOld`.
@@ -56,14 +50,14 @@ package final class SharedJar: Sendable {
         let mark = store?.mark
         return state.withLock { state in
             guard evenIfOld || mark == state.mark else { return nil }
-            let chosen = state.jar.choose(for: request, now: Self.now)
+            let chosen = state.jar.choose(for: request, now: CookieClock.now)
             if let store, !chosen.touched.isEmpty { store.touch(cookies(chosen.touched, of: request.site, state.jar)) }
             return chosen
         }
     }
 
     func take(_ fields: [String], from request: CookieRequest) -> (changes: [CookieChange], commit: JarCommit?) {
-        change { jar in jar.take(fields, from: request, suffixes, now: Self.now) }
+        change { jar in jar.take(fields, from: request, suffixes, now: CookieClock.now) }
     }
 
     /// Changes the jar, in memory at once; the store follows in the same order.
@@ -160,35 +154,4 @@ package final class SharedJar: Sendable {
     }
 
     package func unobserve(_ id: Int) { _ = state.withLock { $0.observers.removeValue(forKey: id) } }
-}
-
-/// A row of a store: a cookie, or a deletion.
-enum JarRow: Sendable {
-    case cookie(Cookie)
-    case gone(Cookie.Identity)
-
-    var identity: Cookie.Identity {
-        switch self {
-        case .cookie(let cookie): cookie.identity
-        case .gone(let identity): identity
-        }
-    }
-
-    fileprivate var isGone: Bool { if case .gone = self { true } else { false } }
-
-    /// A change by another process: whether the cookie existed before is unknown.
-    fileprivate var change: CookieChange {
-        switch self {
-        case .cookie(let cookie): CookieChange(.replaced, cookie)
-        case .gone(let identity):
-            CookieChange(.deleted, Cookie(name: identity.name, value: "", domain: identity.domain, path: identity.path))
-        }
-    }
-}
-
-extension Cookie {
-    fileprivate init(name: String, value: String, domain: String, path: String) {
-        self.init(name: name, value: value, domain: domain)
-        self.path = path
-    }
 }

@@ -100,7 +100,7 @@ struct CookieFilter: Sendable {
     /// path.
     func condition(_ jar: SharedJar) -> (Cookie) -> Bool {
         let request = url.flatMap { CookieRequest($0, jar.suffixes) }
-        let now = SharedJar.now
+        let now = CookieClock.now
         let copy = jar.contents
         return { cookie in
             if url != nil {
@@ -114,7 +114,7 @@ struct CookieFilter: Sendable {
 
     func cookies(_ jar: SharedJar) -> [Cookie] {
         let condition = condition(jar)
-        let now = SharedJar.now
+        let now = CookieClock.now
         return jar.contents.all.filter { !$0.isExpired(at: now) && condition($0) }
     }
 }

@@ -84,7 +84,7 @@ struct CookiesExplain: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let jar = try await params.jar.resolved(call)
         let request = try params.target.request(jar)
-        let now = SharedJar.now
+        let now = CookieClock.now
         var copy = jar.contents
         let stored = copy.cookies(of: request.site).map { ($0, copy.verdict(on: $0, for: request, now: now)) }
         let received = params.setCookie.map { field in

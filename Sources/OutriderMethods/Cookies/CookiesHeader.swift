@@ -31,6 +31,6 @@ struct CookiesHeader: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let jar = try await params.jar.resolved(call)
         var copy = jar.contents
-        return Result(value: copy.choose(for: try params.target.request(jar), now: SharedJar.now).field)
+        return Result(value: copy.choose(for: try params.target.request(jar), now: CookieClock.now).field)
     }
 }

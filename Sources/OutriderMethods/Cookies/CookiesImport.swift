@@ -78,7 +78,7 @@ struct CookiesImport: Method {
     }
 
     private static func netscape(_ bytes: [UInt8], _ jar: SharedJar) async -> Result {
-        let now = SharedJar.now
+        let now = CookieClock.now
         let suffixes = jar.suffixes
         let found = await background { NetscapeCookies.read(bytes, suffixes, now: now) }
         var skipped = found.skipped

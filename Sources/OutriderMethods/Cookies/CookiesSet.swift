@@ -43,7 +43,7 @@ struct CookiesSet: Method {
                     changes: fields.map { _ in CookieChange(refused: "", domain: "", path: "/", .noHost) })
             }
             return CookieChangesShape(
-                changes: await jar.changed { $0.take(fields, from: request, jar.suffixes, now: SharedJar.now) })
+                changes: await jar.changed { $0.take(fields, from: request, jar.suffixes, now: CookieClock.now) })
         }
         return CookieChangesShape(changes: await jar.put(params.cookies ?? [], for: params.url))
     }
@@ -55,7 +55,7 @@ extension SharedJar {
         await changed { jar in
             var changes: [CookieChange] = []
             for (index, parameter) in cookies.enumerated() {
-                let now = Self.now
+                let now = CookieClock.now
                 do throws(CookieError) {
                     // keeps their order
                     let cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
