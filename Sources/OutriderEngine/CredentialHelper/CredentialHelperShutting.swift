@@ -5,8 +5,6 @@ import CLinux
 import Glibc
 
 extension CredentialHelper {
-    /// The wait for key and lock, or a request, its retry and the disk, with room to spare.
-    private static let longestSeconds: UInt32 = 110
     /// More than an order, a response and the records take, in bytes, and less than the 8 MB that every process may
     /// lock.
     private static let lockedBytes = 4 << 20
@@ -28,7 +26,7 @@ extension CredentialHelper {
         var most = rlimit(rlim_cur: mostAddresses, rlim_max: mostAddresses)
         setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &most)
         finishWhateverComes()
-        windUp()
+        CredentialHelperAlarm.windUp()
         _ = umask(0o077)
         _ = chdir("/")
     }
@@ -47,7 +45,4 @@ extension CredentialHelper {
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
-
-    /// Ends the process in `longestSeconds` from now.
-    static func windUp() { alarm(longestSeconds) }
 }

@@ -22,7 +22,7 @@ struct TokenEndpointClient: TokenEndpoint {
         commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (AnswerJournal.Piece) -> Void
     ) async -> TokenOutcome {
         // restarts the alarm, however long the wait for the lock was
-        CredentialHelper.windUp()
+        CredentialHelperAlarm.windUp()
         let asked = Clocks.now
         let watch = Watch(commit: commit)
         let recording = log.map { TokenRecording($0, form, url, kind) }

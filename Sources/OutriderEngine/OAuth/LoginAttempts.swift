@@ -25,8 +25,8 @@ final class LoginAttempts: Sendable {
         var task: Task<Void, Never>?
         /// A client is ending the attempt.
         var isEnding = false
-        var ending: LoginFlow.Ending?
-        var waiters: [Int: CheckedContinuation<LoginFlow.Ending?, Never>] = [:]
+        var ending: LoginEnding?
+        var waiters: [Int: CheckedContinuation<LoginEnding?, Never>] = [:]
 
         /// Removes and returns the resources to stop at the end.
         mutating func release() -> Waiting? {
@@ -61,7 +61,7 @@ final class LoginAttempts: Sendable {
             }
             return (state.last, old)
         }
-        if var old, old.ending == nil { Self.stop(&old, .failure(LoginFlow.superseded)) }
+        if var old, old.ending == nil { Self.stop(&old, .failure(Self.superseded)) }
         return number
     }
 
@@ -124,7 +124,7 @@ final class LoginAttempts: Sendable {
     }
 
     /// Ends the attempt once. Waiting callers resume after `tell` has returned: events come before replies.
-    func end(_ name: String, _ number: Int, _ ending: LoginFlow.Ending, tell: () -> Void) {
+    func end(_ name: String, _ number: Int, _ ending: LoginEnding, tell: () -> Void) {
         let isFirst = state.withLock { state in
             guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return false }
             state.entries[name]?.isEnding = true
@@ -148,7 +148,7 @@ final class LoginAttempts: Sendable {
     /// Waits for the end; nil without such an attempt, or if the task is cancelled or the alarm rings first.
     func ending(
         of name: String, _ number: Int?, alarm: ((@escaping @Sendable () -> Void) -> ScheduledWork)? = nil
-    ) async -> LoginFlow.Ending? {
+    ) async -> LoginEnding? {
         let id = state.withLock { state in
             state.last += 1
             return state.last
@@ -160,7 +160,7 @@ final class LoginAttempts: Sendable {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let now = state.withLock { state -> LoginFlow.Ending?? in
+                let now = state.withLock { state -> LoginEnding?? in
                     guard let entry = state.entries[name], number == nil || entry.number == number else {
                         return .some(nil)
                     }
@@ -185,7 +185,10 @@ final class LoginAttempts: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    private static func stop(_ entry: inout Entry, _ ending: LoginFlow.Ending) {
+    private static let superseded = OAuthFailure(
+        .needsLogin, "login_superseded", "another login took the place of this one")
+
+    private static func stop(_ entry: inout Entry, _ ending: LoginEnding) {
         if let waiting = entry.release() { stop(waiting) }
         entry.task?.cancel()
         for waiter in entry.waiters.values { waiter.resume(returning: ending) }

@@ -8,8 +8,6 @@ import OutriderTransport
 ///
 /// An attempt belongs to no connection: the client that begins it may leave, and another client may bring the response.
 package final class LoginFlow: Sendable {
-    /// How an attempt ended.
-    package typealias Ending = Result<CredentialSnapshot, OAuthFailure>
     /// The destination of the authorization server's redirect.
     package enum Redirect: Sendable {
         /// A listener of our own.
@@ -243,7 +241,7 @@ package final class LoginFlow: Sendable {
     // MARK: ends
 
     /// The end of the attempt under way, or of the last attempt; nil without an attempt, or without an end in time.
-    package func ending(of name: String, within seconds: Double?) async -> Ending? {
+    package func ending(of name: String, within seconds: Double?) async -> LoginEnding? {
         await attempts.ending(
             of: name, nil,
             alarm: seconds.map { seconds in
@@ -260,7 +258,7 @@ package final class LoginFlow: Sendable {
         end(credential, number, .failure(failure))
     }
 
-    private func end(_ credential: SharedCredential, _ number: Int, _ ending: Ending) {
+    private func end(_ credential: SharedCredential, _ number: Int, _ ending: LoginEnding) {
         attempts.end(credential.name, number, ending) {
             guard case .failure(let failure) = ending else { return }
             credential.source.tell(.loginFailed(failure), credential.snapshot)
@@ -316,5 +314,4 @@ package final class LoginFlow: Sendable {
         .needsLogin, "logged_out", "a client logged out while this login was under way: log in again")
     private static let deleted = OAuthFailure(
         .needsLogin, "credential_deleted", "the credential was deleted while this login was under way")
-    static let superseded = OAuthFailure(.needsLogin, "login_superseded", "another login took the place of this one")
 }
