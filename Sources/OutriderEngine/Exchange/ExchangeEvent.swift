@@ -32,13 +32,3 @@ package protocol ExchangeObserver: AnyObject, Sendable {
     /// Receives an event at a point where the exchange cannot wait; such events may be dropped.
     func receiveDroppable(_ event: ExchangeEvent)
 }
-
-/// The head of a response.
-package struct ExchangeHead: Sendable {
-    package var status: Int
-    /// "1.0" or "1.1".
-    package var version: String
-    package var fields: HTTPFields
-    /// The cache's report on the response; nil if the request has no cache.
-    package var cache: CacheReport?
-}

@@ -5,21 +5,6 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// The names of an exchange for monitors; the engine does not use them.
-package struct ExchangeIdentity: Sendable {
-    package var name: String
-    package var session: String?
-    package var tag: String?
-    package var owner: MonitorOwner?
-
-    package init(name: String = "", session: String? = nil, tag: String? = nil, owner: MonitorOwner? = nil) {
-        self.name = name
-        self.session = session
-        self.tag = tag
-        self.owner = owner
-    }
-}
-
 extension Exchange {
     /// Reports a topic if monitored. Not under the lock of the state.
     @inline(__always)

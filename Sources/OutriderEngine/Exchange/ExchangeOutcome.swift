@@ -136,12 +136,3 @@ extension MonitorDetail.Finish {
             failure: outcome.failure)
     }
 }
-
-extension ExchangeOutcome {
-    /// The outcome so far when only the head has arrived.
-    package init(head: ExchangeHead, of exchange: Exchange, attempts: Int) {
-        self.init(
-            url: exchange.url, method: exchange.method, head: head, body: .none, bodyBytes: 0, isTruncated: false,
-            failure: nil, attempts: attempts, timelines: [], total: 0)
-    }
-}

@@ -4,16 +4,6 @@
 import OutriderHTTP
 import OutriderTransport
 
-/// Proxy authentication state of an exchange.
-struct ProxySigning: Sendable {
-    /// The signature of the next request, after a challenge.
-    var next: Signature?
-    /// The signature of the last request.
-    var sent: SentSignature?
-    /// The number of the attempt that the authenticator was told of.
-    var attempt = 0
-}
-
 extension Exchange {
     /// The early signature for a proxy that is known to require authentication; nil for none.
     func proxySignature(for attempt: Attempt) -> Signature? {

@@ -4,17 +4,6 @@
 import OutriderHTTP
 import OutriderTransport
 
-/// A token that was applied to an attempt.
-struct GivenToken: Sendable {
-    let shared: SharedCredential
-    let token: AccessToken
-    let credential: Credential
-    /// The user behind the token, for caches; nil if only the token itself tells.
-    let principal: String?
-    /// Statuses that mean that the token is no longer valid.
-    let statuses: [Int]
-}
-
 /// Tokens of credentials: applied before each attempt, and refreshed after a refusal.
 extension ExchangeDriver {
     /// Throws `missingCredential`, `excessiveRefresh`, `refreshFailed`, `timedOut`, and `requestAdaptationFailed` if a
