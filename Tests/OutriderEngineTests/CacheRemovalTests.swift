@@ -107,7 +107,7 @@ struct ChangeQueueTests {
     @Test func `the index finds what a look at all removals finds`() {
         var queue = ChangeQueue()
         var generator = SystemRandomNumberGenerator()
-        func change() -> DiskCache.Change {
+        func change() -> CacheChange {
             let number = Int.random(in: 0..<6, using: &generator)
             switch Int.random(in: 0..<8, using: &generator) {
             case 0: return .remove(entry(number).id)

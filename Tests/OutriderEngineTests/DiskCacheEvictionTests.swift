@@ -39,7 +39,7 @@ struct DiskCacheEvictionTests {
         final class Owner: DiskCacheOwner {
             func takeUsed() -> [CacheEntryID] { [entry(1).id] }
             func written(_ bytes: Int) {}
-            func adopted(_ change: DiskCache.Change) {}
+            func adopted(_ change: CacheChange) {}
         }
         let disk = try stores.open()
         await disk.store((1...4).map { entry($0) })

@@ -68,7 +68,7 @@ extension CacheDatabase {
         /// Files that no row names any more.
         var files: [String] = []
         /// Selections with more rows than the transaction removed.
-        fileprivate(set) var rest: [(selection: Selection, change: DiskCache.Change)] = []
+        fileprivate(set) var rest: [(selection: Selection, change: CacheChange)] = []
         /// Removals were recorded.
         fileprivate(set) var removes = false
 
@@ -172,7 +172,7 @@ extension CacheDatabase {
         }
 
         /// Removes selected rows up to the limit of the transaction; `rest` gets the selection if there may be more rows.
-        mutating func remove(for change: DiskCache.Change) throws(SQLiteFailure) {
+        mutating func remove(for change: CacheChange) throws(SQLiteFailure) {
             guard let rows = change.rows else { return }
             if rows.isScan { scans += 1 }
             if scans > Self.mostScans, rows.isScan { return try postpone(rows, change) }
@@ -181,7 +181,7 @@ extension CacheDatabase {
         }
 
         /// Leaves all rows of a removal to the next transactions.
-        private mutating func postpone(_ rows: Selection, _ change: DiskCache.Change) throws(SQLiteFailure) {
+        private mutating func postpone(_ rows: Selection, _ change: CacheChange) throws(SQLiteFailure) {
             var rows = rows
             // entries that are stored from now on stay
             if rows.last == nil { rows.last = try database.integer("SELECT max(id) FROM entry") ?? 0 }
@@ -247,7 +247,7 @@ extension CacheDatabase {
         /// - Parameters:
         ///   - mark: the count of removals with this transaction.
         ///   - origin: the number of the writing store.
-        mutating func record(_ change: DiskCache.Change, mark: UInt64, origin: Int64) throws(SQLiteFailure) {
+        mutating func record(_ change: CacheChange, mark: UInt64, origin: Int64) throws(SQLiteFailure) {
             let statement = try database.prepare(
                 "INSERT INTO removal (mark, at, urlKey, tag, prefix, before, origin) VALUES (?, ?, ?, ?, ?, ?, ?)")
             statement.bind(7, origin)

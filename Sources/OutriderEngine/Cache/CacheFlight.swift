@@ -24,7 +24,7 @@ final class CacheFlight: @unchecked Sendable {
     private(set) var requestedAt: Int64 = 0
     private(set) var serial = 0
     /// Removals before the exchange began; nil for a cache in memory.
-    private(set) var removals: DiskCache.RemovalMark?
+    private(set) var removals: RemovalCount.Mark?
     private var isCounted = false
 
     /// The head, once it has come and is shared.

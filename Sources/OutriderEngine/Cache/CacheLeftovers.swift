@@ -37,7 +37,7 @@ extension CacheFiles {
     private static let mostLeftovers = 64
 
     /// Leaves a removal in a store that this process has not opened. Blocks.
-    func leaveRemoval(_ change: DiskCache.Change) {
+    func leaveRemoval(_ change: CacheChange) {
         guard let line = change.line, let lock = try? StoreLock(lock) else { return }
         let left = leftovers().map(\.lines)
         let isFull = left.count >= Self.mostLeftovers

@@ -18,22 +18,21 @@ struct CachePlace: Sendable {
     private let secret: CacheSecret
 
     /// - Parameters:
-    ///   - url: the key of the URL, if known.
+    ///   - url: what names the URL, and its key.
     ///   - principal: the text from which the principal is made.
     ///   - owners: what the entry ends with, as `oauth:NAME` or `jar:NAME`.
     ///   - coding: the Accept-Encoding that the service itself sends.
     init(
-        _ attempt: Attempt, _ spec: CacheSpec, url known: (text: String, key: CacheDigest)? = nil, principal: String,
-        isForAll: Bool, owners: [String], coding: String?, of store: CacheStore
+        _ attempt: Attempt, _ spec: CacheSpec, url: (text: String, key: CacheDigest), principal: String,
+        isForAll: Bool, owners: [String], coding: String?, secret: CacheSecret
     ) {
-        let secret = store.secret
         self.owners = owners.map { CacheOwner.tag($0, secret) }
         self.isForAll = isForAll
-        url = known?.text ?? CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
+        self.url = url.text
         fields = attempt.fields
         self.coding = coding
         self.secret = secret
-        key = known?.key ?? store.key(of: url)
+        key = url.key
         var owner = principal
         if !attempt.decodesContent { owner += "raw\n" }
         if !spec.vary.isEmpty {
@@ -48,12 +47,12 @@ struct CachePlace: Sendable {
     }
 
     /// The entry that this request selects; of several the one that was made last.
-    func select(of entries: [CachedEntry]) -> CacheStore.Found {
+    func select(of entries: [CachedEntry]) -> CacheFinding {
         if entries.count == 1, let entry = entries.first, entry.vary.isEmpty, entry.id.variant == .empty {
-            return CacheStore.Found(entry: entry, hasVariants: true)
+            return CacheFinding(entry: entry, hasVariants: true)
         }
         let matching = entries.filter { $0.id.variant == variant($0.vary) }
         let newest = matching.max { $0.head.respondedAt < $1.head.respondedAt }
-        return CacheStore.Found(entry: newest, hasVariants: !entries.isEmpty)
+        return CacheFinding(entry: newest, hasVariants: !entries.isEmpty)
     }
 }

@@ -6,33 +6,6 @@ package import OutriderHTTP
 import OutriderTransport
 import Synchronization
 
-/// How much a cache may hold.
-package struct CacheLimits: Sendable, Equatable {
-    package var maxBytes: Int
-    package var maxEntries = 1_000_000
-    /// The longest body that is stored; nil for a twentieth of `maxBytes`, at most 16 MiB.
-    package var maxEntryBytes: Int?
-
-    package init(maxBytes: Int = 64 << 20) { self.maxBytes = maxBytes }
-
-    package var longestBody: Int { maxEntryBytes ?? min(maxBytes / 20, 16 << 20) }
-}
-
-/// What a cache has done since the service opened it.
-package struct CacheCounts: Sendable, Equatable {
-    package var hits = 0
-    package var misses = 0
-    package var revalidated = 0
-    package var stale = 0
-    package var collapsed = 0
-    package var stored = 0
-    package var evicted = 0
-    package var invalidated = 0
-    package var bypassed = 0
-
-    package init() {}
-}
-
 /// One cache: stored responses, in memory or on disk behind a table in memory, and the exchanges that fill it.
 ///
 /// Responsible for: finding, storing and removing entries within the limits.
@@ -166,7 +139,7 @@ package final class CacheStore: Sendable {
         /// Of `flights`.
         var serial: Int
         /// Nil for a cache in memory.
-        var removals: DiskCache.RemovalMark?
+        var removals: RemovalCount.Mark?
     }
 
     /// Stores an entry that was not removed since its exchange began; whether the entry is stored or on its way.
@@ -185,7 +158,7 @@ package final class CacheStore: Sendable {
     }
 
     @discardableResult
-    private func put(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: DiskCache.RemovalMark?) -> Bool {
+    private func put(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: RemovalCount.Mark?) -> Bool {
         // another process has removed entries meanwhile: the writer finds out whether of this URL
         let isDoubtful = mark.map { disk?.removals.differs(from: $0) ?? false } ?? false
         let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
@@ -197,7 +170,7 @@ package final class CacheStore: Sendable {
     }
 
     private func putOnDisk(
-        _ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: DiskCache.RemovalMark?, _ isDoubtful: Bool
+        _ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: RemovalCount.Mark?, _ isDoubtful: Bool
     ) -> Bool {
         guard let disk, !isMemoryOnly, !entry.isMemoryOnly else { return false }
         // the store has a limit of its own for bodies that wait
@@ -304,7 +277,7 @@ extension CacheStore: DiskCacheOwner {
 
     func written(_ bytes: Int) { budget.giveBack(bytes, by: self) }
 
-    func adopted(_ change: DiskCache.Change) {
+    func adopted(_ change: CacheChange) {
         switch change {
         case .removeKey(let key): flights.unkey(key)
         case .purge(let purge): flights.purge(purge)

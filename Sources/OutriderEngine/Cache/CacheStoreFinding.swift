@@ -23,16 +23,8 @@ extension CacheStore {
         return key
     }
 
-    /// What was found for a request.
-    struct Found: Sendable {
-        /// The entry that Vary selects.
-        var entry: CachedEntry?
-        /// Whether there are entries for other values of the fields that Vary names.
-        var hasVariants = false
-    }
-
     /// Looks for the entry; `completion` may be called before this returns. On the loop, for both.
-    func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (Found) -> Void) {
+    func find(_ place: CachePlace, on loop: any EventLoop, _ completion: @escaping @Sendable (CacheFinding) -> Void) {
         let hot = findInMemory(place)
         guard let disk, hot.entry == nil else { return completion(hot) }
         let removals = state.withLock { $0.removals }
@@ -54,7 +46,7 @@ extension CacheStore {
     }
 
     /// The entry in memory that the request selects.
-    func findInMemory(_ place: CachePlace) -> Found {
+    func findInMemory(_ place: CachePlace) -> CacheFinding {
         if let disk, disk.takeChange() { forgetMemory(disk) }
         let hot = place.select(of: state.withLock { $0.table.entries(place.key, place.principal) })
         if let entry = hot.entry { state.withLock { $0.table.touch(entry) } }
@@ -81,5 +73,20 @@ extension CacheStore {
             guard let key = state.keys[url], state.table.has(key) else { return nil }
             return key
         }
+    }
+}
+
+extension CachePlace {
+    /// The place of a request in a store.
+    ///
+    /// - Parameter known: the key of the URL, if known.
+    init(
+        _ attempt: Attempt, _ spec: CacheSpec, url known: (text: String, key: CacheDigest)? = nil, principal: String,
+        isForAll: Bool, owners: [String], coding: String?, of store: CacheStore
+    ) {
+        let text = known?.text ?? CacheKey.text(attempt.url, ignoring: spec.ignoredQuery)
+        self.init(
+            attempt, spec, url: (text, known?.key ?? store.key(of: text)), principal: principal, isForAll: isForAll,
+            owners: owners, coding: coding, secret: store.secret)
     }
 }

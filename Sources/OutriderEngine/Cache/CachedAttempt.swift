@@ -172,7 +172,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         store.find(place, on: loop) { self.found($0) }
     }
 
-    private func found(_ found: CacheStore.Found) {
+    private func found(_ found: CacheFinding) {
         if case .over = source { return }
         let entry = found.entry
         let verdict = CachePolicy.decide(

@@ -12,25 +12,25 @@ import OutriderHTTP
 /// Responsible for: the order of changes, and whether one of them removes a row.
 /// Not responsible for: limits, and entries that wait (`PendingEntries`).
 struct ChangeQueue {
-    private(set) var waiting: [DiskCache.Change] = []
-    private(set) var underway: [DiskCache.Change] = []
+    private(set) var waiting: [CacheChange] = []
+    private(set) var underway: [CacheChange] = []
     /// Removals that could not be written: they precede the next changes.
-    private(set) var kept: [DiskCache.Change] = []
+    private(set) var kept: [CacheChange] = []
     private var index = RemovalIndex()
 
-    mutating func append(_ change: DiskCache.Change) {
+    mutating func append(_ change: CacheChange) {
         waiting.append(change)
         index.add(change)
     }
 
     /// Puts changes before all that wait.
-    mutating func prepend(_ changes: [DiskCache.Change]) {
+    mutating func prepend(_ changes: [CacheChange]) {
         waiting = changes + waiting
         for change in changes { index.add(change) }
     }
 
     /// The next batch, which is under way from now on.
-    mutating func take(_ count: Int) -> [DiskCache.Change] {
+    mutating func take(_ count: Int) -> [CacheChange] {
         underway = Array(waiting.prefix(count))
         waiting.removeFirst(underway.count)
         return underway
@@ -49,14 +49,14 @@ struct ChangeQueue {
     }
 
     /// Drops all changes that wait, and returns them.
-    mutating func takeWaiting() -> [DiskCache.Change] {
+    mutating func takeWaiting() -> [CacheChange] {
         for change in waiting { index.remove(change) }
         defer { waiting = [] }
         return waiting
     }
 
     /// Keeps removals for a later attempt; more than `most` become a removal of every entry.
-    mutating func keep(_ removals: [DiskCache.Change], most: Int) {
+    mutating func keep(_ removals: [CacheChange], most: Int) {
         kept += removals
         for change in removals { index.add(change) }
         guard kept.count > most else { return }
@@ -65,7 +65,7 @@ struct ChangeQueue {
         index.add(.purge(.all))
     }
 
-    mutating func takeKept() -> [DiskCache.Change] {
+    mutating func takeKept() -> [CacheChange] {
         for change in kept { index.remove(change) }
         defer { kept = [] }
         return kept
@@ -86,12 +86,12 @@ private struct RemovalIndex {
     private var ids: [CacheEntryID: Int] = [:]
     private var keys: [CacheDigest: Int] = [:]
     private var tags: [String: Int] = [:]
-    private var others: [Int: DiskCache.Change] = [:]
+    private var others: [Int: CacheChange] = [:]
     /// The numbers of equal lines in `others`.
     private var numbers: [String: [Int]] = [:]
     private var last = 0
 
-    mutating func add(_ change: DiskCache.Change) {
+    mutating func add(_ change: CacheChange) {
         switch change {
         case .put, .wake, .forget, .purge(.number): break
         case .remove(let id): ids[id, default: 0] += 1
@@ -104,7 +104,7 @@ private struct RemovalIndex {
         }
     }
 
-    mutating func remove(_ change: DiskCache.Change) {
+    mutating func remove(_ change: CacheChange) {
         switch change {
         case .put, .wake, .forget, .purge(.number): break
         case .remove(let id): Self.countDown(id, &ids)
@@ -125,7 +125,7 @@ private struct RemovalIndex {
     }
 
     /// Equal for changes that remove the same rows.
-    private static func name(of change: DiskCache.Change) -> String {
+    private static func name(of change: CacheChange) -> String {
         guard case .rest(let rows, let first) = change else { return change.line ?? "" }
         return "\(rows.after) \(rows.last ?? -1) \(first.line ?? "")"
     }
@@ -138,9 +138,9 @@ private struct RemovalIndex {
 
 /// Entries on their way to the disk, by URL.
 struct PendingEntries {
-    private var entries: [CacheDigest: [CacheEntryID: DiskCache.Pending]] = [:]
+    private var entries: [CacheDigest: [CacheEntryID: PendingEntry]] = [:]
 
-    subscript(id: CacheEntryID) -> DiskCache.Pending? {
+    subscript(id: CacheEntryID) -> PendingEntry? {
         get { entries[id.key]?[id] }
         set {
             entries[id.key, default: [:]][id] = newValue
@@ -149,7 +149,7 @@ struct PendingEntries {
     }
 
     /// The entries of a URL.
-    func all(of key: CacheDigest) -> [DiskCache.Pending] { entries[key].map { Array($0.values) } ?? [] }
+    func all(of key: CacheDigest) -> [PendingEntry] { entries[key].map { Array($0.values) } ?? [] }
 
     mutating func remove(_ key: CacheDigest) { entries[key] = nil }
 
@@ -161,4 +161,12 @@ struct PendingEntries {
     }
 
     mutating func removeAll() { entries = [:] }
+}
+
+/// An entry on its way to the disk.
+struct PendingEntry {
+    var entry: CachedEntry
+    /// Another process has removed entries since the exchange began: lookups do not find the entry until the writer has
+    /// checked the removals.
+    var isHidden: Bool
 }

@@ -13,7 +13,7 @@ protocol DiskCacheOwner: AnyObject, Sendable {
     /// So many bytes of bodies do not wait for the disk any more.
     func written(_ bytes: Int)
     /// An ended process has left the removal: responses under way are not stored if the removal selects them.
-    func adopted(_ change: DiskCache.Change)
+    func adopted(_ change: CacheChange)
 }
 
 /// The store of a named cache on disk. A thread reads for all waiting lookups, and another thread writes in batches.
@@ -32,15 +32,7 @@ package final class DiskCache: Sendable {
         var principal: CacheDigest
         /// Whether the request selects entries of that variant, with these names in Vary.
         var selects: @Sendable (CacheDigest, [String]) -> Bool
-        var completion: @Sendable (CacheStore.Found) -> Void
-    }
-
-    /// An entry on its way to the disk.
-    struct Pending {
-        var entry: CachedEntry
-        /// Another process has removed entries since the exchange began: lookups do not find the entry until the writer has
-        /// checked the removals.
-        var isHidden: Bool
+        var completion: @Sendable (CacheFinding) -> Void
     }
 
     struct State {
@@ -148,9 +140,7 @@ package final class DiskCache: Sendable {
     /// The reason why nothing is stored at present; nil if entries are stored.
     package var problem: String? { state.withLock { $0.problem } }
     package var evicted: Int { state.withLock { $0.evicted } }
-    var removals: RemovalMark { ownRemovals.mark(lock) }
-
-    typealias RemovalMark = RemovalCount.Mark
+    var removals: RemovalCount.Mark { ownRemovals.mark(lock) }
 
     func attach(_ owner: any DiskCacheOwner) { self.owner.withLock { $0.owner = owner } }
 

@@ -14,14 +14,14 @@ extension DiskCache {
     ///     nil for an entry of the caller's own.
     ///   - isHidden: lookups do not find the entry before that is known.
     /// - Returns: whether the entry is on its way: `release` follows for the bytes of its body.
-    func put(_ entry: CachedEntry, since mark: RemovalMark? = nil, isHidden: Bool = false) -> Bool {
+    func put(_ entry: CachedEntry, since mark: RemovalCount.Mark? = nil, isHidden: Bool = false) -> Bool {
         let size = entry.body.size
         let isTaken = state.withLock { state in
             guard CacheClock.now >= state.retryAt, state.bytes &+ size <= Self.mostWaiting,
                 state.changes.waiting.count < Self.mostQueued
             else { return false }
             state.bytes &+= size
-            state.pending[entry.id] = Pending(entry: entry, isHidden: isHidden)
+            state.pending[entry.id] = PendingEntry(entry: entry, isHidden: isHidden)
             return true
         }
         if isTaken { enqueue(.put(entry, since: mark)) }
@@ -60,7 +60,7 @@ extension DiskCache {
         enqueue(.wake)
     }
 
-    func enqueue(_ change: Change) {
+    func enqueue(_ change: CacheChange) {
         let (begins, dropped) = state.withLock { state in
             state.lastUse = Clocks.awake
             var dropped = 0

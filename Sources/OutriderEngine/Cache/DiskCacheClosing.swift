@@ -36,7 +36,7 @@ extension DiskCache {
         adopted.withLock { known in
             guard known != count else { return }
             for (path, lines) in files.leftovers() {
-                for change in lines.map({ Change(line: $0) }) {
+                for change in lines.map({ CacheChange(line: $0) }) {
                     // before the removal waits: a response that is put later finds out by itself
                     attached?.adopted(change)
                     enqueue(change)

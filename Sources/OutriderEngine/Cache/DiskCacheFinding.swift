@@ -38,7 +38,7 @@ extension DiskCache {
     }
 
     /// Finds the newest whole entry that the request selects. Bodies of other entries are neither read nor checked.
-    private func found(_ lookup: Lookup) -> CacheStore.Found {
+    private func found(_ lookup: Lookup) -> CacheFinding {
         adoptLeftovers()
         let waiting = state.withLock { state in
             state.pending.all(of: lookup.key).filter {
@@ -48,7 +48,7 @@ extension DiskCache {
         let rows = attempt(reader, isReadOnly: true) { database in
             try database.find(lookup.key, lookup.principal, selects: lookup.selects)
         }
-        var found = CacheStore.Found(hasVariants: !waiting.isEmpty)
+        var found = CacheFinding(hasVariants: !waiting.isEmpty)
         let hour = CacheClock.now / 3_600_000
         var candidates = waiting.filter { lookup.selects($0.id.variant, $0.vary) }.map { (entry: $0, row: nil as Row?) }
         for row in rows ?? [] {

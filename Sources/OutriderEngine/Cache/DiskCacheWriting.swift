@@ -46,7 +46,7 @@ extension DiskCache {
         writes.run { self.write() }
     }
 
-    private func takeBatch() -> [Change]? {
+    private func takeBatch() -> [CacheChange]? {
         if isLate { endWriting() }
         return state.withLock { state in
             let isLate = state.closesBy.map { Clocks.awake > $0 } ?? false
@@ -93,7 +93,7 @@ extension DiskCache {
     }
 
     /// Another process holds the lock: the batch is tried again, for a while with its entries, then without.
-    private func giveWay(_ batch: [Change]) {
+    private func giveWay(_ batch: [CacheChange]) {
         let isOver = state.withLock { state in
             let since = state.busySince ?? Clocks.awake
             state.busySince = since
@@ -108,7 +108,7 @@ extension DiskCache {
         pause("another process has used \(files.directory) for seconds without a pause")
     }
 
-    private func write(_ batch: [Change]) -> Outcome {
+    private func write(_ batch: [CacheChange]) -> Outcome {
         var batch = batch
         let stores = batch.contains { if case .put = $0 { true } else { false } }
         if stores, !hasRoom {
@@ -151,9 +151,10 @@ extension DiskCache {
     }
 
     /// The rows beyond the limit of a transaction are removed in further transactions, before later changes.
-    private func goOn(with rest: [(selection: CacheDatabase.Selection, change: Change)], then last: [Change]) {
+    private func goOn(with rest: [(selection: CacheDatabase.Selection, change: CacheChange)], then last: [CacheChange])
+    {
         guard !rest.isEmpty else { return }
-        let next = rest.map { selection, change -> Change in
+        let next = rest.map { selection, change -> CacheChange in
             if case .rest(_, let first) = change { return .rest(selection, of: first) }
             return .rest(selection, of: change)
         }
@@ -169,7 +170,7 @@ extension DiskCache {
     }
 
     /// Removes files of bodies that no row will name.
-    private func dropBodies(of batch: [Change]) {
+    private func dropBodies(of batch: [CacheChange]) {
         for case .put(let entry, _) in batch {
             if let body = writer.bodies.removeValue(forKey: ObjectIdentifier(entry)) { files.remove([body.name]) }
         }
@@ -182,7 +183,7 @@ extension DiskCache {
     }
 
     /// Bodies of their own come first: a row never names a file that is not whole. Returns whether there was too little room.
-    private func writeBodies(of batch: [Change]) -> Bool {
+    private func writeBodies(of batch: [CacheChange]) -> Bool {
         var isFull = false
         for case .put(let entry, _) in batch {
             guard case .memory(let buffer) = entry.body, buffer.readableBytes > CacheStore.hotBody,
@@ -210,13 +211,13 @@ extension DiskCache {
     }
 
     /// Lookups do not find entries whose removal failed; the next batch removes them.
-    private func keepRemovals(of batch: [Change]) {
+    private func keepRemovals(of batch: [CacheChange]) {
         let removals = batch.filter(\.isLasting)
         if removals.isEmpty { return }
         state.withLock { $0.changes.keep(removals, most: Self.mostQueued) }
     }
 
-    private func note(_ batch: [Change]) {
+    private func note(_ batch: [CacheChange]) {
         for change in batch {
             if case .put(let entry, _) = change {
                 writer.written &+= entry.body.size &+ 4096
@@ -230,7 +231,7 @@ extension DiskCache {
 
     /// One transaction for the batch.
     private func commit(
-        _ batch: [Change], to database: CacheDatabase
+        _ batch: [CacheChange], to database: CacheDatabase
     ) throws(SQLiteFailure) -> CacheDatabase.Changes {
         let mark = removals
         let hour = CacheClock.now / 3_600_000
@@ -252,7 +253,7 @@ extension DiskCache {
     }
 
     private func store(
-        _ entry: CachedEntry, _ body: BodyFile?, since: RemovalMark?, _ mark: RemovalMark, _ hour: Int64,
+        _ entry: CachedEntry, _ body: BodyFile?, since: RemovalCount.Mark?, _ mark: RemovalCount.Mark, _ hour: Int64,
         in changes: inout CacheDatabase.Changes
     ) throws(SQLiteFailure) {
         // removed again during the wait, by this process or another process
@@ -281,7 +282,7 @@ extension DiskCache {
     /// Exchanges of other processes find out whether their responses were removed.
     private func raiseRemovals() { ownRemovals.raise(lock) }
 
-    private func forget(_ batch: [Change]) {
+    private func forget(_ batch: [CacheChange]) {
         var freed = 0
         state.withLock { state in
             for case .put(let entry, _) in batch {
