@@ -3,8 +3,8 @@
 # Nothing clever: every target is a script or a command that can be typed by hand.
 
 SWIFT := swift build --explicit-target-dependency-import-check error
-# docs/internals/architecture.md, "What it costs", explains the two flags of the compiler; docs/internals/security.md, "The process", those of the linker.
-RELEASE := -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+# docs/internals/architecture.md, "What it costs", explains the flags of the compiler; docs/internals/security.md, "The process", those of the linker.
+RELEASE := -c release --static-swift-stdlib --omit-frame-pointers -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
 .PHONY: help setup build test test-quick check format schema docs run bench fuzz soak install deb wheel clean
