@@ -1,0 +1,1 @@
+../../../../../Sources/OutriderHTTP/HTTP2/HTTP2FieldKind.swift
