@@ -118,7 +118,7 @@ import Testing
     @Test func `an entry that was given back plays next, before later ones`() throws {
         var index = CassetteIndex(RequestMatcher(), path: "/a.har")
         for entry in try CassetteReader.read(Self.file(2)).entries { index.add(entry) }
-        let request = index.entries[0].request
+        let request = index.entries[0].entry.request
         let key = RequestMatcher().key(of: request)
         var playback = Playback(index, .fail)
         guard case .play(let first, let turn) = playback.take(key, request), case .play = playback.take(key, request)
@@ -133,7 +133,7 @@ import Testing
             Issue.record("not played again")
             return
         }
-        #expect(again.body == first.body && !playback.has(key))
+        #expect(again.entry.body == first.entry.body && !playback.has(key))
     }
 
     @Test func `a value is found in every encoding`() {

@@ -57,4 +57,46 @@ import Testing
         #expect(Self.status(playback.takeSimple("HEAD", plain.url)) == nil)
         #expect(Self.status(playback.takeSimple("GET", plain.url)) == 200)
     }
+
+    private static func ready(_ change: (inout CassetteEntry) -> Void, most: Int = 100) -> Bool {
+        let request = ReplayRequest(method: "GET", url: "http://a.example/")
+        var entry = CassetteEntry(request)
+        entry.head = AttemptScript.Head(status: 200)
+        entry.body = Array("body".utf8)
+        change(&entry)
+        var index = CassetteIndex(RequestMatcher(), path: "a.har", timing: .factor(1))
+        index.add(entry)
+        var playback = Playback(index, .fail)
+        let isReady = playback.takeReady("GET", request.url, most) != nil
+        // an entry that is not taken is left for an attempt
+        #expect((playback.takeSimple("GET", request.url) == nil) == isReady)
+        return isReady
+    }
+
+    @Test func `only a whole success without waits is at hand`() {
+        #expect(Self.ready { _ in })
+        #expect(!Self.ready({ _ in }, most: 3))
+        #expect(!Self.ready { $0.head?.status = 302 })
+        #expect(!Self.ready { $0.head?.status = 401 })
+        #expect(!Self.ready { $0.head?.status = 204 })
+        #expect(!Self.ready { $0.head?.fields.add("Content-Encoding", "gzip") })
+        #expect(!Self.ready { $0.head = nil })
+        #expect(!Self.ready { $0.wait = 10 })
+        #expect(!Self.ready { $0.isCut = true })
+        #expect(!Self.ready { $0.bodyFile = "a.har.d/x" })
+        #expect(!Self.ready { $0.trailers.add("A", "1") })
+        #expect(!Self.ready { $0.failure = HTTPFailure(.connectionLost, "lost") })
+        #expect(!Self.ready { $0.chunks = [.init(time: 0, count: 2), .init(time: 40, count: 2)] })
+        #expect(Self.ready { $0.chunks = [.init(time: 0, count: 2), .init(time: 0, count: 2)] })
+    }
+
+    @Test func `what is at hand is taken in turn, and comes back first`() throws {
+        let request = ReplayRequest(method: "GET", url: "http://a.example/")
+        var playback = Self.playback([request, request])
+        let taken = playback.takeReady("GET", request.url, 0)
+        playback.giveBack(try #require(taken).1)
+        #expect(playback.takeReady("GET", request.url, 0)?.0.entry.head?.status == 200)
+        #expect(Self.status(playback.takeSimple("GET", request.url)) == 201)
+        #expect(playback.takeReady("GET", request.url, 0) == nil)
+    }
 }
