@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSockets beside websockets, aiohttp and picows, and captured TCP streams beside socat, interleaved in one run: medians.
+"""WebSockets beside websockets, aiohttp and picows, TCP streams beside socat, interleaved in one run: medians.
 
 conversations.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
 

@@ -108,8 +108,10 @@ extension ReplayStage {
     /// - Parameter most: the limit of the body in bytes.
     func ready(for attempt: Attempt, _ most: Int) -> ReadyResponse? {
         guard attempt.method == "GET", attempt.body == .none, attempt.upgrade == nil, attempt.strictFrom == nil,
-            let tape, hasNoStubs
+            let tape, hasNoStubs,
+            let ready = tape.takeReady(for: attempt, min(most, CacheStore.hotBody, attempt.maximumBodyBytes ?? .max))
         else { return nil }
-        return tape.ready(for: attempt, min(most, CacheStore.hotBody, attempt.maximumBodyBytes ?? .max))
+        let head = ExchangeHead(status: ready.head.status, version: ready.head.version, fields: ready.head.fields)
+        return ReadyResponse(head: head, body: ready.body, source: .cassette(tape, ready.turn))
     }
 }

@@ -194,7 +194,8 @@ def test_a_played_device_login_does_not_wait_between_polls(tape):
     pending = entry("/token", 400, {"error": "authorization_pending"})
     tokens = entry("/token", 200, {"access_token": "t", "token_type": "Bearer", "expires_in": 60})
     with open(tape, "w") as file:
-        json.dump({"log": {"version": "1.2", "entries": [entry("/device", 200, codes), pending, pending, tokens]}}, file)
+        recorded = [entry("/device", 200, codes), pending, pending, tokens]
+        json.dump({"log": {"version": "1.2", "entries": recorded}}, file)
     with fresh() as wire:
         start(wire, tape, mode="none", match={"body": False})
         created = {"name": "work", "grant": "device", "clientId": "c", "tokenUrl": host + "/token",
