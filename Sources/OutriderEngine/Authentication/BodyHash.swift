@@ -33,10 +33,27 @@ enum BodyHash {
                 switch piece {
                 case .bytes(let bytes): hash.update(bytes)
                 case .file(let path, let size, _): try add(path, size, to: &hash)
+                case .spilt(let part): try add(part, to: &hash)
                 case .feed: break
                 }
             }
             return hash.finish()
+        }
+    }
+
+    private static func add(_ part: any SpilledPart, to hash: inout DigestHash) throws(HTTPFailure) {
+        var bytes = [UInt8](repeating: 0, count: min(pieceBytes, part.count))
+        var offset = 0
+        while offset < part.count {
+            if Task.isCancelled { throw HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
+            if bytes.count > part.count - offset { bytes.removeLast(bytes.count - (part.count - offset)) }
+            var result = Result<Void, HTTPFailure>.success(())
+            bytes.withUnsafeMutableBytes { buffer in
+                result = Result { () throws(HTTPFailure) in try part.read(at: offset, into: buffer) }
+            }
+            try result.get()
+            hash.update(bytes)
+            offset += bytes.count
         }
     }
 

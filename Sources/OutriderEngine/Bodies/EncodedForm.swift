@@ -168,7 +168,7 @@ struct FormPieces {
             case .feed(let feed, let length, let pointer):
                 if let more = try await fed(feed, length, pointer) { return more }
                 taken = nil
-            case .bytes, .file:
+            case .bytes, .file, .spilt:
                 let reader = self.reader ?? PieceReader([piece])
                 self.reader = reader
                 let more = try await offLoop(for: client) { () throws(HTTPFailure) in

@@ -27,31 +27,29 @@ extension Attempt {
         switch body {
         case .none, .file: break
         case .bytes(let bytes):
-            let file = try await Self.spilled(bytes, store)
-            body = .file(path: file.path, size: Int64(bytes.count))  // safe: an Int is an Int64
-            bodyHolder = file
+            let part = try await Self.spilled(bytes, store)
+            body = .composed(ComposedBody([.spilt(part)]))
+            bodyHolder = part
         case .composed(let composed):
-            let (pieces, files) = try await Self.spilled(composed.pieces, store)
+            let pieces = try await Self.spilled(composed.pieces, store)
             body = .composed(ComposedBody(pieces, coding: composed.coding))
-            bodyHolder = SpilledPieces(files)
+            bodyHolder = SpilledPieces()
         }
     }
 
-    /// The pieces with files in place of bytes: pieces in a row share a file.
+    /// The pieces with parts of files in place of bytes: pieces in a row are a single part.
     private static func spilled(
         _ pieces: [ComposedBody.Piece], _ store: BodyStore
-    ) async throws(HTTPFailure) -> ([ComposedBody.Piece], [SpilledBytes]) {
-        var (found, files, row): ([ComposedBody.Piece], [SpilledBytes], [UInt8]) = ([], [], [])
+    ) async throws(HTTPFailure) -> [ComposedBody.Piece] {
+        var (found, row): ([ComposedBody.Piece], [UInt8]) = ([], [])
         for (index, piece) in pieces.enumerated() {
             if case .bytes(let bytes) = piece { row += bytes } else { found.append(piece) }
             guard !row.isEmpty else { continue }
             if index + 1 < pieces.count, case .bytes = pieces[index + 1] { continue }
-            let file = try await spilled(row, store)
-            files.append(file)
-            found.append(.file(path: file.path, size: Int64(row.count), pointer: nil))  // safe: an Int is an Int64
+            found.append(.spilt(try await spilled(row, store)))
             row = []
         }
-        return (found, files)
+        return found
     }
 
     private static func spilled(_ bytes: [UInt8], _ store: BodyStore) async throws(HTTPFailure) -> SpilledBytes {
@@ -59,9 +57,5 @@ extension Attempt {
     }
 }
 
-/// The files of a composed body.
-private final class SpilledPieces: BodyHolder {
-    private let files: [SpilledBytes]
-
-    init(_ files: [SpilledBytes]) { self.files = files }
-}
+/// Says that bytes of a composed body are in files, which the pieces hold.
+private final class SpilledPieces: BodyHolder {}

@@ -69,7 +69,7 @@ extension AttemptBody {
         case .none: "none"
         case .bytes: "bytes"
         case .file: "file"
-        case .composed: "composed"
+        case .composed(let body): body.isSpilt ? "bytes" : "composed"
         }
     }
 }

@@ -22,6 +22,8 @@ package final class BodyQuota: Sendable {
     package let client: ClientKey
     /// The memory of all clients together.
     package let budget: MemoryBudget
+    /// The private files of payloads that find no memory.
+    let spills = SpillRoom()
     private let memory = Atomic(0)
     private let files = Atomic(0)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import CLinux
 import Glibc
 import OutriderFiles
 import OutriderHTTP
@@ -19,6 +20,12 @@ struct PosixFile: ~Copyable {
         descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own)
     }
 
+    /// Creates a file that is gone with its descriptor.
+    init(namelessAt path: String) throws(HTTPFailure) {
+        descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own)
+        unlink(path)
+    }
+
     /// A descriptor, which the caller closes.
     static func open(
         _ verb: String, _ path: String, _ flags: CInt, _ rules: CheckedFile.Rules
@@ -34,9 +41,6 @@ struct PosixFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The number of the descriptor, as long as the value lives.
-    var number: CInt { descriptor }
-
     /// Appends all bytes.
     func write(_ bytes: [UInt8], path: String) throws(HTTPFailure) {
         var written = 0
@@ -47,6 +51,38 @@ struct PosixFile: ~Copyable {
             if count < 0 && errno == EINTR { continue }
             if count <= 0 { throw Self.failure("write", path) }
             written += count
+        }
+    }
+
+    /// Writes all bytes at the offset.
+    func write(_ bytes: [UInt8], at offset: Int, path: String) throws(HTTPFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { raw in
+                pwrite(descriptor, raw.baseAddress.map { $0 + written }, raw.count - written, off_t(offset + written))
+            }
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { throw Self.failure("write", path) }
+            written += count
+        }
+    }
+
+    /// Gives the blocks of a range back, where the file system can.
+    func free(at offset: Int, count: Int) {
+        // FALLOC_FL_PUNCH_HOLE, FALLOC_FL_KEEP_SIZE
+        _ = fallocate(descriptor, 2 | 1, offset, count)
+    }
+
+    /// Fills the buffer from the offset.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String) throws(HTTPFailure) {
+        var filled = 0
+        while filled < buffer.count {
+            let start = buffer.baseAddress.map { $0 + filled }
+            let got = pread(descriptor, start, buffer.count - filled, off_t(offset + filled))
+            if got < 0 && errno == EINTR { continue }
+            if got == 0 { errno = EIO }
+            if got <= 0 { throw Self.failure("read", path) }
+            filled += got
         }
     }
 

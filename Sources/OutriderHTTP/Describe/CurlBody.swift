@@ -41,7 +41,7 @@ struct CurlBody {
             note = "the body is fed by the client: give it on standard input"
             return
         }
-        guard body.heldBytes <= Self.longest else {
+        guard body.heldBytes <= Self.longest, !body.isSpilt else {
             note = "the body is too long for a command: give it on standard input"
             return
         }
@@ -49,7 +49,7 @@ struct CurlBody {
             switch piece {
             case .bytes(let bytes): ShellText.printf(bytes)
             case .file(let path, _, _): "cat \(ShellText.quoted(path))"
-            case .feed: ":"
+            case .feed, .spilt: ":"
             }
         }
         let all = commands.count == 1 ? commands[0] : "{ \(commands.joined(separator: "; ")); }"

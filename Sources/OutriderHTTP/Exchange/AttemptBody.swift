@@ -46,6 +46,8 @@ package final class ComposedBody: Sendable, Equatable {
         case bytes([UInt8])
         /// A regular file; its size when the body was composed; the pointer to its path in the caller's params.
         case file(path: String, size: Int64, pointer: String?)
+        /// Bytes that went to a private file of the service.
+        case spilt(any SpilledPart)
         /// A feed from a client, its length if declared, and the pointer to that length.
         case feed(any BodyFeed, length: Int64?, pointer: String?)
     }
@@ -74,6 +76,11 @@ package final class ComposedBody: Sendable, Equatable {
         pieces.reduce(0) { if case .bytes(let bytes) = $1 { $0 &+ bytes.count } else { $0 } }
     }
 
+    /// Whether all bytes were given as bytes, and are in private files.
+    package var isSpilt: Bool {
+        !pieces.isEmpty && pieces.allSatisfy { if case .spilt = $0 { true } else { false } }
+    }
+
     private static func sum(_ pieces: [Piece]) -> Int64? {
         var sum: Int64 = 0
         for piece in pieces {
@@ -94,6 +101,7 @@ extension ComposedBody.Piece {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
         case .file(_, let size, _): size
+        case .spilt(let part): Int64(part.count)
         case .feed(_, let length, _): length
         }
     }

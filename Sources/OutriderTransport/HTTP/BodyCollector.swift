@@ -15,7 +15,7 @@ package final class BodyCollector: @unchecked Sendable {
     private var hand: Hand?
 
     /// - Parameters:
-    ///   - holder: keeps the files of the body until they have been read.
+    ///   - holder: keeps the memory of the body counted until all has been read.
     ///   - most: limit in bytes; a longer body fails with `limitExceeded`.
     ///   - hand: gets the bytes, once, on the loop.
     package init(

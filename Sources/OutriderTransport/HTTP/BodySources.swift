@@ -43,7 +43,7 @@ final class ReadSource: BodySource {
     private let client: ClientKey
     private let loop: any EventLoop
 
-    /// - Parameter holder: keeps the files of the pieces.
+    /// - Parameter holder: keeps the memory of the pieces counted.
     init(
         _ pieces: [ComposedBody.Piece], of holder: (any BodyHolder)?, shelf: BufferShelf, client: ClientKey,
         loop: any EventLoop

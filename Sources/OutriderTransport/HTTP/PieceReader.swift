@@ -8,7 +8,7 @@ package import OutriderHTTP
 // proof: one call at a time, which is what its owners see to.
 package final class PieceReader: @unchecked Sendable {
     private let pieces: [ComposedBody.Piece]
-    /// Keeps the files: their paths name descriptors of this process, which others get once the files are closed.
+    /// Keeps the memory of the pieces counted.
     private let holder: (any BodyHolder)?
     private var index = 0
     private var offset: Int64 = 0
@@ -39,6 +39,7 @@ package final class PieceReader: @unchecked Sendable {
             case .file(let path, let size, let pointer):
                 if file == nil { file = try FileReader(path: path, size: size, partAt: pointer) }
                 try file?.read(at: offset, most: room, into: &gathered)
+            case .spilt(let part): try Self.read(part, at: Int(clamping: offset), most: room, into: &gathered)
             case .feed: break
             }
             offset += Int64(gathered.readableBytes - before)  // safe: an Int is an Int64
@@ -49,5 +50,18 @@ package final class PieceReader: @unchecked Sendable {
             }
         }
         return gathered.readableBytes > 0 ? gathered : nil
+    }
+
+    private static func read(
+        _ part: any SpilledPart, at offset: Int, most: Int, into gathered: inout ByteBuffer
+    ) throws(HTTPFailure) {
+        let wanted = min(most, part.count - offset)
+        var result = Result<Void, HTTPFailure>.success(())
+        gathered.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { target in
+            let buffer = UnsafeMutableRawBufferPointer(rebasing: target.prefix(wanted))
+            result = Result { () throws(HTTPFailure) in try part.read(at: offset, into: buffer) }
+            return wanted
+        }
+        try result.get()
     }
 }

@@ -78,6 +78,33 @@ def test_bodies_that_wait_go_to_files_and_arrive_whole(service, clients, origin)
     until(service, lambda now: now["held"] == 0 and now["shares"] == [])
 
 
+def private_files(service):
+    """How many files without a name the service has open."""
+    with contract.Wire(service) as wire:
+        process = wire.call("server.info")["result"]["pid"]
+    found = 0
+    for number in os.listdir(f"/proc/{process}/fd"):
+        with contextlib.suppress(OSError):
+            found += os.readlink(f"/proc/{process}/fd/{number}").endswith(" (deleted)")
+    return found
+
+
+def test_many_short_bodies_that_wait_share_files(service, clients, origin):
+    many, bodies = clients(2), [letters(70_000 + number) for number in range(200)]
+    for client in many:
+        for number, body in enumerate(bodies):
+            params = {"method": "POST", "url": origin.url + "/hold", "body": {"text": body.decode()}}
+            client.send("data.send", params, number).join()
+    until(service, lambda now: now["spilt"]["payloads"] >= 200)
+    assert private_files(service) <= 4
+    origin.release.set()
+    for client in many:
+        found = {reply["id"]: reply["result"] for reply in (client.reply() for _ in bodies)}
+        for number, body in enumerate(bodies):
+            assert found[number]["body"]["text"] == hashlib.sha256(body).hexdigest()
+    until(service, lambda now: now["held"] == 0)
+
+
 def test_forms_and_calls_with_events_spill_too(service, clients, origin):
     many = clients(8)
     for number, client in enumerate(many):
