@@ -15,6 +15,7 @@ import time
 import contract
 import pytest
 from budget import LEAST, MIB, letters, memory, origins, services, until
+from digest_server import ADA, Guard
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -103,6 +104,15 @@ def test_many_short_bodies_that_wait_share_files(service, clients, origin):
         for number, body in enumerate(bodies):
             assert found[number]["body"]["text"] == hashlib.sha256(body).hexdigest()
     until(service, lambda now: now["held"] == 0)
+
+
+def test_a_body_in_a_private_file_is_proven_and_sent_twice(service):
+    body = letters(9 * MIB)
+    with Guard("SHA-256", "auth-int") as guard, contract.Wire(service) as wire:
+        params = {"url": guard.url("/vault"), "method": "PUT", "body": {"text": body.decode()}, "auth": {"digest": ADA}}
+        response = wire.call("data.send", params)["result"]
+        assert response["status"] == 200 and guard.statuses == [401, 200] and guard.last().body == body
+    assert memory(service)["spilt"]["bytes"] >= len(body)
 
 
 def test_forms_and_calls_with_events_spill_too(service, clients, origin):
