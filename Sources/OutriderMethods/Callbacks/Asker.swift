@@ -6,12 +6,6 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// The reply to a callback, and the memory of its message; nil for a short message.
-struct CallbackReply<Answer: Sendable>: Sendable {
-    var answer: Answer
-    var charge: (any PayloadCharge)?
-}
-
 /// Runs the callbacks of a client: by a JSON-RPC request to the client, or by a decision that the client fetches.
 struct Asker: Sendable {
     let peer: any Peer

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderRPC
+
+/// The reply to a callback, and the memory of its message; nil for a short message.
+struct CallbackReply<Answer: Sendable>: Sendable {
+    var answer: Answer
+    var charge: (any PayloadCharge)?
+}
