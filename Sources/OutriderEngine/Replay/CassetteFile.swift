@@ -42,16 +42,16 @@ final class CassetteFile: @unchecked Sendable {
         do throws(FileFault) {
             file = try CheckedFile.open(path, O_RDWR | O_CREAT, [.regular], mode: 0o600)
         } catch {
-            throw Tape.unusable(path, "it cannot be opened to record: \(error.description)", posix: error.code)
+            throw .unusableCassette(path, "it cannot be opened to record: \(error.description)", posix: error.code)
         }
         do throws(HTTPFailure) {
             guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-                throw Tape.unusable(
+                throw .unusableCassette(
                     path, "another program records to it: wait for its end, or use another file", posix: errno)
             }
             let contents = try isNew ? CassetteReader.Contents() : read(file, path)
             guard var end = isNew ? 0 : contents.end else {
-                throw Tape.unusable(
+                throw .unusableCassette(
                     path, "it was written by another program, and can be played only: record to another file")
             }
             if end == 0 { end = try begin(file, path, program) }
@@ -65,21 +65,21 @@ final class CassetteFile: @unchecked Sendable {
     private static func begin(_ file: CInt, _ path: String, _ program: String) throws(HTTPFailure) -> Int {
         let head = CassetteWriter.head(program: program)
         guard ftruncate(file, 0) == 0, write(file, head + CassetteWriter.tail, at: 0) else {
-            throw Tape.unusable(path, "it cannot be written: \(reason(errno))", posix: errno)
+            throw .unusableCassette(path, "it cannot be written: \(reason(errno))", posix: errno)
         }
         return head.count
     }
 
     private static func read(_ file: CInt, _ path: String) throws(HTTPFailure) -> CassetteReader.Contents {
-        try Tape.parse(try bytes(of: file, path), path)
+        try CassetteReader.read(try bytes(of: file, path), of: path)
     }
 
     /// All bytes of an open file.
     static func bytes(of file: CInt, _ path: String) throws(HTTPFailure) -> [UInt8] {
         var info = stat()
-        guard fstat(file, &info) == 0 else { throw Tape.unusable(path, reason(errno), posix: errno) }
+        guard fstat(file, &info) == 0 else { throw .unusableCassette(path, reason(errno), posix: errno) }
         guard info.st_size <= most else {
-            throw Tape.unusable(path, "it is longer than \(most >> 20) MiB: split it")
+            throw .unusableCassette(path, "it is longer than \(most >> 20) MiB: split it")
         }
         let size = Int(info.st_size)
         var count = 0
@@ -94,7 +94,7 @@ final class CassetteFile: @unchecked Sendable {
             }
             used = count
         }
-        if failed != 0 { throw Tape.unusable(path, reason(failed), posix: failed) }
+        if failed != 0 { throw .unusableCassette(path, reason(failed), posix: failed) }
         return bytes
     }
 
@@ -102,14 +102,14 @@ final class CassetteFile: @unchecked Sendable {
     func append(_ line: [UInt8]) throws(HTTPFailure) {
         let bytes = Array((hasEntries ? ",\n" : "\n").utf8) + line + CassetteWriter.tail
         guard end + bytes.count <= Self.most else {
-            throw Tape.unusable(path, "it would be longer than \(Self.most >> 20) MiB: record fewer requests")
+            throw .unusableCassette(path, "it would be longer than \(Self.most >> 20) MiB: record fewer requests")
         }
         guard Self.write(file, bytes, at: end) else {
             let code = errno
             // there was room for the old end
             _ = Self.write(file, CassetteWriter.tail, at: end)
             _ = ftruncate(file, end + CassetteWriter.tail.count)
-            throw Tape.unusable(path, "it cannot be written: \(Self.reason(code))", posix: code)
+            throw .unusableCassette(path, "it cannot be written: \(Self.reason(code))", posix: code)
         }
         end += bytes.count - CassetteWriter.tail.count
         hasEntries = true
@@ -123,20 +123,20 @@ final class CassetteFile: @unchecked Sendable {
         }.joined()
         let directory = path + ".d"
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-            throw Tape.unusable(path, "\(directory) cannot be made: \(Self.reason(errno))", posix: errno)
+            throw .unusableCassette(path, "\(directory) cannot be made: \(Self.reason(errno))", posix: errno)
         }
         let place = "\(directory)/\(name)"
         let target: CInt
         do throws(FileFault) {
             target = try CheckedFile.open(place, O_WRONLY | O_CREAT | O_TRUNC, .own)
         } catch {
-            throw Tape.unusable(path, "\(place) cannot be written: \(error.description)", posix: error.code)
+            throw .unusableCassette(path, "\(place) cannot be written: \(error.description)", posix: error.code)
         }
         defer { close(target) }
         guard Self.write(target, body, at: 0) else {
             let code = errno
             unlink(place)
-            throw Tape.unusable(path, "\(place) cannot be written: \(Self.reason(code))", posix: code)
+            throw .unusableCassette(path, "\(place) cannot be written: \(Self.reason(code))", posix: code)
         }
         return "\(path.split(separator: "/").last ?? "").d/\(name)"
     }

@@ -125,70 +125,6 @@ package final class Tape: Sendable {
         }
     }
 
-    private static func read(_ path: String) throws(HTTPFailure) -> CassetteReader.Contents {
-        let file: CInt
-        do throws(FileFault) {
-            file = try CheckedFile.open(path, O_RDONLY, [.regular])
-        } catch {
-            throw unusable(path, "it cannot be read: \(error.description)", posix: error.code)
-        }
-        defer { close(file) }
-        return try parse(try CassetteFile.bytes(of: file, path), path)
-    }
-
-    static func parse(_ bytes: [UInt8], _ path: String) throws(HTTPFailure) -> CassetteReader.Contents {
-        do throws(CassetteReader.Fault) {
-            return try CassetteReader.read(bytes)
-        } catch {
-            throw unusable(path, error.message)
-        }
-    }
-
-    /// Long bodies of requests are read to be compared, and are not kept; those of responses must be there.
-    private static func index(
-        _ contents: CassetteReader.Contents, _ settings: Settings
-    ) throws(HTTPFailure) -> CassetteIndex {
-        var index = CassetteIndex(
-            settings.matcher, path: settings.path, mask: settings.mask, timing: settings.timing)
-        for entry in contents.entries {
-            var entry = entry
-            if let name = entry.requestFile { entry.request.body = try body(name, settings.path) }
-            if let name = entry.bodyFile { try check(name, settings.path) }
-            index.add(entry)
-        }
-        return index
-    }
-
-    private static func place(_ name: String, _ path: String) -> String {
-        (path.lastIndex(of: "/").map { path[...$0] } ?? "") + name
-    }
-
-    private static func check(_ name: String, _ path: String) throws(HTTPFailure) {
-        let place = place(name, path)
-        if access(place, R_OK) == 0 { return }
-        let code = errno
-        throw unusable(path, "its body \(place) cannot be read: \(String(cString: strerror(code)))", posix: code)
-    }
-
-    /// The bytes of a body that is a file of its own. Blocks.
-    private static func body(_ name: String, _ path: String) throws(HTTPFailure) -> [UInt8] {
-        let place = place(name, path)
-        do throws(FileFault) {
-            let file = try CheckedFile.open(place, O_RDONLY, [.regular])
-            defer { close(file) }
-            do throws(HTTPFailure) { return try CassetteFile.bytes(of: file, place) } catch { throw .system(EIO) }
-        } catch {
-            throw unusable(path, "its body \(place) cannot be read: \(error.description)", posix: error.code)
-        }
-    }
-
-    static func unusable(_ path: String, _ why: String, posix: CInt? = nil) -> HTTPFailure {
-        HTTPFailure(
-            .cassetteUnusable, "the cassette \(path): \(why)", retryable: false,
-            // safe: CInt is narrower
-            underlying: posix.map { .init(.file, Int($0), String(cString: strerror($0))) }, details: [.path(path)])
-    }
-
     /// Tokens of these credentials are masked, too, whatever request they occur in.
     package func hide(_ broker: CredentialBroker) { state.withLock { $0.broker = broker } }
 
@@ -312,7 +248,7 @@ package final class Tape: Sendable {
             state.held += count
             if state.held <= Self.mostHeld { return true }
             fail(
-                Self.unusable(
+                HTTPFailure.unusableCassette(
                     settings.path, "more than \(Self.mostHeld >> 20) MiB wait to be recorded: record fewer requests"),
                 &state)
             return false
@@ -321,7 +257,9 @@ package final class Tape: Sendable {
 
     func tooLong(_ title: String, _ most: Int) {
         state.withLock {
-            fail(Self.unusable(settings.path, "the body of \(title) is longer than \(most >> 20) MiB"), &$0)
+            fail(
+                HTTPFailure.unusableCassette(settings.path, "the body of \(title) is longer than \(most >> 20) MiB"),
+                &$0)
         }
     }
 
@@ -341,7 +279,7 @@ package final class Tape: Sendable {
             _ = self.learn(found)
             let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: draft.body))
             if mask.values.isFull {
-                let failure = Self.unusable(
+                let failure = HTTPFailure.unusableCassette(
                     self.settings.path, "it has more secrets than can be masked: record fewer requests")
                 return self.state.withLock { self.fail(failure, &$0) }
             }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import Glibc
+import OutriderFiles
+import OutriderHTTP
+
+/// Reading the file of a cassette, and its bodies that are files of their own. Blocks.
+extension Tape {
+    static func read(_ path: String) throws(HTTPFailure) -> CassetteReader.Contents {
+        let file: CInt
+        do throws(FileFault) {
+            file = try CheckedFile.open(path, O_RDONLY, [.regular])
+        } catch {
+            throw .unusableCassette(path, "it cannot be read: \(error.description)", posix: error.code)
+        }
+        defer { close(file) }
+        return try CassetteReader.read(try CassetteFile.bytes(of: file, path), of: path)
+    }
+
+    /// Long bodies of requests are read to be compared, and are not kept; those of responses must be there.
+    static func index(
+        _ contents: CassetteReader.Contents, _ settings: Settings
+    ) throws(HTTPFailure) -> CassetteIndex {
+        var index = CassetteIndex(
+            settings.matcher, path: settings.path, mask: settings.mask, timing: settings.timing)
+        for entry in contents.entries {
+            var entry = entry
+            if let name = entry.requestFile { entry.request.body = try body(name, settings.path) }
+            if let name = entry.bodyFile { try check(name, settings.path) }
+            index.add(entry)
+        }
+        return index
+    }
+
+    private static func place(_ name: String, _ path: String) -> String {
+        (path.lastIndex(of: "/").map { path[...$0] } ?? "") + name
+    }
+
+    private static func check(_ name: String, _ path: String) throws(HTTPFailure) {
+        let place = place(name, path)
+        if access(place, R_OK) == 0 { return }
+        let code = errno
+        throw .unusableCassette(
+            path, "its body \(place) cannot be read: \(String(cString: strerror(code)))", posix: code)
+    }
+
+    /// The bytes of a body that is a file of its own.
+    static func body(_ name: String, _ path: String) throws(HTTPFailure) -> [UInt8] {
+        let place = place(name, path)
+        do throws(FileFault) {
+            let file = try CheckedFile.open(place, O_RDONLY, [.regular])
+            defer { close(file) }
+            do throws(HTTPFailure) { return try CassetteFile.bytes(of: file, place) } catch { throw .system(EIO) }
+        } catch {
+            throw .unusableCassette(path, "its body \(place) cannot be read: \(error.description)", posix: error.code)
+        }
+    }
+}
