@@ -49,6 +49,7 @@ struct ContentCodingTests {
         Sample(coding: "gzip, gzip", bytes: twice, body: "hello"),
         Sample(coding: "gzip", bytes: hello + again, body: "hello again"),
         Sample(coding: "gzip", bytes: hello + Array("JUNK".utf8), body: "hello"),
+        Sample(coding: "gzip", bytes: hello + Array("JUNK".utf8) + again, body: "hello"),
         Sample(coding: "gzip", bytes: [], body: ""),
         Sample(coding: "identity", bytes: Array("hello".utf8), body: "hello"),
         Sample(coding: "banana", bytes: Array("hello".utf8), body: "hello"),

@@ -18,6 +18,8 @@ final class InflateStream: DecodingStream {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isOpen = false
     private var input = ByteBuffer()
+    /// Bytes that begin no member were found behind one: the rest is ignored, however it is cut into pieces.
+    private var isOver = false
 
     init(_ format: Format) {
         self.format = format
@@ -32,6 +34,7 @@ final class InflateStream: DecodingStream {
 
     /// Only after `needsInput`.
     func feed(_ more: ByteBuffer) {
+        if isOver { return }
         if input.readableBytes == 0 { input = more } else { input.writeImmutableBuffer(more) }
     }
 
@@ -42,7 +45,8 @@ final class InflateStream: DecodingStream {
                 case .begun: break
                 case .unknown: return .needsInput
                 case .none:
-                    input.clear()
+                    isOver = true
+                    input = ByteBuffer()
                     return .needsInput
                 }
             }
