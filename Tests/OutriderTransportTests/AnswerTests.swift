@@ -220,6 +220,16 @@ struct AnswerTests {
         await server.close()
     }
 
+    @Test func `white space around a value is no part of it`() async throws {
+        let server = try await ScriptedServer { _ in
+            [.send(Self.ok + "A: \t b c \t\r\nTransfer-Encoding: chunked \r\n\r\n0\r\nX-Sum:1 \r\n\r\n")]
+        }
+        let answer = try await makeTransport().answer(.local(server.port))
+        #expect(answer.fields == [.init("A", "b c"), .init("Transfer-Encoding", "chunked")])
+        #expect(answer.trailers == [.init("X-Sum", "1")])
+        await server.close()
+    }
+
     @Test func `a body longer than allowed is refused`() async throws {
         let server = try await ScriptedServer { request in
             request.path == "/told"

@@ -18,7 +18,13 @@ extension HTTPFields {
     init(_ headers: HTTPHeaders) {
         var list: [Field] = []
         list.reserveCapacity(headers.count)
-        for (name, value) in headers { list.append(Field(name, value)) }
+        for (name, value) in headers { list.append(Field(name, Self.withoutSpace(value))) }
         self.init(list)
+    }
+
+    /// The parser leaves white space behind a value, which is no part of it (RFC 9110 section 5.5).
+    private static func withoutSpace(_ value: String) -> String {
+        guard let last = value.utf8.last, last == 0x20 || last == 0x09 else { return value }
+        return String(FieldRules.trimmed(value[...]))
     }
 }
