@@ -66,6 +66,9 @@ struct ContentCodingTests {
         Sample(coding: "zstd", bytes: zstd, body: "hello"),
         Sample(coding: "zstd", bytes: zstd + skipped + zstdAgain + skipped, body: "hello again"),
         Sample(coding: "zstd", bytes: zstd + Array("JUNK".utf8), kind: .malformedResponse),
+        Sample(coding: "zstd", bytes: zstd + [40, 181], kind: .connectionLost),
+        // a format of the library before RFC 8878
+        Sample(coding: "zstd", bytes: [0x25, 0xB5, 0x2F, 0xFD, 0x0B], kind: .malformedResponse),
         Sample(coding: "zstd", bytes: zstd.dropLast(2), kind: .connectionLost),
         Sample(coding: "zstd", bytes: zstd + zstd.dropLast(2), kind: .connectionLost),
         Sample(coding: "zstd", bytes: zstd.dropLast(4) + [0, 0, 0, 0], kind: .malformedResponse),

@@ -17,6 +17,9 @@ final class ZstdStream: DecodingStream {
     private var input = ByteBuffer()
     private var hasMore = false
 
+    /// No frame has begun, or the last one has ended.
+    private var isAtStart = true
+
     init() {
         state = ZSTD_createDStream()
         if let state { _ = ZSTD_DCtx_setParameter(state, ZSTD_d_windowLogMax, Self.windowLog) }
@@ -31,17 +34,27 @@ final class ZstdStream: DecodingStream {
     func next() -> DecodingStep {
         guard let state else { return .malformed("out of memory") }
         while input.readableBytes > 0 || hasMore {
+            if isAtStart {
+                guard let magic = input.getInteger(at: input.readerIndex, endianness: .little, as: UInt32.self) else {
+                    isComplete = false
+                    return .needsInput
+                }
+                guard Self.beginsFrame(magic) else { return .malformed("it begins like no frame of RFC 8878") }
+            }
             var output = ByteBuffer()
             let code = decode(state, into: &output)
             guard ZSTD_isError(code) == 0 else {
                 let reason = ZSTD_getErrorName(code).map { String(cString: $0) }
                 return .malformed(reason ?? "zstd cannot read it")
             }
-            isComplete = code == 0
+            (isComplete, isAtStart) = (code == 0, code == 0)
             if output.readableBytes > 0 { return .output(output) }
         }
         return .needsInput
     }
+
+    /// The library also reads the formats before RFC 8878, without a limit of the window.
+    private static func beginsFrame(_ magic: UInt32) -> Bool { magic == 0xFD2F_B528 || magic & ~0xF == 0x184D_2A50 }
 
     private func decode(_ state: OpaquePointer, into output: inout ByteBuffer) -> Int {
         var code = 0
