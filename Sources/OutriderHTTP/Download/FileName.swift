@@ -32,7 +32,7 @@ package enum FileName {
         for scalar in last where !isInvisible(scalar) { name.append(isReserved(scalar) ? "_" : scalar) }
         var trimmed = name[...]
         while let first = trimmed.first, first == "." || isBlank(first) { trimmed.removeFirst() }
-        while let last = trimmed.last, last == "." || isBlank(last) { trimmed.removeLast() }
+        trimmed = withoutEnd(trimmed)
         guard let first = trimmed.first else { return nil }
         var safe = String(trimmed)
         if first == "-" || first == "~" || isDevice(safe) { safe = "_" + safe }
@@ -46,6 +46,13 @@ package enum FileName {
             return "must be a plain name: a directory goes into directory"
         }
         return name.utf8.count > 255 ? "must be at most 255 bytes long" : nil
+    }
+
+    /// Without the full stops and blanks at the end, which Windows forgets.
+    private static func withoutEnd(_ name: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
+        var name = name
+        while let last = name.last, last == "." || isBlank(last) { name.removeLast() }
+        return name
     }
 
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace }
@@ -86,6 +93,7 @@ package enum FileName {
             guard stem.utf8.count &+ UTF8.width(scalar) &+ ending.utf8.count <= mostBytes else { break }
             stem.unicodeScalars.append(scalar)
         }
-        return stem + ending
+        guard ending.isEmpty else { return stem + ending }
+        return String(withoutEnd(stem.unicodeScalars[...]))
     }
 }

@@ -63,6 +63,8 @@ struct FileNameTests {
         #expect(name.utf8.count <= FileName.mostBytes)
         #expect(name.hasSuffix("é.tar"))
         #expect(FileName.safe(String(repeating: "x", count: 300))?.utf8.count == FileName.mostBytes)
+        let words = String(repeating: "x", count: FileName.mostBytes - 2)
+        #expect(FileName.safe("\(words). more, and no extension") == words)
     }
 
     @Test func `the field comes before the URL, and a name that is none before neither`() throws {
