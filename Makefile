@@ -15,7 +15,7 @@ help:
 	@echo 'make build    the release binary: .build/release/outrider'
 	@echo 'make check    formatting, walls, words, links; says what mends each finding; make format: rewrites the Swift files'
 	@echo 'make schema   assemble schema/ into openrpc.json, the tables, docs/reference and docs/alamofire.md; make docs: the same'
-	@echo 'make bench    side by side with other HTTP clients; make fuzz and make soak: TIME=60 seconds of damaged input, of load'
+	@echo 'make bench    side by side with other HTTP clients; make fuzz, make soak: TIME=60 seconds of damaged input, of load'
 	@echo 'make install  the binary, manual pages, completions and user units for systemd, below $$PREFIX (/usr/local)'
 	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary; make clean: forget all'
 
@@ -43,9 +43,8 @@ bench: build
 	@scripts/setup --bench
 	for part in instructions run client transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
-# scripts/fuzz builds what it tries
-soak: build
-fuzz soak: setup
+fuzz soak: build
+	@scripts/setup --test
 	scripts/$@ --seconds $(or $(TIME),60)
 
 install: build
@@ -55,5 +54,4 @@ deb wheel: build
 	@scripts/setup --package && scripts/package $@
 
 clean:
-	swift package clean
-	rm -rf .build/venv .build/clients .build/bench
+	swift package clean && rm -rf .build/venv .build/clients .build/bench

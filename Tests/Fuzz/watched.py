@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Compiles the targets of libFuzzer: the parsers of the product with counters of edges and comparisons. The packages
+below them are those of the release, which saves most of the time.
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLACE = ROOT / ".build/fuzz/parsers"
+RELEASE = ROOT / ".build/release"
+TARGETS = ROOT / "Tests/Fuzz/Parsers"
+# module: its sources, and the modules that must be there before
+MODULES = {
+    "OutriderJSON": (["**/*"], []),
+    "OutriderHTTP": (["**/*"], ["OutriderJSON"]),
+    "OutriderRPC": (["**/*"], ["OutriderJSON"]),
+    "OutriderYAML": (["**/*"], ["OutriderJSON"]),
+    # the rest of it needs sockets
+    "OutriderTransport": (["Coding/*", "Bridges/H*"], ["OutriderHTTP"]),
+}
+LIBRARIES = [f"Sources/{name}" for name in ("CYaml", "CSQLite", "CBrotli", "CZstd", "CZlib", "CJansson")]
+HELPERS = ["Tests/Fuzz/Parsers/CFuzzer", "Tests/Fuzz/Parsers/CNghttp2"]
+
+
+class Missing(Exception):
+    """Why nothing can be built."""
+
+
+def flags() -> "list[str]":
+    """Those with which the release compiles its uppermost library: its C modules, language and package."""
+    plan = ROOT / ".build/release.yaml"
+    if not plan.exists() or not (RELEASE / "outrider.product/Objects.LinkFileList").exists():
+        raise Missing("the packages below the parsers come from the release: make build")
+    for line in re.findall(r"^    args: (\[.*\])$", plan.read_text(), re.MULTILINE):
+        words = json.loads(line)
+        if "-module-name" in words and words[words.index("-module-name") + 1] == "OutriderEngine":
+            pairs = zip(words, words[1:])
+            kept = {"-Xcc", "-swift-version", "-enable-upcoming-feature", "-package-name", "-target"}
+            return [word for pair in pairs if pair[0] in kept for word in pair]
+    raise Missing(f"{plan} does not say how the product is compiled")
+
+
+def make(product: pathlib.Path, sources: "list[pathlib.Path]", command: "list[object]") -> pathlib.Path:
+    """Runs the command, unless this command made the product after the last change of the sources."""
+    words, stamp = [str(word) for word in [*command, "-o", product]], product.with_suffix(".command")
+    if product.exists() and stamp.exists() and stamp.read_text() == "\n".join(words):
+        if all(source.stat().st_mtime < product.stat().st_mtime for source in sources):
+            return product
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise Missing(f"{product} cannot be made\n{done.stdout}{done.stderr}")
+    stamp.write_text("\n".join(words))
+    return product
+
+
+def module(name: str, common: "list[object]") -> pathlib.Path:
+    patterns, needed = MODULES[name]
+    sources = [path for pattern in patterns for path in sorted((ROOT / "Sources" / name).glob(f"{pattern}.swift"))]
+    modules = [PLACE / "Modules" / f"{module}.swiftmodule" for module in needed]
+    return make(PLACE / f"{name}.o", [*sources, *modules], [
+        *common, "-module-name", name, "-parse-as-library", "-enable-testing", "-sanitize=fuzzer",
+        "-emit-module", "-emit-module-path", PLACE / "Modules" / f"{name}.swiftmodule", "-c", *sources])
+
+
+def build() -> pathlib.Path:
+    (PLACE / "Modules").mkdir(parents=True, exist_ok=True)
+    maps = [f"-fmodule-map-file={ROOT}/{path}/module.modulemap" for path in LIBRARIES + HELPERS]
+    common = ["swiftc", "-O", "-wmo", "-module-cache-path", PLACE / "cache", "-I", PLACE / "Modules", "-I",
+              RELEASE / "Modules", *flags(), *(word for one in maps for word in ("-Xcc", one))]
+    objects = [module("OutriderJSON", common)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        objects += pool.map(lambda name: module(name, common), ["OutriderHTTP", "OutriderRPC", "OutriderYAML"])
+    objects.append(module("OutriderTransport", common))
+    targets = sorted(TARGETS.glob("*.swift"))
+    objects.append(make(PLACE / "targets.o", targets + objects, [*common, "-module-name", "targets", "-c", *targets]))
+    return link(objects)
+
+
+def link(objects: "list[pathlib.Path]") -> pathlib.Path:
+    """With the objects of the release but for those of the product."""
+    listed = (RELEASE / "outrider.product/Objects.LinkFileList").read_text().splitlines()
+    below = [path for path in listed if not re.search(r"/(Outrider\w+|outrider)\.build/", path)]
+    file = PLACE / "objects"
+    file.write_text("\n".join([*map(str, objects), *below]))
+    # the flag of the compiler links a `main` of its own
+    place = subprocess.run(["clang", "-print-resource-dir"], check=True, capture_output=True, text=True).stdout.strip()
+    fuzzer = next(pathlib.Path(place).glob("lib/linux/libclang_rt.fuzzer_no_main-*.a"), None)
+    if fuzzer is None:
+        raise Missing(f"{place} has no libclang_rt.fuzzer_no_main: the toolchain comes without libFuzzer")
+    return make(PLACE / "fuzz", objects, ["swiftc", "-static-stdlib", f"@{file}", fuzzer, "-Xlinker", "-lstdc++"])
+
+
+if __name__ == "__main__":
+    try:
+        print(build())
+    except Missing as why:
+        sys.exit(f"fuzz-parsers: {why}")
