@@ -157,13 +157,13 @@ package enum CassetteReader {
         guard let object = json.object, let request = object["request"]?.object,
             let response = object["response"]?.object
         else { throw Fault(message: "it has no request and response") }
-        guard let method = request["method"]?.string, let url = request["url"]?.string, url.contains("://") else {
-            throw Fault(message: "its request has no method and URL")
-        }
+        guard let method = request["method"]?.string, let url = request["url"]?.string.map(withoutFragment),
+            url.contains("://")
+        else { throw Fault(message: "its request has no method and URL") }
         let post = request["postData"]?.object
         var entry = CassetteEntry(
             ReplayRequest(
-                method: method, url: withoutFragment(url), fields: fields(request["headers"]), body: try body(of: post))
+                method: method, url: url, fields: fields(request["headers"]), body: try body(of: post))
         )
         entry.requestFile = try file(of: post)
         if let type = post?["mimeType"]?.string, !type.isEmpty, entry.request.contentType == nil {

@@ -65,6 +65,12 @@ import Testing
         #expect(try CassetteReader.read(line).entries.count == 2)
     }
 
+    @Test func `an entry without a URL in front of the fragment cannot be played`() throws {
+        let broken = String(decoding: Self.file(1), as: UTF8.self).replacing("\"url\":\"http", with: "\"url\":\"h#ttp")
+        let contents = try CassetteReader.read(Array(broken.utf8))
+        #expect(contents.entries.isEmpty && contents.unusable.first?.reason.contains("no method and URL") == true)
+    }
+
     @Test func `a body's file stands beside its cassette`() throws {
         let outside = String(decoding: Self.file(1), as: UTF8.self).replacing(
             "\"mimeType\"", with: "\"_file\":\"../key\",\"mimeType\"")
