@@ -69,7 +69,8 @@ def made(name: str) -> "list[bytes]":
     if name == "chunked":
         return [b"5\r\nhello\r\n0\r\n\r\n", b"A;x=y\r\n0123456789\r\n0\r\nDigest: x\r\n\r\n", b"0\r\n\r\n"]
     if name == "zstd":
-        return [bytes.fromhex("28b52ffd2400010000"), bytes.fromhex("28b52ffd0458 29000068656c6c6f")]
+        return [bytes.fromhex(text) for text in (
+            "28b52ffd0058833e0061", "28b52ffd2400010000", "28b52ffd0458 29000068656c6c6f")]
     if name == "brotli":
         return [bytes.fromhex("0b028068656c6c6f03"), b"\x06"]
     if name == "hpack":
@@ -77,6 +78,15 @@ def made(name: str) -> "list[bytes]":
             "828684418cf1e3c2e5f23a6ba0ab90f4ff", "400a637573746f6d2d6b65790d637573746f6d2d686561646572",
             "4803333032580770726976617465611d4d6f6e2c203231204f63742032303133", "3fe11f88c1c0bf",
             "20488264025885aec3771a4b")]
+    if name == "loopback":
+        return [b"GET /callback?code=a&state=b HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nAccept: */*\r\n\r\n"]
+    if name == "tunnels":
+        return [b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", bytes.fromhex("050005000001000000000000"),
+                b"HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 2\r\n\r\nno"]
+    if name == "websocket":
+        frames = ("810568656c6c6f", "010268698000", "827e0080" + 128 * "00", "827f0000000000010000" + 40 * "00",
+                  "890170", "880203e8")
+        return [bytes.fromhex(text) for text in frames] + [bytes.fromhex("".join(frames[:3]))]
     if name in ("http2", "frames2"):
         return [
             bytes.fromhex("000001010400000001 88"), bytes.fromhex("000001010500000001 88"),

@@ -24,8 +24,6 @@ MODULES = {
     # the rest of it needs sockets
     "OutriderTransport": (["Coding/*", "Bridges/H*"], ["OutriderHTTP"]),
 }
-LIBRARIES = [f"Sources/{name}" for name in ("CYaml", "CSQLite", "CBrotli", "CZstd", "CZlib", "CJansson")]
-HELPERS = ["Tests/Fuzz/Parsers/CFuzzer", "Tests/Fuzz/Parsers/CNghttp2"]
 
 
 class Missing(Exception):
@@ -39,7 +37,7 @@ def flags() -> "list[str]":
         raise Missing("the packages below the parsers come from the release: make build")
     for line in re.findall(r"^    args: (\[.*\])$", plan.read_text(), re.MULTILINE):
         words = json.loads(line)
-        if "-module-name" in words and words[words.index("-module-name") + 1] == "OutriderEngine":
+        if "-module-name" in words and words[words.index("-module-name") + 1] == "OutriderMethods":
             pairs = zip(words, words[1:])
             kept = {"-Xcc", "-swift-version", "-enable-upcoming-feature", "-package-name", "-target"}
             return [word for pair in pairs if pair[0] in kept for word in pair]
@@ -70,9 +68,9 @@ def module(name: str, common: "list[object]") -> pathlib.Path:
 
 def build() -> pathlib.Path:
     (PLACE / "Modules").mkdir(parents=True, exist_ok=True)
-    maps = [f"-fmodule-map-file={ROOT}/{path}/module.modulemap" for path in LIBRARIES + HELPERS]
+    helpers = [f"-fmodule-map-file={TARGETS}/{name}/module.modulemap" for name in ("CFuzzer", "CNghttp2")]
     common = ["swiftc", "-O", "-wmo", "-module-cache-path", PLACE / "cache", "-I", PLACE / "Modules", "-I",
-              RELEASE / "Modules", *flags(), *(word for one in maps for word in ("-Xcc", one))]
+              RELEASE / "Modules", *flags(), *(word for one in helpers for word in ("-Xcc", one))]
     objects = [module("OutriderJSON", common)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         objects += pool.map(lambda name: module(name, common), ["OutriderHTTP", "OutriderRPC", "OutriderYAML"])

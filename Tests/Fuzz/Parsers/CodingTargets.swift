@@ -43,7 +43,11 @@ private func check(_ input: Input, _ coding: String) -> [UInt8]? {
     expect(long.bytes.starts(with: short.bytes), "\(coding): other bytes")
     // and so does a limit on the growth, which looks at what has come
     if whole.isLimited || pieces.isLimited { return nil }
-    expect(whole.isDamaged == pieces.isDamaged, "\(coding): damaged in one way only: \(whole) and \(pieces)")
+    if whole.isDamaged != pieces.isDamaged {
+        // the library compares the declared size of an empty last block only if the frame comes in one piece
+        expect(coding == "zstd" && whole.isDamaged, "\(coding): damaged in one way only")
+        return nil
+    }
     expect(whole.isWhole == pieces.isWhole, "\(coding): only one way finds an end")
     expect(!whole.isWhole || whole.bytes == pieces.bytes, "\(coding): fewer bytes")
     return whole.isWhole ? whole.bytes : nil

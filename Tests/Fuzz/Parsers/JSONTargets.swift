@@ -110,18 +110,25 @@ func base64(_ input: Input) {
     }
 }
 
-/// Every offset has a place, and every place that is found is within the text.
+/// Every offset has a place, and the ranges of members and elements hold what the parser finds there.
 func pointers(_ input: Input) {
+    var limits = JSONLimits()
+    limits.hasLongIntegers = true
     input.bytes.withUnsafeBufferPointer { bytes in
         _ = JSONLocator.pointer(at: Int(input.hash % UInt64(bytes.count + 1)), in: bytes)
-        guard (try? JSONScanner.check(bytes)) != nil else { return }
-        if let range = JSONLocator.range(ofMember: "a", in: bytes) {
-            expect(range.lowerBound >= 0 && range.upperBound <= bytes.count, "a member outside of the text")
+        let parse = { (range: Range<Int>) in
+            expect(range.lowerBound >= 0 && range.upperBound <= bytes.count, "\(range) of \(bytes.count)")
+            return try? JSONParser.parse(UnsafeBufferPointer(rebasing: bytes[range]), limits: limits)
         }
-        var end = 0
-        for range in JSONLocator.elements(in: bytes) {
-            expect(range.lowerBound >= end && range.upperBound <= bytes.count, "elements overlap")
-            end = range.upperBound
+        switch parse(0..<bytes.count) {
+        case .object(let object)?:
+            for name in ["a", "id", "params", "/"] {
+                let range = JSONLocator.range(ofMember: name, in: bytes)
+                expect(range.flatMap(parse) == object[name], "another value of \(name)")
+            }
+        case .array(let values)?:
+            expect(JSONLocator.elements(in: bytes).map(parse) == values, "other elements")
+        default: break
         }
     }
 }

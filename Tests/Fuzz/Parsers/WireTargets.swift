@@ -151,8 +151,9 @@ func tunnels(_ input: Input) {
 private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [String], fault: Int?) {
     var scanner = FrameScanner()
     var frames: [String] = []
-    var left = 0
+    var (left, before) = (0, 0)
     for piece in pieces {
+        defer { before += piece.count }
         var index = min(left, piece.count)
         left -= index
         do throws(WebSocketFault) {
@@ -161,7 +162,7 @@ private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [String], fault: I
                 while left == 0, let head = try scanner.head(in: bytes, at: &index) {
                     expect(head.length >= 0 && head.reserved < 8, "a head that cannot be")
                     expect(!head.opcode.isControl || head.isFinal && head.length <= 125, "a control frame")
-                    frames.append("\(head)")
+                    frames.append("\(head) behind \(before + index)")
                     let skipped = min(head.length, bytes.count - index)
                     index += skipped
                     left = head.length - skipped
