@@ -10,7 +10,7 @@ import Testing
 struct SpilledBytesTests {
     /// The open files below a directory, by the numbers of their descriptors.
     private static func open(below directory: String) -> [String] {
-        Workspace.names(in: "/proc/self/fd").filter { number in
+        DirectoryNames.all(in: "/proc/self/fd").filter { number in
             var target = [CChar](repeating: 0, count: 4096)
             let count = readlink("/proc/self/fd/\(number)", &target, target.count)
             let path = String(decoding: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
