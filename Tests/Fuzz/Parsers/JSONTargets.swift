@@ -166,6 +166,7 @@ private func found(_ pieces: [[UInt8]], _ limits: FrameLimits, _ forced: Framing
                 // how much of it is shown depends on the pieces
                 found.append(Found(kind: "tooLong", bytes: []))
                 used = consumed
+            case .refused: return found + [Found(kind: "refused, though nothing was", bytes: [])]
             case .http: return found + [Found(kind: "http", bytes: [])]
             case .broken: return found + [Found(kind: "broken", bytes: [])]
             }
