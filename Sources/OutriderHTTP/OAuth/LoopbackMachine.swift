@@ -69,7 +69,10 @@ package struct LoopbackMachine: Sendable {
         let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
         guard let first = lines.first, text.hasSuffix("\r\n\r\n") else { return nil }
         let words = first.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, words[0] == "GET", words[2] == "HTTP/1.1" else { return nil }
+        // a control character, such as a bare CR, is no part of a target (RFC 9112 section 2.2)
+        guard words.count == 3, words[0] == "GET", words[2] == "HTTP/1.1",
+            words[1].utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else { return nil }
         let fields = lines.dropFirst().compactMap { HTTPFields.Field(line: String($0)) }
         let named = fields.filter { HTTPFields.same($0.name, "host") }
         guard named.count == 1, hosts.contains(named[0].value.lowercased()) else { return nil }

@@ -65,6 +65,8 @@ import Testing
         arguments: [
             ("GET / HTTP/1.1", ["Host: 127.0.0.1:4321"]),
             ("GET /favicon.ico HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2?code=c&st\ra=b HTTP/1.1", ["Host: 127.0.0.1:4321"]),
+            ("GET /a1b2?code=c\u{0} HTTP/1.1", ["Host: 127.0.0.1:4321"]),
             ("GET /a1b2/?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
             ("GET /A1B2?code=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
             ("GET /a1b2%3Fcode=c HTTP/1.1", ["Host: 127.0.0.1:4321"]),
