@@ -41,7 +41,7 @@ schema docs:
 
 bench: build
 	@scripts/setup --bench
-	for part in instructions run client transfers sse http2 conversations caching; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
+	for part in instructions run client transfers sse http2 conversations caching loops; do .build/bench/bin/python Benchmarks/$$part.py || exit; done
 
 fuzz soak: build
 	@scripts/setup --test

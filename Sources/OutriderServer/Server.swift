@@ -3,7 +3,7 @@
 
 import Glibc
 import Logging
-package import NIOCore
+import NIOCore
 package import OutriderRPC
 import Synchronization
 
@@ -31,7 +31,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     }
 
     package let settings: ServerSettings
-    package let group: any EventLoopGroup
+    private let loops: ServiceLoops
     package let instanceID = Handle.make("ins_")
     package let startedAt = ContinuousClock.now
     let tally = Counters()
@@ -45,7 +45,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     package init(
         table: MethodTable<Scope>,
         settings: ServerSettings,
-        group: any EventLoopGroup,
+        loops: ServiceLoops,
         log: ServerLog = ServerLog(),
         makeScope: @escaping @Sendable (any Peer, any ServerControl) -> Scope
     ) {
@@ -53,12 +53,12 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         self.settings = settings
         let places = ClientPlaces(places: settings.limits.connections, patience: settings.limits.firstMessage.seconds)
         state = Mutex(State(places: places))
-        self.group = group
+        self.loops = loops
         self.makeScope = makeScope
         self.log = log
         logger = log.logger("outrider.server")
         var executors: [ObjectIdentifier: LoopExecutor] = [:]
-        for loop in group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
+        for loop in loops.group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
         self.executors = executors
     }
 
@@ -145,13 +145,13 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     private func listen(_ descriptor: Int32, _ file: SocketFile?, only process: Int32? = nil) async throws {
         let listener = try await UnixSocketListener.start(
-            descriptor, file: file, only: process, group: group, framing: settings.framing, host: self)
+            descriptor, file: file, only: process, loops: loops, framing: settings.framing, host: self)
         state.withLock { $0.listeners.append(listener) }
     }
 
     private func serve(input: Int32, output: Int32, uid: Int? = nil) async throws {
         state.withLock { $0.isStdio = true }
-        let loop = group.next()
+        let (_, loop) = loops.enter()
         let wire = StdioWire(input: input, output: output, loop: loop)
         try await loop.submit {
             guard let connection = self.open(wire, loop: loop, transport: .stdio, pid: nil, uid: uid) else { return }
@@ -238,7 +238,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         Task { for listener in listeners { await listener.close() } }
         for connection in connections { connection.drain() }
         if connections.isEmpty { return over(status: 0) }
-        let loop = group.next()
+        let loop = loops.first
         loop.scheduleTask(in: .clamped(grace)) {
             for connection in connections { connection.cancelAll() }
             loop.scheduleTask(in: .milliseconds(500)) { self.over(status: 0) }
@@ -251,7 +251,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     package func end(withProcess processID: Int) {
         guard state.withLock({ $0.isStdio }), let pid = pid_t(exactly: processID), pid > 0 else { return }
-        group.next().scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
+        loops.first.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
             guard kill(pid, 0) != 0, errno == ESRCH else { return }
             task.cancel()
             self.exit(status: 1)
@@ -261,7 +261,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     private func startIdleWatch() -> RepeatedTask? {
         guard let limit = settings.idleExit else { return nil }
         let interval = TimeAmount.clamped(min(limit / 2, .seconds(1)))
-        return group.next().scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        return loops.first.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let idle = self.state.withLock { state in
                 if !state.connections.isEmpty || self.settings.isBusy() { state.idleSince = .now }
                 return ContinuousClock.now - state.idleSince >= limit
@@ -274,7 +274,11 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     package var name: String { settings.name }
     package var version: String { settings.version }
-    package var counters: ServerCounters { tally.snapshot }
+    package var counters: ServerCounters {
+        var counters = tally.snapshot
+        counters.clientsByLoop = loops.clients
+        return counters
+    }
     package var limits: [(name: StaticString, value: Int)] { settings.limits.named }
 
     package func setLog(_ setting: LogSetting, for peer: any Peer) throws(RPCError) -> LogSetting {

@@ -39,6 +39,7 @@ package final class HTTPTransport: Transport {
     }
 
     package var loop: any EventLoop { pool.loop }
+    package var sharedLoop: any EventLoop { pools[0].loop }
 
     package func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
         if let duplex = attempt.duplex {

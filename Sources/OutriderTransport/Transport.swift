@@ -9,6 +9,8 @@ package import OutriderHTTP
 package protocol Transport: Sendable {
     /// The event loop of an attempt that is made now: the caller's, if that belongs to the transport.
     var loop: any EventLoop { get }
+    /// The event loop of attempts that share state: flights of a cache, connections of a session.
+    var sharedLoop: any EventLoop { get }
 
     /// An attempt that has not begun. On `loop` only.
     func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt
@@ -32,6 +34,8 @@ package protocol LoopAttempt: AnyObject {
 }
 
 extension Transport {
+    package var sharedLoop: any EventLoop { loop }
+
     /// Carries an attempt for a task: returns when the head of a final response has arrived. From any thread.
     ///
     /// Cancelling the task ends the attempt at any point.

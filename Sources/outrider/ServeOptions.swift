@@ -119,6 +119,11 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: "The most connections to an origin.")
     var connectionsPerHost = defaults.connectionsPerHost
 
+    @Option(
+        name: .long,
+        help: "Event loops for clients: a number, or auto for up to one by processor; else $OUTRIDER_LOOPS, else 1.")
+    var loops: String?
+
     @Option(name: .long, help: "The most attempts of a request, whatever its retriers say.")
     var maxAttempts = defaults.maxAttempts
 
@@ -180,6 +185,7 @@ struct ServeOptions: ParsableArguments {
         settings.maxInline = maxInline
         settings.memory = memory
         settings.connectionsPerHost = connectionsPerHost
+        settings.loops = loops
         settings.maxAttempts = maxAttempts
         settings.idleConnection = idleConnection
         settings.timeoutResolve = timeoutResolve

@@ -28,29 +28,29 @@ struct ServiceProcess {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
         if settings.readyFile != nil { Detachment.detach() }
-        // A single event loop: with two, a call and its connection may be on different loops, and the hops cost more
-        // than the second processor gains; also, clients share connections only within a pool.
-        let group = BusyPollingLoop.makeGroup()
+        let loops = ServiceLoops(try settings.loopCount(), most: settings.connectionsPerHost)
+        let group = loops.group
+        let own = settings.engine(loops: loops.count)
         let descriptors = DescriptorLimit.raise()
         ServiceMemory.returnLargeBlocks()
         var wires = settings.transport
         let clients = min(settings.maxClients ?? DescriptorLimit.clients(of: descriptors), max(1, descriptors / 2))
         wires.mostConnections = DescriptorLimit.connections(of: descriptors, clients: clients)
-        wires.keyLog = try keyLog()
+        wires.keyLog = try keyLog(own.keyLog)
         let transport = HTTPTransport(group: group, settings: wires)
         let tape = try cassette()
         let stage = settings.replay.map { _ in ReplayStage(tape, isClosed: true) }
         let engine = Engine(
-            transport: transport, group: group, settings: settings.engine,
+            transport: transport, group: group, settings: own,
             fields: Self.fields, stage: stage)
         tape?.hide(engine.credentials)
-        let vault = settings.store.vault(trustRoots: settings.engine.caFile, proxy: settings.proxy)
+        let vault = settings.store.vault(trustRoots: own.caFile, proxy: settings.proxy)
         engine.credentials.use(vault)
         engine.jars.use(vault)
         // deletes the files of killed services in the background
         Task.detached { engine.sweep() }
         let log = ServerLog(settings.log)
-        if let path = settings.engine.keyLog {
+        if let path = own.keyLog {
             log.write(.warning, "the secrets of TLS connections are written to \(path)")
         }
         let service = Service(
@@ -72,7 +72,7 @@ struct ServiceProcess {
         }
         let server = Server(
             table: Methods.table, settings: settings.server(clients: clients) { engine.counts.running > 0 },
-            group: group, log: log
+            loops: loops, log: log
         ) { peer, control in
             ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
         }
@@ -119,8 +119,8 @@ struct ServiceProcess {
     }
 
     /// Opens the file for appending, so that an unusable path is known at the start.
-    private func keyLog() throws -> KeyLog? {
-        guard let path = settings.engine.keyLog else { return nil }
+    private func keyLog(_ path: String?) throws -> KeyLog? {
+        guard let path else { return nil }
         do throws(FileFault) {
             return try KeyLog(path)
         } catch {

@@ -42,6 +42,8 @@ struct Settings: Sendable {
     /// Nil for the usual memory of the machine.
     var memory: Int?
     var connectionsPerHost = 64
+    /// A number, or `auto`; nil for one.
+    var loops: String?
     var maxAttempts = 100
     var idleConnection = 60.0
     var timeoutResolve = 5.0
@@ -91,6 +93,8 @@ struct Settings: Sendable {
         if memory == nil { memory = try Self.number("OUTRIDER_MEMORY") }
         try Self.check("--memory, or OUTRIDER_MEMORY,", Double(memory ?? MemoryBudget.least), Self.memories)
         try Self.check("--connections-per-host", Double(connectionsPerHost), 1...1000)
+        if loops == nil { loops = environmentVariable("OUTRIDER_LOOPS") }
+        _ = try loopCount()
         try Self.check("--max-attempts", Double(maxAttempts), 1...1000)
         try Self.check("--idle-connection", idleConnection, 0...3600)
         let timeouts = [
@@ -125,6 +129,22 @@ struct Settings: Sendable {
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
         if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
         if try Self.isOn("OUTRIDER_NO_DEVICE_LOGIN") { deviceLogin = false }
+    }
+
+    private static let mostLoops = 64
+
+    /// The number of event loops. Throws ValidationError.
+    func loopCount() throws -> ServiceLoops.Count {
+        switch loops {
+        case nil, "": return .fixed(1)
+        case "auto": return .auto
+        case .some(let word):
+            guard let count = Int(word), (1...Self.mostLoops).contains(count) else {
+                throw ValidationError(
+                    "--loops, or OUTRIDER_LOOPS, is \(word), and must be auto or a number from 1 to \(Self.mostLoops)")
+            }
+            return .fixed(count)
+        }
     }
 
     /// From 16 MiB to 1 TiB.
@@ -185,7 +205,8 @@ extension Settings {
 
     private static var environment: ProxyEnvironment { ProxyEnvironment { environmentVariable($0) } }
 
-    var engine: EngineSettings {
+    /// - Parameter loops: the number of event loops.
+    func engine(loops: Int) -> EngineSettings {
         var engine = EngineSettings()
         // already validated
         engine.proxies = try? proxies()
@@ -203,7 +224,8 @@ extension Settings {
         engine.caFile = caFile
         engine.keyLog = tlsKeyLog.map(Self.absolute)
         engine.caches = caches.map(Self.absolute)
-        engine.connectionsPerHost = connectionsPerHost
+        // each loop has connections of its own
+        engine.connectionsPerHost = max(1, connectionsPerHost / loops)
         engine.maxInline = maxInline
         engine.memory = memory ?? MemoryBudget.usual
         engine.mostAttempts = maxAttempts

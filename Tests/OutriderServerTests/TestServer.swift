@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
-import NIOPosix
 import OutriderRPC
 import Synchronization
 import Testing
@@ -37,6 +36,9 @@ final class TestServer: Sendable {
 
     var path: String { "\(directory.path)/s.sock" }
 
+    /// Two, which all services share: a client may be on another loop than the listener.
+    private static let loops = ServiceLoops(.fixed(2))
+
     static var settings: ServerSettings {
         var settings = ServerSettings(version: "0")
         settings.handlesSignals = false
@@ -51,9 +53,7 @@ final class TestServer: Sendable {
         let directory = try directory ?? TemporaryDirectory()
         self.directory = directory
         let record = record
-        let server = Server(table: testMethods, settings: settings, group: MultiThreadedEventLoopGroup.singleton) {
-            TestScope(record, $1)
-        }
+        let server = Server(table: testMethods, settings: settings, loops: Self.loops) { TestScope(record, $1) }
         self.server = server
         let places = listening ?? [.socket(SocketPath("\(directory.path)/s.sock"))]
         let (ready, say) = AsyncStream<Void>.makeStream()

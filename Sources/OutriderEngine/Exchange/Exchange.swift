@@ -195,6 +195,12 @@ package final class Exchange: Sendable {
 
     private func carry(on loop: any EventLoop) {
         if cache != nil || stage != nil, endsAtOnce() { return }
+        guard cache != nil || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
+        let shared = environment.transport.sharedLoop
+        if shared === loop { drive(on: loop) } else { shared.execute { self.drive(on: shared) } }
+    }
+
+    private func drive(on loop: any EventLoop) {
         let driver = ExchangeDriver(self, on: loop)
         state.withLock { $0.driver = driver }
         driver.start()

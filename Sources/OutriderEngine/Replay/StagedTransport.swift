@@ -11,6 +11,7 @@ struct StagedTransport: Transport {
     let inner: any Transport
 
     var loop: any EventLoop { inner.loop }
+    var sharedLoop: any EventLoop { inner.sharedLoop }
 
     func make(_ attempt: Attempt, observer: any AttemptObserver) -> any LoopAttempt {
         StagedAttempt(attempt, stage, inner, observer: observer)

@@ -24,6 +24,10 @@ struct ServerStats: Method {
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
                 writer.member("connections", server.connections)
+                writer.name("loops")
+                writer.array { writer in
+                    for clients in server.clientsByLoop { writer.object { $0.member("clients", clients) } }
+                }
                 writer.member("calls") { writer in
                     writer.member("running", server.callsRunning)
                     writer.member("total", server.callsTotal)

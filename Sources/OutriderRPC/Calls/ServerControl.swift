@@ -29,6 +29,8 @@ package protocol ServerControl: Sendable {
 
 package struct ServerCounters: Sendable {
     package var connections = 0
+    /// Connected clients by event loop.
+    package var clientsByLoop: [Int] = []
     package var callsRunning = 0
     package var callsTotal = 0
     package var eventsSent = 0

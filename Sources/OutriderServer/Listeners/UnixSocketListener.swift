@@ -17,20 +17,26 @@ final class UnixSocketListener: Sendable {
     ///
     /// - Parameter process: the only process that may connect, as this user; nil for all whom the host admits.
     static func start(
-        _ descriptor: Int32, file: SocketFile?, only process: Int32? = nil, group: any EventLoopGroup,
+        _ descriptor: Int32, file: SocketFile?, only process: Int32? = nil, loops: ServiceLoops,
         framing: Framing?, host: any ConnectionHost
     ) async throws -> UnixSocketListener {
-        let channel = try await ServerBootstrap(group: group)
+        let channel = try await ServerBootstrap(group: loops.first)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(ListenerPause())
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            // so that the end of the input is read by itself, not behind bytes
-            .childChannelOption(.maxMessagesPerRead, value: 1)
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 << 10, high: 256 << 10))
-            .childChannelInitializer { channel in welcome(channel, process, framing, host) }
+            .childChannelOption(.maxMessagesPerRead, value: messagesPerRead)
+            .childChannelOption(.writeBufferWaterMark, value: waterMark)
+            .childChannelInitializer { channel in
+                let place = loops.enter()
+                if place.loop !== channel.eventLoop {
+                    return move(channel, to: place, of: loops) { welcome($0, process, framing, host) }
+                }
+                channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
+                return welcome(channel, process, framing, host)
+            }
             .withBoundSocket(descriptor)
             .get()
         return UnixSocketListener(channel, file)
@@ -51,6 +57,35 @@ final class UnixSocketListener: Sendable {
     func isListening(on file: SocketFile) -> Bool { self.file === file }
 
     // MARK: clients
+
+    /// One, so that the end of the input is read by itself, not behind bytes.
+    private static let messagesPerRead: UInt = 1
+    private static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 64 << 10, high: 256 << 10)
+
+    /// Opens the client's connection on another loop. The channel of the accepting loop, which has read nothing yet,
+    /// closes.
+    private static func move(
+        _ channel: any Channel, to place: (index: Int, loop: any EventLoop), of loops: ServiceLoops,
+        _ welcome: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) -> EventLoopFuture<Void> {
+        let copied = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        guard let copied, copied >= 0 else {
+            // no descriptor is free: the client stays
+            channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
+            return welcome(channel)
+        }
+        ClientBootstrap(group: place.loop)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.maxMessagesPerRead, value: messagesPerRead)
+            .channelOption(.writeBufferWaterMark, value: waterMark)
+            .channelInitializer(welcome)
+            .withConnectedSocket(copied)
+            .flatMap { $0.closeFuture }
+            .whenComplete { _ in loops.leave(place.index) }
+        return channel.close()
+    }
 
     private static func welcome(
         _ channel: any Channel, _ process: Int32?, _ framing: Framing?, _ host: any ConnectionHost
