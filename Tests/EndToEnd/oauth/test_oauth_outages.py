@@ -118,7 +118,7 @@ def test_two_hundred_processes_leave_a_server_in_trouble_alone_together(server, 
         told = {str(answer) for answer in answers}
         seen = (outage.passed, told, server.arrived[-9:], server.outcomes()[-9:])
         assert all(isinstance(answer, Failure) and answer.kind == "temporary" for answer in answers), seen
-        assert {answer.reason for answer in answers} <= {"server_unavailable", "paused"}
+        assert {answer.reason for answer in answers} <= {"server_unavailable", "paused"}, seen
         if outage.count() == 1 and len(outage.posts) > 9:
             spreads.append(left(store, clocks) / 60)
         outage.step()
