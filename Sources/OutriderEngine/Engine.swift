@@ -132,7 +132,7 @@ package final class Engine: Sendable {
     private func built(_ spec: RequestSpec, _ sizes: BodySizes, _ client: ClientKey) throws(HTTPFailure) -> Attempt {
         var attempt = try AttemptBuilder.build(spec, defaults: fields, fileSize: sizes.file, partSizes: sizes.parts)
         attempt.client = client
-        attempt.connectionsPerHost = settings.connectionsPerHost
+        attempt.connectionsPerHost = settings.connectionsPerLoop
         if let own = spec.shared?.plan.sessionConnections { attempt.sessionConnections = own }
         return attempt
     }

@@ -21,6 +21,10 @@ package struct EngineSettings: Sendable {
     package var proxies: ProxyRules?
     /// Limit of connections to an origin, for all clients together. Default 64.
     package var connectionsPerHost = 64
+    /// Event loops, which divide these connections. Default 1.
+    package var loops = 1
+    /// The part of each loop, which has connections of its own.
+    var connectionsPerLoop: Int { max(1, connectionsPerHost / max(1, loops)) }
     /// Limit of attempts per request, whatever its retriers decide. Default 100.
     package var mostAttempts = 100
     /// Default of a request's `maxInline`, in bytes. Default 1 MiB.

@@ -224,8 +224,8 @@ extension Settings {
         engine.caFile = caFile
         engine.keyLog = tlsKeyLog.map(Self.absolute)
         engine.caches = caches.map(Self.absolute)
-        // each loop has connections of its own
-        engine.connectionsPerHost = max(1, connectionsPerHost / loops)
+        engine.connectionsPerHost = connectionsPerHost
+        engine.loops = loops
         engine.maxInline = maxInline
         engine.memory = memory ?? MemoryBudget.usual
         engine.mostAttempts = maxAttempts

@@ -29,14 +29,7 @@ final class UnixSocketListener: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.maxMessagesPerRead, value: messagesPerRead)
             .childChannelOption(.writeBufferWaterMark, value: waterMark)
-            .childChannelInitializer { channel in
-                let place = loops.enter()
-                if place.loop !== channel.eventLoop {
-                    return move(channel, to: place, of: loops) { welcome($0, process, framing, host) }
-                }
-                channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
-                return welcome(channel, process, framing, host)
-            }
+            .childChannelInitializer { channel in welcome(channel, process, loops, framing, host) }
             .withBoundSocket(descriptor)
             .get()
         return UnixSocketListener(channel, file)
@@ -62,33 +55,9 @@ final class UnixSocketListener: Sendable {
     private static let messagesPerRead: UInt = 1
     private static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 64 << 10, high: 256 << 10)
 
-    /// Opens the client's connection on another loop. The channel of the accepting loop, which has read nothing yet,
-    /// closes.
-    private static func move(
-        _ channel: any Channel, to place: (index: Int, loop: any EventLoop), of loops: ServiceLoops,
-        _ welcome: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
-    ) -> EventLoopFuture<Void> {
-        let copied = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-            of: NIOBSDSocket.Handle.self
-        ) { fcntl($0, F_DUPFD_CLOEXEC, 0) }
-        guard let copied, copied >= 0 else {
-            // no descriptor is free: the client stays
-            channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
-            return welcome(channel)
-        }
-        ClientBootstrap(group: place.loop)
-            .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelOption(.maxMessagesPerRead, value: messagesPerRead)
-            .channelOption(.writeBufferWaterMark, value: waterMark)
-            .channelInitializer(welcome)
-            .withConnectedSocket(copied)
-            .flatMap { $0.closeFuture }
-            .whenComplete { _ in loops.leave(place.index) }
-        return channel.close()
-    }
-
     private static func welcome(
-        _ channel: any Channel, _ process: Int32?, _ framing: Framing?, _ host: any ConnectionHost
+        _ channel: any Channel, _ process: Int32?, _ loops: ServiceLoops, _ framing: Framing?,
+        _ host: any ConnectionHost
     ) -> EventLoopFuture<Void> {
         guard let provider = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -104,8 +73,35 @@ final class UnixSocketListener: Sendable {
                 host.logger.notice("user \(peer.uid) may not connect (--allow-uid permits it)")
                 return channel.close()
             }
+            let place = loops.enter()
+            if place.loop !== channel.eventLoop, move(channel, to: place, of: loops, { open($0, peer, framing, host) }) {
+                return channel.close()
+            }
+            // on this loop, also if no descriptor is free for a move
+            channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
             return open(channel, peer, framing, host)
         }
+    }
+
+    /// Opens the client's connection on another loop, before the channel of this loop reads anything. False without any
+    /// effect if no descriptor is free.
+    private static func move(
+        _ channel: any Channel, to place: (index: Int, loop: any EventLoop), of loops: ServiceLoops,
+        _ open: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) -> Bool {
+        let copied = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        guard let copied, copied >= 0 else { return false }
+        ClientBootstrap(group: place.loop)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.maxMessagesPerRead, value: messagesPerRead)
+            .channelOption(.writeBufferWaterMark, value: waterMark)
+            .channelInitializer(open)
+            .withConnectedSocket(copied)
+            .flatMap { $0.closeFuture }
+            .whenComplete { _ in loops.leave(place.index) }
+        return true
     }
 
     private static func open(

@@ -5,7 +5,9 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -19,6 +21,19 @@ from request_client import result
 from stream_client import opened, response
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+# prints how much it heard
+STRANGER = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+try:
+    client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\\n')
+    print(len(client.recv(100)))
+except ConnectionError:
+    print(0)
+"""
 
 
 @contextlib.contextmanager
@@ -120,6 +135,23 @@ def test_other_words_are_refused(word):
     tried = subprocess.run([contract.binary(), "serve", f"--loops={word}"], capture_output=True, text=True, timeout=20)
     assert tried.returncode == 2
     assert f"--loops, or OUTRIDER_LOOPS, is {word}, and must be auto or a number from 1 to 64" in tried.stderr
+
+
+def test_strangers_are_refused_whichever_loop_has_room(tmp_path):
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        command = [contract.binary(), "serve", "--stdio", "--loops", "2", "--starter-socket", str(listener.fileno())]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              pass_fds=[listener.fileno()]) as service:
+            for _ in range(3):
+                stranger = subprocess.run([sys.executable, "-c", STRANGER, path], capture_output=True, timeout=30)
+                assert stranger.stdout == b"0\n", stranger
+                with contract.Wire(path) as own:
+                    assert loops(own, 2) == [1, 1]
+            service.stdin.close()
+            assert service.wait(30) == 0
 
 
 def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
