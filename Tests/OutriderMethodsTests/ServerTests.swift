@@ -37,6 +37,9 @@ struct ServerTests {
         _ = try await call("server.hello", ["rawBodies": .bool(true)], peer: peer)
         #expect(peer.terms.rawBodies)
         #expect(peer.terms.maxMessageBytes == nil)
+        #expect(peer.terms.maxInline == nil)
+        _ = try await call("server.hello", ["rawBodies": .bool(true), "maxInline": .integer(3)], peer: peer)
+        #expect(peer.terms.maxInline == 3)
     }
 
     @Test func `a feature that is required and unknown is named`() async {

@@ -23,6 +23,7 @@ struct ServerHello: Method {
             terms.maxMessageBytes = try fields.integer("maxMessageBytes", in: 4096...9_007_199_254_740_992)
             terms.progressInterval = try fields.number("progressInterval", in: 0...3600) ?? terms.progressInterval
             terms.rawBodies = try fields.optional("rawBodies") ?? false
+            terms.maxInline = try fields.integer("maxInline", in: 0...8_388_608)
             try fields.finish()
         }
     }

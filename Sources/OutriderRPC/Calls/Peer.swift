@@ -99,6 +99,8 @@ package struct PeerTerms: Sendable {
     package var progressInterval = 0.1
     /// Whether long bodies in replies may follow their messages as raw bytes.
     package var rawBodies = false
+    /// Default of a request's `maxInline`, for calls whose replies may carry raw bytes; nil for the service's.
+    package var maxInline: Int?
 
     package init() {}
 }

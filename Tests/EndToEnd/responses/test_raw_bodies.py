@@ -46,6 +46,22 @@ def test_what_is_longer_than_a_message_is_stored(raw, server):
     assert body["kind"] == "raw" and data == expected(8 << 20)
 
 
+def test_the_greeting_has_the_default_of_inline_bodies(service, server):
+    """For the client's calls outside a batch; what a request says comes first."""
+    with RawWire(service, maxInline=3_000_000) as raw:
+        for size, kind in ((3_000_000, "raw"), (3_000_001, "stored")):
+            assert raw.get(server.url(f"/bytes/{size}"))[0]["kind"] == kind
+        assert raw.get(server.url("/bytes/10000"), maxInline=9999)[0]["kind"] == "stored"
+        params = {"url": server.url("/bytes/2000000"), "serialize": {"as": "base64"}}
+        number = raw.start("data.start", params)
+        request = raw.reply(number)["result"]["request"]
+        number = raw.start("request.wait", {"request": request})
+        assert raw.reply(number, 20)["result"]["body"]["kind"] == "raw" and len(raw.bodies[number]) == 2_000_000
+        assert {reply["result"]["body"]["kind"] for reply in in_a_batch(raw, params, 2)} == {"stored"}
+    with RawWire(service, rawBodies=False, maxInline=3_000_000) as plain:
+        assert plain.get(server.url("/bytes/2000000"))[0]["kind"] == "stored"
+
+
 def test_pieces_of_a_stored_body_follow_their_replies(raw, server):
     size = 3_000_000
     handle = raw.get(server.url(f"/bytes/{size}"))[0]["response"]
@@ -78,11 +94,9 @@ def test_a_greeting_concerns_its_own_connection(service, server):
         assert other.get(server.url("/bytes/100000"))[0]["kind"] == "base64"
 
 
-def test_replies_in_a_batch_have_no_raw_bytes(raw, server):
-    calls = [
-        {"jsonrpc": "2.0", "id": number, "method": "data.send", "params": params}
-        for number, params in enumerate([{"url": server.url("/bytes/70000"), "serialize": {"as": "base64"}}] * 3)
-    ]
+def in_a_batch(raw, params, count):
+    """The replies to so many calls of `data.send`."""
+    calls = [{"jsonrpc": "2.0", "id": n, "method": "data.send", "params": params} for n in range(count)]
     raw.send_text(contract.json.dumps(calls))
     end = time.monotonic() + 20
     while (b"\r\n\r\n[" if raw.header else b"]\n") not in raw.buffer:
@@ -93,9 +107,12 @@ def test_replies_in_a_batch_have_no_raw_bytes(raw, server):
     else:
         text, raw.buffer = raw.buffer.split(b"\n", 1)
     replies = contract.json.loads(text)
-    assert len(replies) == 3
-    for reply in replies:
-        contract.check_message("data.send", reply)
+    assert len(replies) == count
+    return [contract.check_message("data.send", reply) for reply in replies]
+
+
+def test_replies_in_a_batch_have_no_raw_bytes(raw, server):
+    for reply in in_a_batch(raw, {"url": server.url("/bytes/70000"), "serialize": {"as": "base64"}}, 3):
         assert base64.b64decode(reply["result"]["body"]["base64"]) == expected(70000)
     assert raw.get(server.url("/bytes/70000"))[1] == expected(70000)
 

@@ -127,8 +127,10 @@ def test_large_bodies_are_read_unless_they_are_to_be_kept(
     run: Callable[[Work], None], origin: str, tmp_path: Path
 ) -> None:
     async def work(client: AsyncClient) -> None:
-        r = await client.get(f"{origin}/bytes/2000000")
-        assert r.body_kind == "stored" and r.content == PATTERN[:2_000_000]
+        r = await client.get(f"{origin}/bytes/8388608")
+        assert r.body_kind == "base64" and r.content == PATTERN[:8_388_608]
+        r = await client.get(f"{origin}/bytes/8388609")
+        assert r.body_kind == "stored" and r.content == PATTERN[:8_388_609]
         (one,) = await client.many([f"{origin}/bytes/2000000"])
         assert isinstance(one, AsyncResponse) and one.content == PATTERN[:2_000_000]
         async with await client.get(f"{origin}/bytes/2000000", body_to="stored") as r:

@@ -14,12 +14,12 @@ import contract
 class RawWire(contract.Wire):
     """`bodies` has the raw bytes of each reply, by its id. With `header` messages have a Content-Length."""
 
-    def __init__(self, path=None, arguments=(), header=False, greets=True):
+    def __init__(self, path=None, arguments=(), header=False, greets=True, **greeting):
         super().__init__(path, arguments)
         self.header = header
         self.bodies = {}
         if greets:
-            self.send({"jsonrpc": "2.0", "method": "server.hello", "params": {"rawBodies": True}})
+            self.send({"jsonrpc": "2.0", "method": "server.hello", "params": {"rawBodies": True, **greeting}})
 
     def send_text(self, text):
         data = text.encode()

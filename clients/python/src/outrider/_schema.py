@@ -107,7 +107,7 @@ METHODS = {
     "router.send": (("endpoint", "router"), ("overrides", "params")),
     "router.start": (("endpoint", "router"), ("overrides", "params")),
     "rpc.discover": ((), ()),
-    "server.hello": ((), ("callbacks", "client", "maxMessageBytes", "progressInterval", "protocol", "rawBodies", "require", "want")),
+    "server.hello": ((), ("callbacks", "client", "maxInline", "maxMessageBytes", "progressInterval", "protocol", "rawBodies", "require", "want")),
     "server.info": ((), ()),
     "server.metrics": ((), ()),
     "server.setLog": (("level",), ("format", "path", "to")),

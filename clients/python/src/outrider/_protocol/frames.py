@@ -132,8 +132,8 @@ def event_frame(method: str, params: str) -> bytes:
     return f'{{"jsonrpc":"2.0","method":{quote(method)},"params":{params}}}\n'.encode("ascii")
 
 
-GREETING = event_frame("server.hello", '{"rawBodies":true}')
-"""Goes before the first call: bodies may come as raw bytes. An older service ignores it."""
+GREETING = event_frame("server.hello", '{"rawBodies":true,"maxInline":8388608}')
+"""Goes before the first call: bodies may come as raw bytes, up to 8 MiB with the reply. An older service ignores it."""
 
 
 def cancel_frame(number: int) -> bytes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Response(ResponseData):
     """The response to a request made by :class:`~outrider.Client`.
 
-    A body of up to 1 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
+    A body of up to 8 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
     pieces, and the end of ``with client.get(url) as r:`` releases the body; otherwise the service drops the
     body ten minutes later. A copy, also by pickle, has the body only if the body came with the response or had been
     read.
