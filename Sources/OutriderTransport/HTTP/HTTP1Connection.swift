@@ -29,43 +29,53 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case parser
     }
 
+    /// The state of the running request, or of the last; `begin` replaces all of it.
+    private struct Running {
+        /// The attempt that gets the response; nil after the response.
+        var user: (any ConnectionUser)?
+        var method = ""
+        /// Whether the body of the request goes out in chunks (RFC 9112 section 7.1).
+        var isChunked = false
+        var reader = Reader.unknown
+        /// The framing of the response's body; nil before the final head.
+        var framing: BodyFraming?
+        /// The number of heads before the final head.
+        var informationalHeads = 0
+        /// Whether the user has paused reading.
+        var isPaused = false
+        /// Reuse or close, once the response is complete; takes effect at the end of the read.
+        var ending: HTTP1Machine.End?
+    }
+
     let id: PoolMachine.ConnectionID
     let key: PoolKey
     let facts: ConnectionFacts
     let channel: any Channel
     /// Returned when the connection ends.
     let place: ConnectionPlace
+    /// The generation of trusted roots at the time of the handshake.
+    let generation: Int
     /// The pool that owns the connection, and outlives it.
     private let pool: ConnectionPool
 
     private var machine = HTTP1Machine()
-    private var user: (any ConnectionUser)?
+    private var running = Running()
     private var context: ChannelHandlerContext?
-    private var reader = Reader.unknown
-    /// The handler behind the parser, after the first response that needed the parser.
-    private var parts: AnswerParts?
-    /// Finds phrases beside the parser, which gives the standard phrase of each status.
-    private var phrases = ReasonPhrases()
-    /// Method of the running request, or of the last.
-    private var method = ""
-    private var framing: BodyFraming?
-    private var informationalHeads = 0
-    /// The last read from the network and its last piece of a body, while they are parsed.
-    private var arrival = ByteBuffer()
-    private var piece: ByteBuffer?
-    private var ending: HTTP1Machine.End?
-    private var room = ReadBufferSizing()
     private var isClosed = false
     /// The current or last user.
     private(set) var holder: PoolHolder
     /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
     private var isLent = true
-    /// Whether the body of the running request goes out in chunks (RFC 9112 section 7.1).
-    private var isChunked = false
-    /// The user of the running request has paused reading.
-    private var isPaused = false
-    /// The generation of trusted roots at the time of the handshake.
-    let generation: Int
+
+    /// The handler behind the parser, after the first response that needed the parser.
+    private var parts: AnswerParts?
+    /// Finds phrases beside the parser, which gives the standard phrase of each status.
+    private var phrases = ReasonPhrases()
+    /// The last read from the network, while its bytes are parsed.
+    private var arrival = ByteBuffer()
+    /// The last piece of a body in `arrival`.
+    private var piece: ByteBuffer?
+    private var room = ReadBufferSizing()
 
     init(
         id: PoolMachine.ConnectionID, key: PoolKey, channel: any Channel, facts: ConnectionFacts, generation: Int,
@@ -95,7 +105,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func close() {
         channel.eventLoop.assertInEventLoop()
-        user = nil
+        running.user = nil
         isLent = false
         guard !isClosed else { return }
         isClosed = true
@@ -113,20 +123,13 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         channel.eventLoop.assertInEventLoop()
         let bytes = try RequestWriter.head(attempt, expects: expects)
         guard !isClosed, let context, machine.begin(method: attempt.method) else { return nil }
-        self.user = user
-        method = attempt.method
-        isChunked = attempt.body.size == nil
-        reader = .unknown
-        framing = nil
-        ending = nil
-        isPaused = false
-        informationalHeads = 0
+        running = Running(user: user, method: attempt.method, isChunked: attempt.body.size == nil)
         context.writeAndFlush(NIOAny(bytes), promise: nil)
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
     }
 
     func decline() {
-        guard isLent, user == nil else { return }
+        guard isLent, running.user == nil else { return }
         isLent = false
         pool.takeBack(self)
     }
@@ -140,7 +143,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func send(_ piece: ByteBuffer, isLast: Bool) -> EventLoopFuture<Int> {
         let promise = channel.eventLoop.makePromise(of: Void.self)
-        let bytes = isChunked ? Self.chunk(piece) : piece
+        let bytes = running.isChunked ? Self.chunk(piece) : piece
         let count = bytes.readableBytes
         guard !isClosed, let context else {
             promise.fail(ChannelError.ioOnClosedChannel)
@@ -164,8 +167,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func requestSent() { machine.requestSent() }
 
     func consumed(_ bytes: Int) {
-        guard isPaused, !isClosed, user?.wantsMore() == true else { return }
-        isPaused = false
+        guard running.isPaused, !isClosed, running.user?.wantsMore() == true else { return }
+        running.isPaused = false
         context?.read()
     }
 
@@ -189,8 +192,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         self.arrival = arrival
         piece = nil
         room.took(arrival.readableBytes, from: channel)
-        user?.heard(arrival.readableBytes)
-        switch reader {
+        running.user?.heard(arrival.readableBytes)
+        switch running.reader {
         case .unknown: readFirst(arrival, data, context)
         case .plain(let left): readBody(arrival, left: left)
         case .parser:
@@ -213,7 +216,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         guard !isClosed else { return }
         var rest = arrival
         rest.moveReaderIndex(forwardBy: plain.bytes)
-        if case .length(let length) = framing { readBody(rest, left: length) } else { readBody(rest, left: 0) }
+        if case .length(let length) = running.framing { readBody(rest, left: length) } else { readBody(rest, left: 0) }
     }
 
     private func readBody(_ bytes: ByteBuffer, left: Int64) {
@@ -221,20 +224,24 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         if left > 0, count > 0 {
             // safe: less than the count, which is an Int
             let piece = count <= left ? bytes : bytes.getSlice(at: bytes.readerIndex, length: Int(left)) ?? bytes
-            user?.bodyCame(piece)
+            running.user?.bodyCame(piece)
             guard !isClosed else { return }
         }
-        if count < left { reader = .plain(left: left - count) } else { ended(trailers: [], isClean: count == left) }
+        if count < left {
+            running.reader = .plain(left: left - count)
+        } else {
+            ended(trailers: [], isClean: count == left)
+        }
     }
 
     /// Passes the whole response through the parser, which must know the request's method to read the response to a
     /// HEAD.
     private func startParser(_ context: ChannelHandlerContext) -> Bool {
-        reader = .parser
+        running.reader = .parser
         do {
             let parts = try self.parts ?? AnswerParts.install(behind: self, in: context.pipeline)
             self.parts = parts
-            parts.expectAnswer(to: method)
+            parts.expectAnswer(to: running.method)
             return true
         } catch {
             broke(.inHead, error)
@@ -249,22 +256,22 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case .head(let head): received(ResponseHead(head, reason: phrases.next()))
         case .body(let bytes):
             piece = bytes
-            user?.bodyCame(bytes)
+            running.user?.bodyCame(bytes)
         case .end(let trailers): ended(trailers: trailers.map(HTTPFields.init) ?? [], isClean: isCleanEnd)
         }
     }
 
     private func ended(trailers: HTTPFields, isClean: Bool) {
-        reader = .unknown
-        ending = machine.bodyEnded() == .reuse && isClean ? .reuse : .close
-        let user = user
-        self.user = nil
+        running.reader = .unknown
+        running.ending = machine.bodyEnded() == .reuse && isClean ? .reuse : .close
+        let user = running.user
+        running.user = nil
         user?.completed(trailers: trailers)
     }
 
     /// Whether no bytes follow the end of the response, not even half a line.
     private var isCleanEnd: Bool {
-        switch framing {
+        switch running.framing {
         case .length(let length) where length > 0: piece.map { arrival.ends(with: $0) } ?? false
         default: arrival.endsInEmptyLine
         }
@@ -275,13 +282,13 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         piece = nil
         defer { if parts != nil { context.fireChannelReadComplete() } }
         guard !isClosed else { return }
-        switch ending {
+        switch running.ending {
         case nil:
-            guard let user else { break }
-            isPaused = !user.wantsMore()
-            if !isPaused { context.read() }
+            guard let user = running.user else { break }
+            running.isPaused = !user.wantsMore()
+            if !running.isPaused { context.read() }
         case .reuse:
-            ending = nil
+            running.ending = nil
             room.reset(channel)
             context.read()
             isLent = false
@@ -294,12 +301,14 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         do {
             switch try machine.headReceived(head) {
             case .informational:
-                informationalHeads += 1
-                guard informationalHeads <= HTTP1Limits.informational else { throw HTTPFailure.tooManyInformational }
-                user?.informational(head)
+                running.informationalHeads += 1
+                guard running.informationalHeads <= HTTP1Limits.informational else {
+                    throw HTTPFailure.tooManyInformational
+                }
+                running.user?.informational(head)
             case .answer(let framing, let stopSending):
-                self.framing = framing
-                user?.responded(head, framing, stopSending: stopSending)
+                running.framing = framing
+                running.user?.responded(head, framing, stopSending: stopSending)
             }
         } catch {
             broke(.inHead, error)
@@ -314,7 +323,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         switch error {
         case HTTPParserError.invalidEOFState: broke(machine.closed(), nil)
         case is HTTPParserError, is NIOHTTPDecoderError:
-            broke(framing == nil ? .inHead : .inBody, error)
+            broke(running.framing == nil ? .inHead : .inBody, error)
         default:
             // a broken connection ends no body, not even a body that is delimited by the close
             let close = machine.closed()
@@ -329,7 +338,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     }
 
     private func broke(_ end: ConnectionEnd, _ error: (any Error)?) {
-        let user = user
+        let user = running.user
         let wasLent = isLent
         close()
         // first, since a request that is sent again takes over the place of the dead connection
