@@ -16,7 +16,13 @@ protocol PoolWaiter: AnyObject {
     func refused(_ failure: HTTPFailure)
 }
 
-/// Runs `PoolMachine` for all connections of an event loop.
+/// Lends the connections of an event loop to attempts, and keeps idle connections for later attempts.
+///
+/// Runs a `PoolMachine`, which knows connections and waiters by ids; the pool has the objects behind the ids.
+///
+/// Responsible for: carrying out the decisions of the machine; closing idle connections, whether expired, outdated or
+/// beyond a limit; shares of clients (`ConnectionPoolShares`); changed trust (`ConnectionPoolTrust`).
+/// Not responsible for: opening a connection (`ConnectionOpening`); the attempt on a connection (`AttemptRunner`).
 // proof: every method runs on `loop` and asserts it; other threads only carry the reference.
 final class ConnectionPool: @unchecked Sendable {
     let loop: any EventLoop
@@ -25,27 +31,31 @@ final class ConnectionPool: @unchecked Sendable {
     /// Limits the growth of the windows of HTTP/2 streams.
     let reserve = HTTP2WindowReserve()
     var handshakes = HandshakeQueue()
+    /// The key of the last attempt without settings of its own.
+    var recentKey: PoolKey?
+
     private var machine: PoolMachine
-    private var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
+    private var lastID: UInt64 = 0
+    private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
+    /// Connections without an attempt, of either kind.
+    private(set) var idle: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     /// Connections with slots for several attempts, including idle ones, without draining connections.
     private var shared: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     /// Shared connections that take no new attempts and have not ended.
     private(set) var draining: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     private var plainOrigins = OriginMemory()
-    /// The key of the last attempt without settings of its own.
-    var recentKey: PoolKey?
-    private var waiters: [PoolMachine.WaiterID: any PoolWaiter] = [:]
-    private var lastID: UInt64 = 0
-    private var expiry: Scheduled<Void>?
     private var addresses = AddressWatch()
-    private var isClosed = false
-    private var shares: FairQueue
-    /// Openings that wait for a place in the share of their client.
-    private var unplaced: [FairQueue.ID: Placed] = [:]
-
-    private var generations = TrustGenerations()
+    private var expiry: Scheduled<Void>?
     /// The earliest time limit of an idle or shared connection; `distantFuture` without TLS.
     private var firstEnd = NIODeadline.distantFuture
+    private var isClosed = false
+
+    /// The connections of each client, including connections that are being opened. For `ConnectionPoolShares`.
+    var shares: FairQueue
+    /// Openings that wait for a place in the share of their client. For `ConnectionPoolShares`.
+    var unplaced: [FairQueue.ID: Placed] = [:]
+    /// For `ConnectionPoolTrust`.
+    var generations = TrustGenerations()
 
     init(on loop: any EventLoop, config: PoolMachine.Config, mostConnections: Int) {
         shares = FairQueue(places: mostConnections, mostWaiting: config.waitersPerKey)
@@ -66,6 +76,8 @@ final class ConnectionPool: @unchecked Sendable {
         lastID &+= 1
         return lastID
     }
+
+    // MARK: waiters
 
     /// Calls a method of `PoolWaiter`, at once or later. Returns an id for `cancel` if the attempt has to wait.
     func ask(
@@ -97,121 +109,20 @@ final class ConnectionPool: @unchecked Sendable {
         return nil
     }
 
-    // MARK: shares
-
-    typealias Placed = (Result<ConnectionPlace, HTTPFailure>) -> Void
-
-    /// Passes a place for a connection to `hand`, at once or as soon as the client's share has room. Returns an id for
-    /// `withdraw` if the client has to wait.
-    func place(for client: ClientKey, _ hand: @escaping Placed) -> FairQueue.ID? {
-        loop.assertInEventLoop()
-        let id = makeID()
-        switch shares.enter(id, for: client) {
-        case .run: hand(.success(ConnectionPlace(client, self)))
-        case .wait:
-            unplaced[id] = hand
-            evictIdle(for: client)
-            return id
-        case .refuse:
-            let text = "too many requests of this client wait for a connection (send fewer at once)"
-            hand(.failure(HTTPFailure(.tooManyOpenFiles, text, phase: .queue)))
-        }
-        return nil
+    private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
+        guard let connection = idle.removeValue(forKey: id) ?? shared[id] else { return waiter.openConnection() }
+        connection.reserve(for: waiter.holder)
+        waiter.carry(on: connection)
     }
 
-    func withdraw(_ id: FairQueue.ID, of client: ClientKey) {
-        loop.assertInEventLoop()
-        unplaced[id] = nil
-        _ = shares.cancel(id, of: client)
-    }
-
-    func giveBack(_ client: ClientKey) {
-        loop.assertInEventLoop()
-        for (id, client) in shares.leave(client) {
-            guard let hand = unplaced.removeValue(forKey: id) else { continue }
-            // deferred, as in `serve`
-            let place = ConnectionPlace(client, self)
-            loop.assumeIsolated().execute { hand(.success(place)) }
-        }
-    }
-
-    /// Closes the oldest idle connection of the client, or of any client if all places are taken.
-    private func evictIdle(for client: ClientKey) {
-        let isFull = shares.held >= shares.places
-        let candidates = idle.values.filter { isFull || $0.place.client == client }
-        if let oldest = candidates.min(by: { $0.id < $1.id }) { dropIdle(oldest) }
-    }
-
-    private func dropIdle(_ connection: any AttemptConnection) {
-        forgetIdle(connection)
-        connection.close()
-    }
-
-    private func forgetIdle(_ connection: any AttemptConnection) {
-        _ = machine.idleEnded(connection.id, of: connection.key)
-        idle[connection.id] = nil
-        shared[connection.id] = nil
-    }
-
-    // MARK: connections that end
-
+    /// The attempt does not wait any more.
     func cancel(_ waiter: PoolMachine.WaiterID, of key: PoolKey) {
         loop.assertInEventLoop()
         waiters[waiter] = nil
         _ = machine.cancel(waiter, of: key)
     }
 
-    // MARK: trust
-
-    /// The current generation of the trust's files.
-    func generation(of security: ConnectionSecurity) -> Int { generations.current(of: security) }
-
-    /// Whether the files of a trust must be checked before a connection is used, once a second at most.
-    func mustLook(_ key: PoolKey) -> Bool { key.usesTLS && generations.isDue(key.security) }
-
-    /// Checks the files of a trust, and ends connections that rest on an old version: a removed root is not trusted any
-    /// more. Then calls `done` on the loop: at once if too much of the client's file work is queued already.
-    func look(_ key: PoolKey, _ tls: TLSBridge, for client: ClientKey, then done: @escaping () -> Void) {
-        loop.assertInEventLoop()
-        let (loop, security, bound) = (loop, key.security, NIOLoopBound(done, eventLoop: loop))
-        let isTaken = BlockingThreads.files.run(for: client) {
-            let stamps = tls.stamps(of: security)
-            loop.execute {
-                if self.generations.saw(stamps, of: security) {
-                    self.spares.close()
-                    self.end { $0.key.usesTLS && $0.key.security == security }
-                }
-                bound.value()
-            }
-        }
-        if !isTaken { done() }
-    }
-
-    /// Ends connections with a security that its session has given up.
-    func retire(_ isGivenUp: (ConnectionSecurity) -> Bool) {
-        loop.assertInEventLoop()
-        generations.end(isGivenUp)
-        end { $0.key.usesTLS && isGivenUp($0.key.security) }
-    }
-
-    /// Closes idle connections; connections in use end with their last request.
-    private func end(_ isOver: (any AttemptConnection) -> Bool) {
-        for connection in idle.values where isOver(connection) { dropIdle(connection) }
-        for connection in shared.values where isOver(connection) { connection.drain() }
-    }
-
-    /// Ends connections whose time limit has passed.
-    private func endOverdue() {
-        let now = NIODeadline.now()
-        end { $0.facts.until <= now }
-        firstEnd = [idle, shared].joined().map(\.value.facts.until).filter { $0 > now }.min() ?? .distantFuture
-    }
-
-    /// Whether the trust's files have changed since the connection was opened, or its time limit has passed.
-    private func isOutdated(_ connection: any AttemptConnection, _ key: PoolKey) -> Bool {
-        key.usesTLS
-            && (connection.generation != generation(of: key.security) || connection.facts.until <= .now())
-    }
+    // MARK: connections that carry one attempt at a time
 
     /// Takes back a connection after its request.
     func takeBack(_ connection: any AttemptConnection) {
@@ -232,6 +143,7 @@ final class ConnectionPool: @unchecked Sendable {
         if isClosed { closeIdle() }
     }
 
+    /// The connection is idle from now on, unless another client waits for its place.
     private func keep(_ connection: any AttemptConnection, evicting oldest: PoolMachine.ConnectionID?) {
         idle[connection.id] = connection
         firstEnd = min(firstEnd, connection.facts.until)
@@ -264,6 +176,7 @@ final class ConnectionPool: @unchecked Sendable {
         serve(machine.openingWaits(of: key))
     }
 
+    /// Gives waiters the connections and openings that the machine grants.
     private func serve(_ next: [PoolMachine.Next]) {
         for step in next {
             // deferred: a step that fails at once triggers the next, and a long queue would recurse
@@ -312,6 +225,7 @@ final class ConnectionPool: @unchecked Sendable {
         if isClosed { closeIdle() }
     }
 
+    /// The server allows more attempts at once, or fewer.
     func setCapacity(_ capacity: Int, of connection: any AttemptConnection) {
         loop.assertInEventLoop()
         guard shared[connection.id] != nil else { return }
@@ -327,6 +241,7 @@ final class ConnectionPool: @unchecked Sendable {
         serve(machine.withdraw(connection.id, of: connection.key))
     }
 
+    /// A shared connection is gone, whether draining or not.
     func sharedEnded(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         draining[connection.id] = nil
@@ -340,12 +255,55 @@ final class ConnectionPool: @unchecked Sendable {
 
     func isKnownToNeedHTTP11(_ key: PoolKey) -> Bool { plainOrigins.contains(key, now: now) }
 
+    // MARK: idle connections, and the end
+
+    /// A connection has ended while idle.
     func idleEnded(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         forgetIdle(connection)
     }
 
-    /// Closes idle connections.
+    /// Closes an idle connection.
+    func dropIdle(_ connection: any AttemptConnection) {
+        forgetIdle(connection)
+        connection.close()
+    }
+
+    private func forgetIdle(_ connection: any AttemptConnection) {
+        _ = machine.idleEnded(connection.id, of: connection.key)
+        idle[connection.id] = nil
+        shared[connection.id] = nil
+    }
+
+    /// Closes these connections if idle; connections in use end with their last request.
+    func end(where isOver: (any AttemptConnection) -> Bool) {
+        for connection in idle.values where isOver(connection) { dropIdle(connection) }
+        for connection in shared.values where isOver(connection) { connection.drain() }
+    }
+
+    /// Ends connections whose time limit has passed.
+    private func endOverdue() {
+        let now = NIODeadline.now()
+        end { $0.facts.until <= now }
+        firstEnd = [idle, shared].joined().map(\.value.facts.until).filter { $0 > now }.min() ?? .distantFuture
+    }
+
+    /// Schedules a single task, for the connection that expires first.
+    private func expireLater() {
+        guard expiry == nil, let next = machine.nextExpiry else { return }
+        let wait = TimeAmount.seconds(max(0, next - now))
+        expiry = loop.assumeIsolated().scheduleTask(in: wait) {
+            self.expiry = nil
+            for id in self.machine.expire(now: self.now) {
+                let connection = self.idle.removeValue(forKey: id) ?? self.shared[id]
+                self.shared[id] = nil
+                connection?.close()
+            }
+            self.expireLater()
+        }
+    }
+
+    /// Closes all idle connections.
     func flush() {
         loop.assertInEventLoop()
         closeIdle()
@@ -369,31 +327,6 @@ final class ConnectionPool: @unchecked Sendable {
         if isClosed { shared.values.forEach { $0.drain() } }
     }
 
-    private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
-        guard let connection = idle.removeValue(forKey: id) ?? shared[id] else { return waiter.openConnection() }
-        connection.reserve(for: waiter.holder)
-        waiter.carry(on: connection)
-    }
-
+    /// Seconds, for the machine.
     var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
-
-    /// Schedules a single task, for the connection that expires first.
-    private func expireLater() {
-        guard expiry == nil, let next = machine.nextExpiry else { return }
-        let wait = TimeAmount.seconds(max(0, next - now))
-        expiry = loop.assumeIsolated().scheduleTask(in: wait) {
-            self.expiry = nil
-            for id in self.machine.expire(now: self.now) {
-                let connection = self.idle.removeValue(forKey: id) ?? self.shared[id]
-                self.shared[id] = nil
-                connection?.close()
-            }
-            self.expireLater()
-        }
-    }
-}
-
-extension PoolKey {
-    /// Whether TLS was used: with the origin, or with a proxy.
-    var usesTLS: Bool { isSecure || proxy?.server.kind == .https }
 }
