@@ -7,10 +7,12 @@
 ///      ├────▶ open another ──▶ opened ─────────────────────┤
 ///      └────▶ wait, in order ──▶ takeBack, release, ended ─┴──▶ carrying ──▶ takeBack, release ──▶ idle ──▶ expire
 ///
-/// A connection takes a place from the moment when it is being opened until it has ended. An HTTP/1.1 connection
-/// carries a single attempt; an HTTP/2 connection has slots, and leaves the machine once the connection takes no new
-/// attempts. Until the protocol of an origin is known, a single connection is opened and the other attempts wait.
-/// Connections and waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
+/// A connection counts from the moment when it is being opened until it has ended. An HTTP/1.1 connection carries a
+/// single attempt; an HTTP/2 connection has slots, and leaves the machine once the connection takes no new attempts.
+/// Until the protocol of an origin is known, a single connection is opened and the other attempts wait. Connections and
+/// waiters are ids; the runner keeps the objects. Times are seconds of any clock that does not go back.
+///
+/// The connections and waiters of each key are in a `PoolPlace`; the machine has the limits of all keys together.
 ///
 /// Responsible for: the limit per key, turns of waiters, age and number of idle connections.
 /// Not responsible for: opening, closing, deadlines of waiters (which call `cancel`).
@@ -62,14 +64,19 @@ package struct PoolMachine: ~Copyable {
     private var places: [PoolKey: PoolPlace] = [:]
     /// The place that was found last, until a place is added or removed: most attempts go where the last one went.
     private var recent: (key: PoolKey, index: Dictionary<PoolKey, PoolPlace>.Index)?
+    /// Keys whose last connection turned out to be HTTP/1.1: further connections are opened without waiting.
     private var plain = OriginMemory()
     package private(set) var counts = Counts()
 
     package init(_ config: Config = Config()) { self.config = config }
 
+    /// The reply to an attempt.
     package enum Ask: Equatable {
+        /// An idle connection, or a slot.
         case lend(ConnectionID)
+        /// The attempt opens a connection, and reports `opened` or `openingEnded`.
         case open
+        /// A later `Next` names the waiter, unless `cancel` comes first.
         case wait
         /// Too many are waiting already.
         case refuse
@@ -81,6 +88,7 @@ package struct PoolMachine: ~Copyable {
         case open(WaiterID)
     }
 
+    /// An attempt needs a connection; `Request` describes the parameters.
     package mutating func ask(
         _ waiter: WaiterID, for key: PoolKey, limit: Int, holder: PoolHolder = PoolHolder(), isReplay: Bool = false,
         avoiding: ConnectionID? = nil, now: @autoclosure () -> Double = 0
@@ -174,8 +182,8 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// Notes that a connection being opened waits for a callback of its client: other attempts no longer wait for its
-    /// protocol. The connection keeps its place.
+    /// A connection that is being opened waits for room in the share of its client: other attempts no longer wait for
+    /// its protocol. The connection still counts.
     package mutating func openingWaits(of key: PoolKey) -> [Next] {
         guard key.mayBeShared, places[key] != nil else { return [] }
         return change(key) {
@@ -184,8 +192,10 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
+    /// The next use of a free connection.
     package enum TakeBack: Equatable {
         case lend(WaiterID)
+        /// The connection is idle.
         case keep
         /// Keep the connection, and close this one, the oldest of all.
         case evict(ConnectionID)
