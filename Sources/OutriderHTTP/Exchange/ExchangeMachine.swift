@@ -9,8 +9,11 @@
 ///                   │                       └─┘                     ▼            ▼
 ///                   └──── waiting ◀──────── asking ◀── a failure, wherever it happened
 ///
-/// Steps that a request does not need are skipped: a plain request is sent, received, and over. A step of a cache
-/// belongs between `adapting` and `sending`, and between `judging` and `receiving`.
+/// Steps that a request does not need are skipped: a plain request is sent, received, and over. A cache adds no step:
+/// the attempt that is sent finds and stores responses by itself.
+///
+/// Each event returns the next step. The runner performs the step, and reports its result as the next event. An event
+/// that does not fit the state changes nothing, and returns `ignore` with the reason.
 ///
 /// Responsible for: exactly one ending; the count of attempts, and its limit.
 /// Not responsible for: time limits and cancelling, which arrive here as failures; the attempt itself.
@@ -29,7 +32,7 @@ package struct ExchangeMachine: ~Copyable {
         package static let review = Steps(rawValue: 4)
         /// Retriers decide about failures.
         package static let retry = Steps(rawValue: 8)
-        /// Retriers decide about good responses, too.
+        /// Retriers decide about responses that no validator rejects, too.
         package static let retryAnswers = Steps(rawValue: 16)
         /// Each attempt waits for admission by its session.
         package static let admit = Steps(rawValue: 32)
@@ -49,7 +52,8 @@ package struct ExchangeMachine: ~Copyable {
         case receive
         /// Review the response, then call `reviewed` or `failed`.
         case review
-        /// Consult the retriers about the failure, or about a good response; then call `decided`.
+        /// Consult the retriers about the failure, or with nil about a response that no validator rejects; then call
+        /// `decided`.
         case ask(HTTPFailure?)
         /// Wait so many seconds, then call `waited`.
         case wait(Double)
@@ -133,6 +137,7 @@ package struct ExchangeMachine: ~Copyable {
         rules = Rules(steps: steps, mostAttempts: mostAttempts, isUnbuilt: failure != nil)
     }
 
+    /// The exchange begins; its first attempt counts from here.
     package mutating func start() -> Step {
         switch state {
         case .created(let failure):
@@ -314,18 +319,21 @@ package struct ExchangeMachine: ~Copyable {
 
     // MARK: transitions
 
+    /// Begins the next attempt.
     private mutating func again() -> Step {
         counts.retries &+= 1
         counts.redirects = 0
         return begin()
     }
 
+    /// Begins an attempt with its adapters, if any.
     private mutating func begin() -> Step {
         guard rules.steps.contains(.adapt) || rules.isUnbuilt else { return attempt() }
         state = .adapting
         return .adapt
     }
 
+    /// Counts the attempt, and sends the request once admitted.
     private mutating func attempt() -> Step {
         counts.attempts &+= 1
         let isAdmitted = !rules.steps.contains(.admit)
@@ -333,6 +341,7 @@ package struct ExchangeMachine: ~Copyable {
         return isAdmitted ? .send : .admit
     }
 
+    /// The response is complete: only retriers may prevent the end.
     private mutating func conclude() -> Step {
         state = asksAboutAnswers ? .asking(nil) : .over
         return asksAboutAnswers ? .ask(nil) : .finish(nil)
