@@ -3,11 +3,19 @@
 
 package import OutriderJSON
 
-/// Why network work failed, at which stage, and whether a retry could help.
+/// Why network work failed, in which phase, and whether a retry could help.
 ///
-/// A single reference, because every result and every step of a request has room for a failure. Copies share their
-/// storage; a change to a shared failure copies the storage first.
+/// ```swift
+/// HTTPFailure(.connectionRefused, "127.0.0.1:1 refused the connection", phase: .connect)
+/// ```
+///
+/// Programs branch on `kind`, which becomes the code of the contract, and read `details`; people read `message`.
+/// Another failure that led here stands in `details` as a `cause`, an error of a library or the system in `underlying`.
+///
+/// A failure is a single reference, because every result and every step of a request has room for a failure. Copies
+/// share their storage; a change to a shared failure copies the storage first.
 package struct HTTPFailure: Error, Sendable {
+    /// The storage; the members are described below.
     private struct Values: Equatable {
         var kind: Kind
         var message: String
@@ -36,6 +44,7 @@ package struct HTTPFailure: Error, Sendable {
         }
     }
 
+    /// The reason for programs. Setting a kind has the same exception as `init`.
     package var kind: Kind {
         get { parts.values.kind }
         set { values.kind = underlying?.isOutOfDescriptors == true ? .tooManyOpenFiles : newValue }
@@ -45,7 +54,7 @@ package struct HTTPFailure: Error, Sendable {
         get { parts.values.message }
         set { values.message = newValue }
     }
-    /// Where time or the connection ran out.
+    /// The phase that failed; nil for a failure outside of the network.
     package var phase: Phase? {
         get { parts.values.phase }
         set { values.phase = newValue }
@@ -60,6 +69,7 @@ package struct HTTPFailure: Error, Sendable {
         get { parts.values.sent }
         set { values.sent = newValue }
     }
+    /// The error of a library or the system; nil if the failure was found here.
     package var underlying: Underlying? {
         get { parts.values.underlying }
         set { values.underlying = newValue }
@@ -75,8 +85,11 @@ package struct HTTPFailure: Error, Sendable {
         set { values.details = newValue }
     }
 
-    /// - Parameter kind: becomes `tooManyOpenFiles` if the underlying error is EMFILE or ENFILE: the file, host or
-    ///   server is not at fault then.
+    /// - Parameters:
+    ///   - kind: becomes `tooManyOpenFiles` if the underlying error is EMFILE or ENFILE: the file, host or server is
+    ///     not at fault then.
+    ///   - message: shortened by `Excerpt.sentence`.
+    ///   - retryable: nil for the default of the kind.
     package init(
         _ kind: Kind, _ message: String, phase: Phase? = nil, retryable: Bool? = nil, sent: Sent = .notSent,
         underlying: Underlying? = nil, pointer: String? = nil, details: [FailureDetail] = []
@@ -92,11 +105,37 @@ package struct HTTPFailure: Error, Sendable {
     /// A name, value or path for a message: its first 200 characters.
     package static func excerpt(_ text: String) -> String { text.excerpt }
 
+    /// The phases of an attempt, in order; for `timedOut`, the wait that was too long.
     package enum Phase: String, Sendable, CaseIterable {
-        case queue, resolve, connect, proxy, tls, request, firstByte, response, total
+        /// Waiting for a connection.
+        case queue
+        /// Looking up the host.
+        case resolve
+        /// Connecting to the host, or to a proxy.
+        case connect
+        /// The handshake with a proxy.
+        case proxy
+        /// The handshake of TLS, and the verification of the server.
+        case tls
+        /// Sending the request.
+        case request
+        /// Waiting for the head of the response.
+        case firstByte
+        /// Receiving the response.
+        case response
+        /// The limit for the whole request, whatever the phase.
+        case total
     }
 
-    package enum Sent: String, Sendable { case notSent, maybeSent, sent }
+    /// Whether the server may have seen the request, which decides if a repetition could do the work twice.
+    package enum Sent: String, Sendable {
+        /// The server has not acted on the request: nothing arrived, or the server says so (RFC 9113 section 8.7).
+        case notSent
+        /// The server may have seen the request, or a part of it.
+        case maybeSent
+        /// The server has seen the request.
+        case sent
+    }
 
     /// The error of a library or the system that led here.
     package struct Underlying: Sendable, Equatable {
