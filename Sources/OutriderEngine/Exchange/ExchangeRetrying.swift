@@ -6,7 +6,12 @@ import OutriderHTTP
 import OutriderTransport
 
 /// Retriers, and the next attempt.
+///
+/// `ask` performs the step of the same name: the retriers of the request give a verdict in order, the body and the
+/// retry budget may refuse a retry, and the machine decides. A policy gives its verdict at once; a callback, a
+/// credential, or a network that is gone makes the exchange wait.
 extension ExchangeDriver {
+    /// Consults the retriers about a failure, or with nil about a response that no validator rejects.
     func ask(about failure: HTTPFailure?) {
         verdict(on: failure) { given in
             if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
@@ -17,6 +22,7 @@ extension ExchangeDriver {
         }
     }
 
+    /// Notes the attempt that is over, tells monitors and the observer, and then lets the machine begin the delay.
     func repeatExchange(after seconds: Double, _ failure: HTTPFailure?) {
         let delay = seconds.isFinite ? min(max(seconds, 0), 86400) : 86400
         let number = machine.attempts
@@ -35,6 +41,7 @@ extension ExchangeDriver {
         if exchange.become(.retrying) { tell(.state(.retrying, at: .now), then: told) } else { told() }
     }
 
+    /// Without a delay the next attempt begins in the same turn of the loop.
     private func decided(_ delay: Double) {
         let step = machine.decided(.retry(after: delay))
         if case .wait = step { proceed(step) } else { restart(step) }
@@ -67,27 +74,28 @@ extension ExchangeDriver {
         verdict(on: question, from: 0, then: completion)
     }
 
+    /// The same, from the retrier of that index on.
     private func verdict(
         on question: RetryQuestion, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
     ) {
         let retriers = exchange.plan?.plan.retriers ?? []
         let failure = question.failure
         for index in retriers.indices.dropFirst(start) {
-            if let asked = asking(retriers[index], about: failure) {
-                return wait(for: asked) { verdict in
-                    if let last = verdict.isFinal(on: failure) { return completion(last) }
+            if let work = awaitedVerdict(of: retriers[index], about: failure) {
+                return wait(for: work) { verdict in
+                    if let last = verdict.conclusion(about: failure) { return completion(last) }
                     self.verdict(on: question, from: index + 1, then: completion)
                 }
             }
             if case .offline = retriers[index] { continue }
-            if let last = retriers[index].verdict(question)?.isFinal(on: failure) { return completion(last) }
+            if let last = retriers[index].verdict(question)?.conclusion(about: failure) { return completion(last) }
         }
         completion(.doNotRetry)
     }
 
-    /// Work that a retrier has to wait for; nil if the retrier decides at once, or does not apply.
-    private func asking(
-        _ retrier: Retrier, about failure: HTTPFailure?
+    /// The verdict of a retrier that makes the exchange wait; nil if the retrier decides at once, or does not apply.
+    private func awaitedVerdict(
+        of retrier: Retrier, about failure: HTTPFailure?
     ) -> (@Sendable () async -> RetryVerdict)? {
         switch retrier {
         case .policy: return nil
@@ -144,6 +152,9 @@ extension ExchangeDriver {
         return exchange.environment.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
     }
 
+    /// The state of the exchange, for a callback.
+    ///
+    /// - Parameter isNext: whether the callback concerns the next attempt.
     func moment(_ attempt: Attempt, isNext: Bool = false) -> ExchangeMoment {
         ExchangeMoment(
             exchange: exchange, attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries,
@@ -152,8 +163,8 @@ extension ExchangeDriver {
 }
 
 extension RetryVerdict {
-    /// The final verdict; nil if the next retrier decides.
-    fileprivate func isFinal(on failure: HTTPFailure?) -> RetryVerdict? {
+    /// The verdict, if no later retrier is consulted; nil if the next retrier decides.
+    fileprivate func conclusion(about failure: HTTPFailure?) -> RetryVerdict? {
         switch self {
         case .doNotRetry: nil
         case .retry: self
