@@ -6,11 +6,28 @@ package import OutriderHTTP
 package import OutriderTransport
 import Synchronization
 
-/// The shared parts of all network work: the transport with its pool, the settings, the counters, the directory for
-/// large bodies. One per process.
+/// The entrance to the network for the methods of the protocol: one per process.
+///
+/// Owns the parts that all requests share: the transport with its connections, the settings, the counters, the
+/// credentials, and the directory for large bodies. A request is an `Exchange`, made here and started by the caller:
+///
+/// ```swift
+/// let exchange = await engine.exchange(spec, quota: quota, keepsBody: false)
+/// exchange.start()
+/// _ = await exchange.reached(.finish)
+/// let outcome = exchange.takeOutcome()
+/// ```
+///
+/// The outcome holds the response, or the failure; an exchange never throws. `cancel` of the exchange, and the end of
+/// its session, end the exchange early. Call `close` once all exchanges have ended.
+///
+/// Responsible for: making exchanges, and lending shared parts to other code of the service.
+/// Not responsible for: the steps of an exchange (`ExchangeDriver`); connections (`ConnectionPool`).
 package final class Engine: Sendable {
     package let settings: EngineSettings
+    /// The shared parts, as an exchange sees them.
     let environment: ExchangeEnvironment
+    /// Fields for every request that does not set them.
     private let fields: HTTPFields
     private let group: any EventLoopGroup
     private let lastClient = Atomic<UInt64>(0)
@@ -24,7 +41,10 @@ package final class Engine: Sendable {
     package let strictTransport = StrictTransportFiles()
 
     /// - Parameters:
+    ///   - transport: opens connections, and sends attempts.
+    ///   - group: the event loops, for listeners and timers.
     ///   - fields: defaults for every request, such as User-Agent.
+    ///   - stage: the replay stage for requests without a stage of their own.
     package init(
         transport: any Transport, group: any EventLoopGroup, settings: EngineSettings = EngineSettings(),
         fields: HTTPFields = [], stage: ReplayStage? = nil
@@ -60,7 +80,24 @@ package final class Engine: Sendable {
         return BodyQuota(settings.quota, client: client, budget: memory)
     }
 
-    /// Makes an exchange, ready to start. If building fails, the exchange ends with that failure once started.
+    // MARK: exchanges
+
+    /// Makes an exchange, ready to start. If building the request fails, the exchange ends with that failure once
+    /// started. Looks up the files of the body first, and counts a long body in the client's quota.
+    ///
+    /// - Parameters:
+    ///   - spec: the request, as the client described it.
+    ///   - quota: the limits of the client, from `makeQuota`.
+    ///   - keepsBody: whether the outcome stays available with its body.
+    ///   - observer: receives the events; nil if no client listens.
+    ///   - advisor: runs the callbacks; nil if no client takes part.
+    ///   - gate: admits each attempt; nil for a request outside of all limits of a session.
+    ///   - outlet: takes the body piece by piece; nil to keep the whole body.
+    ///   - identity: the names of the request for monitors.
+    ///   - sessionCredentials: the credentials of the session; nil without a session.
+    ///   - cookies: finds and keeps cookies; nil for a request without cookies.
+    ///   - cache: finds and stores responses; nil for a request without a cache.
+    ///   - stage: the replay stage before the network; nil for the stage of the engine.
     package func exchange(
         _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
         advisor: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
@@ -84,8 +121,8 @@ package final class Engine: Sendable {
         return exchange
     }
 
-    /// The same without waiting, for requests without observers and later reads; nil if facts about the body must be
-    /// looked up first, or the body must go to a file.
+    /// Makes an exchange without suspension, for a request without an observer whose body is not read later. Nil if
+    /// `exchange` is needed: if facts about the body must be looked up first, or the body must go to a file.
     package func exchangeAtOnce(
         _ spec: RequestSpec, quota: BodyQuota, gate: (any AdmissionGate)? = nil, identity: ExchangeIdentity,
         sessionCredentials: SessionCredentials? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
@@ -106,6 +143,8 @@ package final class Engine: Sendable {
         if let failure = gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
+
+    // MARK: parts of requests
 
     /// Counts a long body in the budget, or moves the body to a private file.
     package func hold(_ attempt: inout Attempt, quota: BodyQuota) async throws(HTTPFailure) {
@@ -145,6 +184,8 @@ package final class Engine: Sendable {
             form, destination, BodyStore(quota: quota, workspace: environment.workspace))
     }
 
+    // MARK: logins, timers and the network
+
     /// Waits for a browser that returns from a login; calls `arrived` once, with the query that `expects` accepts.
     func listen(
         _ options: LoopbackWishes, expects: @escaping @Sendable (String) -> Bool,
@@ -177,7 +218,10 @@ package final class Engine: Sendable {
         environment.networkChanges.listen(changed)
     }
 
+    /// Ends the calls of `listenToNetwork`.
     package func ignoreNetwork(_ id: Int) { environment.networkChanges.ignore(id) }
+
+    // MARK: large bodies
 
     /// Keeps bytes that are too long for an inline result.
     package func keep(_ bytes: [UInt8], quota: BodyQuota, contentType: String?) async throws(HTTPFailure) -> KeptBody? {
