@@ -4,8 +4,17 @@
 package import OutriderJSON
 import Synchronization
 
-/// Maps method names to implementations. Built once at start. Decoding, calling and encoding are one type-erased
-/// closure per method, so that callers do not know the types and methods do not know the bytes.
+/// Maps method names to implementations. Built once at start.
+///
+/// Decoding, calling and encoding are one type-erased closure per method, so that callers do not know the types and
+/// methods do not know the bytes. `add` has a form for each kind of method; the compiler selects the form by the
+/// protocols of the method, its parameters and its result:
+///
+/// - a `Method` runs in a task on the loop of its connection, and is decoded and written there;
+/// - an `InlineMethod` may run without a task, and falls back to a task;
+/// - a `ComputedMethod` with a long message runs away from the loop;
+/// - `LongParams` and `LongResult` are decoded and written away from the loop if they are long;
+/// - a result of type `JSONText` is written by the method itself.
 package struct MethodTable<Scope: ConnectionScope>: Sendable {
     /// Takes the parameters over, so that a long message does not stay in memory for the whole call.
     package typealias Entry = @Sendable (Once<JSONValue>, Call<Scope>) async throws -> JSONText
