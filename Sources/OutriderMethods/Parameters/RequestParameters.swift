@@ -211,17 +211,18 @@ struct RequestParameters: JSONDecodable {
     /// The request with the defaults of the session, and then of the service, for all absent members.
     ///
     /// Throws `invalidParams` if the request needs the proxies of an invalid environment.
-    func spec(for call: Call<ClientScope>) throws(RPCError) -> RequestSpec {
+    ///
+    /// - Parameter inline: the default of `maxInline`; nil for the service's.
+    func spec(with engine: Engine, inline: Int? = nil) throws(RPCError) -> RequestSpec {
         var parameters = self
-        try parameters.complete(for: call)
+        try parameters.complete(with: engine, inline: inline)
         return parameters.spec
     }
 
     /// The same in place. Repeating `complete` has no effect.
     mutating func complete(
-        for call: Call<ClientScope>, _ timeout: TimeoutParameter? = nil
+        with engine: Engine, inline: Int?, _ timeout: TimeoutParameter? = nil
     ) throws(RPCError) {
-        let engine = call.scope.service.engine
         spec.proxies = try proxy?.rules(with: engine.settings) ?? engine.settings.proxies
         spec.timeouts = engine.settings.timeouts
         // large files and streams may take long; the idle timeout still ends both
@@ -231,17 +232,16 @@ struct RequestParameters: JSONDecodable {
         if isQuiet { (spec.timeouts.firstByte, spec.timeouts.idle) = (Timeouts.quiet, Timeouts.quiet) }
         timeout?.apply(to: &spec.timeouts)
         self.timeout?.apply(to: &spec.timeouts)
-        spec.maxInline = maxInline ?? call.usualInline
+        spec.maxInline = maxInline ?? inline ?? engine.settings.maxInline
         spec.security = engine.settings.security
     }
 }
 
 extension Call<ClientScope> {
-    /// Default of a request's `maxInline`: the client's, where bytes may follow the reply as they are.
-    var usualInline: Int {
+    /// The client's default of `maxInline`, where bytes may follow the reply as they are; nil for the service's.
+    var ownInline: Int? {
         let terms = peer.terms
-        let own = takesRaw(terms) ? terms.maxInline : nil
-        return own ?? scope.service.engine.settings.maxInline
+        return takesRaw(terms) ? terms.maxInline : nil
     }
 }
 

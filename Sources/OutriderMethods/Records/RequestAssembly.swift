@@ -25,7 +25,7 @@ struct RequestAssembly {
         session = try params.session?.resolved(call.scope)
         let shared = session?.shared
         let engine = call.scope.service.engine
-        try params.complete(for: call, shared?.settings.timeout)
+        try params.complete(with: engine, inline: call.ownInline, shared?.settings.timeout)
         spec = params.spec
         if params.addresses == nil, let addresses = shared?.settings.addresses { spec.addresses = addresses.policy }
         if params.httpVersion == nil, let version = shared?.settings.httpVersion { spec.httpVersion = version.choice }

@@ -161,7 +161,7 @@ final class RequestRecord: Holdable {
         let engine = scope.service.engine
         let (spec, session, cache): (RequestSpec, SessionRecord?, CacheBinding?)
         if params.isOnItsOwn {
-            try params.complete(for: call)
+            try params.complete(with: engine, inline: call.ownInline)
             (spec, session, cache) = (params.spec, nil, nil)
         } else {
             let assembly = try RequestAssembly(&params, call, opens: false)

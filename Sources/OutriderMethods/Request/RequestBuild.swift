@@ -56,7 +56,7 @@ struct RequestBuild: Method {
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        var spec = try params.spec(for: call)
+        var spec = try params.spec(with: engine, inline: call.ownInline)
         // no callback runs, so that the call has no effects
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)
