@@ -193,7 +193,8 @@ def test_the_greeting_comes_once_and_has_no_reply(peer: Callable[..., Peer]) -> 
         client.call("a.b")
         client.call("c.d")
     assert service.received[0].startswith(
-        b'{"jsonrpc":"2.0","method":"server.hello","params":{"rawBodies":true}}\n{"jsonrpc":"2.0","id":1,'
+        b'{"jsonrpc":"2.0","method":"server.hello","params":{"rawBodies":true,"maxInline":8388608}}\n'
+        b'{"jsonrpc":"2.0","id":1,'
     )
     assert b"hello" not in service.received[1]
 
