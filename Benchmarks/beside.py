@@ -140,6 +140,8 @@ def cases(origin, client, number):
             {"name": "a", "text": ""}] * 40_000})]),
         ("multipart.encode, boundary given", [call("multipart.encode", {
             "parts": [{"name": "a", "text": text}], "boundary": "b" * 20})]),
+        ("upload.send, a form of 5 MiB in base64", [call("upload.send", {"url": origin + "/80k", "body": {
+            "multipart": {"parts": [{"name": "a", "base64": base64.b64encode(bytes(5 * MIB)).decode()}]}}})]),
         ("router.define of 9,000 endpoints", [call("router.define", {
             "name": "r%d" % number, "baseUrl": origin, "endpoints": endpoints})]),
         ("data.send with 7 MiB of text", [call("data.send", {

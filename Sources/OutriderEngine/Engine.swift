@@ -163,7 +163,15 @@ package final class Engine: Sendable {
             try AttemptBuilder.checkHead(spec)
             spec.body = try spec.body.resolved(home: homeDirectory())
         }
-        var attempt = try built(spec, try await BodySizes.of(spec.body, for: client), client)
+        let sizes = try await BodySizes.of(spec.body, for: client)
+        var attempt: Attempt
+        if case .multipart(let form) = spec.body.content, form.takesLong {
+            attempt = try await compute(for: client) { [spec] () throws(HTTPFailure) in
+                try self.built(spec, sizes, client)
+            }
+        } else {
+            attempt = try built(spec, sizes, client)
+        }
         if let compression = spec.compression { try await compression.apply(to: &attempt) }
         return attempt
     }

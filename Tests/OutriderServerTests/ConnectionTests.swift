@@ -76,23 +76,46 @@ struct ConnectionTests {
         try await server.stop()
     }
 
-    @Test func `long parameters of a long message are decoded away from the loop`() async throws {
+    @Test(arguments: ["test.long", "test.longInline"])
+    func `long parameters of a long message are decoded away from the loop`(_ method: String) async throws {
         let server = try await TestServer()
         let client = try server.client()
         let pad = String(repeating: "y", count: 100_000)
-        for (id, (params, number, computations)) in [
-            ("{\"number\":4}", 4, 0), ("{\"number\":5,\"pad\":\"\(pad)\"}", 5, 1),
-        ].enumerated() {
-            try await client.call(id, "test.long", params)
-            #expect(try await client.message()["result"]?["number"] == .integer(Int64(number)))
-            #expect(server.record.now.computations == computations)
+        for number in [4, 5] {
+            for (rest, isFromLoop) in [("", true), (",\"pad\":\"\(pad)\"", false)] {
+                try await client.call(number, method, "{\"number\":\(number)\(rest)}")
+                let result = try await client.message()["result"]
+                #expect(result?["number"] == .integer(Int64(number)))
+                #expect(result?["isFromLoop"] == .bool(isFromLoop))
+            }
         }
-        try await client.call(3, "test.long", "{\"number\":-1,\"pad\":\"\(pad)\"}")
+        try await client.call(3, method, "{\"number\":-1,\"pad\":\"\(pad)\"}")
         #expect(try await client.message()["error"]?["data"]?["pointer"] == .string("/number"))
-        // once for the parameters, once for the result
+        try await server.stop()
+    }
+
+    @Test func `a call with long parameters begins before the calls that follow, in a batch and alone`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        func call(_ id: Int, _ method: String, _ rest: String = "") -> String {
+            "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"\(method)\",\"params\":{\"number\":\(id)\(rest)}}"
+        }
+        let pad = ",\"pad\":\"\(String(repeating: "y", count: 100_000))\""
+        let batch = "[\(call(1, "test.echo")),\(call(2, "test.long", pad)),\(call(3, "test.longInline", pad))]\n"
+        try await client.send(batch + call(4, "test.long", pad) + "\n" + call(5, "test.echo") + "\n")
+        let replies = try #require(try await client.message().array)
+        #expect(replies.map { $0["result"]?["number"] } == [.integer(1), .integer(2), .integer(3)])
+        for id: Int64 in [4, 5] { #expect(try await client.message()["id"] == .integer(id)) }
+        try await server.stop()
+    }
+
+    @Test func `a result that may be long is written away from the loop by its own word`() async throws {
+        let server = try await TestServer()
+        let client = try server.client()
+        let pad = String(repeating: "y", count: 100_000)
         try await client.call(4, "test.longBoth", "{\"number\":5000,\"pad\":\"\(pad)\"}")
         #expect(try await client.message()["result"]?["text"]?.string?.utf8.count == 5000)
-        #expect(server.record.now.computations == 4)
+        #expect(server.record.now.computations == 1)
         try await server.stop()
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import NIOPosix
 import OutriderJSON
 import OutriderRPC
 import Synchronization
@@ -158,15 +159,42 @@ enum LongNumber: Method {
 
     struct Params: LongParams {
         var number: Int
+        /// Whether decoding kept an event loop.
+        var isFromLoop: Bool
 
         init(json: JSONValue) throws(JSONComplaint) {
+            isFromLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
             number = try AnyParams(json: json).integer("number")
             if number < 0 { throw JSONComplaint("must not be negative", at: JSONPointer(member: "number")) }
         }
     }
 
-    static func call(_ params: Params, _ call: Call<TestScope>) async throws -> Number {
-        Number(name: "number", value: params.number)
+    static func call(_ params: Params, _ call: Call<TestScope>) async throws -> JSONObject {
+        ["number": .integer(Int64(params.number)), "isFromLoop": .bool(params.isFromLoop)]
+    }
+}
+
+/// The same for calls that run without a task.
+enum LongInline: InlineMethod {
+    static let name = "test.longInline"
+
+    private final class Over: InlineCall {
+        func cancel() {}
+    }
+
+    static func call(_ params: LongNumber.Params, _ call: Call<TestScope>) async throws -> JSONObject {
+        try await LongNumber.call(params, call)
+    }
+
+    /// Without a task for even numbers.
+    static func begin(
+        _ params: inout LongNumber.Params, _ call: Call<TestScope>,
+        _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
+    ) throws(RPCError) -> (any InlineCall)? {
+        guard params.number % 2 == 0 else { return nil }
+        let result: JSONObject = ["number": .integer(Int64(params.number)), "isFromLoop": .bool(params.isFromLoop)]
+        completion(.success(JSONText(of: result)))
+        return Over()
     }
 }
 
@@ -269,6 +297,7 @@ let testMethods: MethodTable<TestScope> = {
     table.add(Blob.self)
     table.add(Doubling.self)
     table.add(LongNumber.self)
+    table.add(LongInline.self)
     table.add(LongBoth.self)
     table.add(LongText.self)
     table.add(Ask.self)

@@ -135,14 +135,14 @@ package struct EncodedForm: Sendable {
 }
 
 extension MultipartForm {
-    /// Parts that are laid out on the event loop.
-    private static let mostShort = 100
+    /// Parts that are laid out on the event loop, and their bytes: 256 KiB.
+    private static let (mostShort, mostBytes) = (100, 256 << 10)
 
-    /// Whether the form has many parts, or many bytes in them.
-    fileprivate var takesLong: Bool {
+    /// Whether laying the form out takes long: it has many parts, or many bytes in them.
+    var takesLong: Bool {
         if parts.count > Self.mostShort { return true }
         let bytes = parts.reduce(0) { if case .bytes(let bytes) = $1.content { $0 + bytes.count } else { $0 } }
-        return bytes > MemoryBudget.counted
+        return bytes > Self.mostBytes
     }
 }
 

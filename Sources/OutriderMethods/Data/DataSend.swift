@@ -24,7 +24,8 @@ struct DataSend: InlineMethod {
         let scope = call.scope
         let record = try await RequestRecord.make(consume params, call, isOfCall: true)
         let exchange = record.exchange
-        exchange.start()
+        // cancelled while the body was laid out
+        if Task.isCancelled, !record.isDetached { exchange.cancel() } else { exchange.start() }
         await withTaskCancellationHandler {
             _ = await exchange.reached(.finish)
         } onCancel: {

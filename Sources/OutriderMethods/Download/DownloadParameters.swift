@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// A DownloadSpec of the contract: a request whose body becomes a file.
-struct DownloadParameters: JSONDecodable {
+struct DownloadParameters: LongParams {
     var request: RequestParameters
     var options: DownloadSpec.Options
 

@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// A RequestSpec of the contract: a request, and the caller's options for events.
-struct RequestParameters: JSONDecodable {
+struct RequestParameters: LongParams {
     /// The client's members; the engine's settings fill in the rest.
     var spec = RequestSpec(url: "")
     var timeout: TimeoutParameter?

@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// A request with a body; the default method is POST.
-struct UploadParameters: JSONDecodable {
+struct UploadParameters: LongParams {
     var request: RequestParameters
 
     init(json: JSONValue) throws(JSONComplaint) {

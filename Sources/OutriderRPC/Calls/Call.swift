@@ -31,6 +31,9 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     /// Whether the call came in a message too long to parse it on the event loop.
     var isLong: Bool { later.isLong }
 
+    /// The parameters, if they were decoded before the call.
+    var decoded: (any DecodedParams)? { later.decoded }
+
     /// Whether raw bytes may follow the reply: the client agreed, and the call is not part of a batch.
     package func takesRaw(_ terms: PeerTerms) -> Bool { terms.rawBodies && later.isAlone }
 
@@ -47,14 +50,21 @@ package final class AfterReplyQueue: Sendable {
 
     fileprivate let isAlone: Bool
 
+    fileprivate let decoded: (any DecodedParams)?
+
     /// - Parameters:
     ///   - charge: the memory of the call's message; nil for a short message.
     ///   - isLong: whether the message was too long to parse it on the event loop.
     ///   - isAlone: whether the reply is a message of its own, and not a member of a batch.
-    package init(charge: (any PayloadCharge)? = nil, isLong: Bool = false, isAlone: Bool = false) {
+    ///   - decoded: the call's parameters, if they were decoded before.
+    package init(
+        charge: (any PayloadCharge)? = nil, isLong: Bool = false, isAlone: Bool = false,
+        decoded: (any DecodedParams)? = nil
+    ) {
         self.charge = charge
         self.isLong = isLong
         self.isAlone = isAlone
+        self.decoded = decoded
     }
 
     package func run() {

@@ -34,9 +34,12 @@ extension ComputedMethod {
     package static func call(_ params: Params, _ call: Call<Scope>) async throws -> Result { try compute(params) }
 }
 
-/// Parameters that may take megabytes: those of a long message are decoded away from the event loop. Such a call may
-/// begin after calls that came later.
+/// Parameters that may take megabytes: those of a long message are decoded where the message is parsed, away from the
+/// event loop, before the call begins.
 package protocol LongParams: JSONDecodable, Sendable {}
+
+/// The parameters of a call, decoded before the call begins. Only `MethodTable` knows the type.
+package typealias DecodedParams = AnyObject & Sendable
 
 /// A result that may take megabytes: then it is written away from the event loop.
 package protocol LongResult: JSONEncodable, Sendable {

@@ -21,16 +21,20 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     package typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
     package typealias Beginner = @Sendable (JSONValue, Call<Scope>, @escaping Completion) throws -> CallBeginning
+    package typealias Decoder = @Sendable (JSONValue) -> any DecodedParams
 
     /// A class, because a closure that stands in a dictionary by itself is wrapped anew by each lookup.
     private final class Bound: Sendable {
         let entry: Entry
         /// Nil for methods whose calls always need a task.
         let beginner: Beginner?
+        /// Nil for methods whose parameters are short.
+        let decoder: Decoder?
 
-        init(_ entry: @escaping Entry, _ beginner: Beginner? = nil) {
+        init(_ entry: @escaping Entry, _ beginner: Beginner?, _ decoder: Decoder?) {
             self.entry = entry
             self.beginner = beginner
+            self.decoder = decoder
         }
     }
 
@@ -52,11 +56,11 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     }
 
     private mutating func bind<M: Method>(
-        _ method: M.Type, _ beginner: Beginner? = nil, _ entry: @escaping Entry
+        _ method: M.Type, _ beginner: Beginner? = nil, decoder: Decoder? = nil, _ entry: @escaping Entry
     ) where M.Scope == Scope {
         if M.takesBytes { rawMethods.insert(M.name) }
         if methods[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
-        methods[M.name] = Bound(entry, beginner)
+        methods[M.name] = Bound(entry, beginner, decoder)
     }
 
     /// Adds a method whose calls may leave the loop as a whole.
@@ -80,16 +84,17 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// Adds a method whose parameters may be long.
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope, M.Params: LongParams {
-        bind(method) { params, call in
-            JSONText(of: try await M.call(try await Self.decodedElsewhere(M.self, params, call), call))
+        bind(method, decoder: Self.decoder(of: M.self)) { params, call in
+            let params = try Self.given(M.self, call) ?? Self.decoded(M.self, try params.take())
+            return JSONText(of: try await M.call(params, call))
         }
     }
 
     /// Adds a method whose parameters and results may be long.
     package mutating func add<M: Method>(_ method: M.Type)
     where M.Scope == Scope, M.Params: LongParams, M.Result: LongResult {
-        bind(method) { params, call in
-            let params = try await Self.decodedElsewhere(M.self, params, call)
+        bind(method, decoder: Self.decoder(of: M.self)) { params, call in
+            let params = try Self.given(M.self, call) ?? Self.decoded(M.self, try params.take())
             return try await Self.text(of: try await M.call(params, call), call)
         }
     }
@@ -99,12 +104,18 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
         return try await call.scope.compute { JSONText(of: result) }
     }
 
-    /// Decodes in place the parameters of a short message.
-    private static func decodedElsewhere<M: Method>(
-        _ method: M.Type, _ params: Once<JSONValue>, _ call: Call<Scope>
-    ) async throws(RPCError) -> M.Params where M.Params: LongParams {
-        guard call.isLong else { return try decoded(method, try params.take()) }
-        return try await call.scope.compute { () throws(RPCError) in try decoded(method, try params.take()) }
+    private typealias Early<M: Method> = Once<Result<M.Params, RPCError>> where M.Params: LongParams
+
+    private static func decoder<M: Method>(of method: M.Type) -> Decoder where M.Params: LongParams {
+        { params in Early<M>(Result { () throws(RPCError) in try decoded(method, params) }) }
+    }
+
+    /// The parameters that were decoded before the call; nil if they were not.
+    private static func given<M: Method>(
+        _ method: M.Type, _ call: Call<Scope>
+    ) throws(RPCError) -> M.Params? where M.Params: LongParams {
+        guard let decoded = call.decoded, let early = decoded as? Early<M> else { return nil }
+        return try early.take().get()
     }
 
     /// Adds a method that writes its result itself: a copy of megabytes would keep the event loop.
@@ -114,16 +125,30 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
 
     /// Adds a method whose calls may run without a task.
     package mutating func add<M: InlineMethod>(_ method: M.Type) where M.Scope == Scope {
-        let beginner: Beginner = { params, call, completion in try Self.begin(M.self, params, call, completion) }
+        let beginner: Beginner = { params, call, completion in
+            var decoded = try Self.decoded(M.self, params)
+            return try Self.begin(M.self, &decoded, call, completion)
+        }
         bind(method, beginner) { params, call in
             JSONText(of: try await M.call(try Self.decoded(M.self, try params.take()), call))
         }
     }
 
+    /// Adds a method whose calls may run without a task, and whose parameters may be long.
+    package mutating func add<M: InlineMethod>(_ method: M.Type) where M.Scope == Scope, M.Params: LongParams {
+        let beginner: Beginner = { params, call, completion in
+            var decoded = try Self.given(M.self, call) ?? Self.decoded(M.self, params)
+            return try Self.begin(M.self, &decoded, call, completion)
+        }
+        bind(method, beginner, decoder: Self.decoder(of: M.self)) { params, call in
+            let params = try Self.given(M.self, call) ?? Self.decoded(M.self, try params.take())
+            return JSONText(of: try await M.call(params, call))
+        }
+    }
+
     private static func begin<M: InlineMethod>(
-        _ method: M.Type, _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping Completion
+        _ method: M.Type, _ decoded: inout M.Params, _ call: Call<Scope>, _ completion: @escaping Completion
     ) throws -> CallBeginning where M.Scope == Scope {
-        var decoded = try Self.decoded(M.self, params)
         if let begun = try M.begin(&decoded, call, completion) { return .inline(begun) }
         let once = Once(decoded)
         return .task { JSONText(of: try await M.call(try once.take(), call)) }
@@ -140,6 +165,8 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package subscript(name: String) -> Entry? { methods[name]?.entry }
 
     package func beginner(_ name: String) -> Beginner? { methods[name]?.beginner }
+
+    package func decoder(_ name: String) -> Decoder? { methods[name]?.decoder }
 
     package func knows(_ name: String) -> Bool { methods[name] != nil }
 

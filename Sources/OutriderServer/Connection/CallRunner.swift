@@ -14,26 +14,32 @@ extension Connection {
     /// - Parameters:
     ///   - charge: the memory of the frame; nil for a short frame.
     ///   - isLong: whether the frame was too long to parse it on the loop.
-    func receive(_ incoming: Incoming, charge: (any PayloadCharge)? = nil, isLong: Bool = false) {
+    ///   - decoded: parameters that were decoded before, by the place of their call.
+    func receive(
+        _ incoming: Incoming, charge: (any PayloadCharge)? = nil, isLong: Bool = false,
+        decoded: [Int: any DecodedParams] = [:]
+    ) {
         if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
-        case .one(let message): receive(message, place: nil, charge, isLong)
+        case .one(let message): receive(message, place: nil, charge, isLong, decoded[0])
         case .batch(let messages):
             let batch = state.withLock { $0.batches.open(messages.count) }
             for (slot, message) in messages.enumerated() {
                 let part = charge.map { ChargePart(of: $0) }
-                receive(message, place: BatchPlace(batch: batch, slot: slot), part, isLong)
+                receive(message, place: BatchPlace(batch: batch, slot: slot), part, isLong, decoded[slot])
             }
         }
     }
 
     private func receive(
-        _ message: Message, place: BatchPlace?, _ charge: (any PayloadCharge)?, _ isLong: Bool
+        _ message: Message, place: BatchPlace?, _ charge: (any PayloadCharge)?, _ isLong: Bool,
+        _ decoded: (any DecodedParams)?
     ) {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            start(id, method, params, place, AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil))
+            let later = AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil, decoded: decoded)
+            start(id, method, params, place, later)
         case .reply(let id, let answer):
             answered(id, permitted(answer), charge)
             noReply(place)

@@ -302,12 +302,13 @@ final class FrameFeed {
         awaitsMemory = false
         let framing = scanner.framing ?? .line
         let limits = limits.message
-        let parsed = Self.threads.runIfActive(eventLoop: loop) { parse(framing, limits) }
+        let dispatch = connection.dispatch
+        let parsed = Self.threads.runIfActive(eventLoop: loop) { LongIncoming(parse(framing, limits), dispatch) }
         let charge = memory.take()
         parsed.assumeIsolated().whenComplete { result in
             self.connection.expectFlush()
-            if case .success(let incoming) = result, !self.over, self.raw == nil {
-                self.connection.receive(incoming, charge: charge, isLong: true)
+            if case .success(let long) = result, !self.over, self.raw == nil {
+                self.connection.receive(long.incoming, charge: charge, isLong: true, decoded: long.decoded)
                 if let charge, charge.isBeyond { MessageMemory.endSoon(charge, on: self.loop) }
                 (self.isHeld, self.isFull) = self.connection.obstacles
             }

@@ -43,6 +43,8 @@ package protocol Dispatch: Sendable {
     func invoke(
         _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: AfterReplyQueue
     ) async throws -> JSONText
+    /// Decodes the parameters of a long message before their call; nil if that is left to the call.
+    func decode(_ method: String, _ params: JSONValue) -> (any DecodedParams)?
     /// Begins a call of a method that may run without a task; nil for all other methods, whose parameters are permitted
     /// then.
     func begin(
@@ -85,6 +87,13 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
     ) async throws -> JSONText {
         guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
         return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
+    }
+
+    func decode(_ method: String, _ params: JSONValue) -> (any DecodedParams)? {
+        guard let decode = table.decoder(method) else { return nil }
+        // `begin` refuses them
+        if isOtherUser, table.ownerRules.refusal(of: method, params) != nil { return nil }
+        return decode(params)
     }
 
     func begin(
