@@ -295,6 +295,8 @@ struct OutgoingTests {
         #expect(frame.count == whole.count)
         let outbox = Outbox()
         #expect(outbox.push(frame) == .queued)
+        #expect(outbox.nextPiece(most: 65_536) == nil)
+        long?.settle()
         var written: [UInt8] = []
         while let piece = outbox.nextPiece(most: 65_536) {
             piece.forEach(body: Array(bytes[piece.bodyRange]), from: piece.bodyRange.lowerBound) { written += $0 }

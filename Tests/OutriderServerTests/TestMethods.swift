@@ -113,7 +113,8 @@ enum Flood: Method {
         let pad = String(repeating: "x", count: params.integer("bytes"))
         for number in 0..<params.integer("count") {
             let event: JSONObject = ["n": .integer(Int64(number)), "pad": .string(pad)]
-            try await call.peer.notify(Event("test.tick", event))
+            let isDroppable = params.object["droppable"] != nil
+            try await call.peer.notify(Event("test.tick", event, isDroppable: isDroppable))
         }
         return Number(name: "sent", value: params.integer("count"))
     }

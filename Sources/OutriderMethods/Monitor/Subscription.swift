@@ -98,7 +98,8 @@ final class Subscription: Holdable, MonitorTaker {
     }
 
     private func event(_ note: Machine.Numbered) -> Event {
-        Event("event.monitor", MonitorEventShape(subscription: handle.name, number: note.number, note: note.note))
+        let shape = MonitorEventShape(subscription: handle.name, number: note.number, note: note.note)
+        return Event("event.monitor", shape, isDroppable: true)
     }
 
     // MARK: fetching

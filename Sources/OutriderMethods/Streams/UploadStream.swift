@@ -141,7 +141,8 @@ final class UploadStream: Holdable, BodyFeed {
         }
         // until the bytes are in a file
         message?.giveWay()
-        long.settle(memory, after: message) { [weak self] in
+        long.settle(memory, after: message) { [weak self] hasRoom in
+            if hasRoom { return }
             memory.countRefusal()
             self?.end(Self.full)
         }

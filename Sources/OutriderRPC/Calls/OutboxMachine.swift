@@ -140,7 +140,8 @@ package struct OutboxMachine: ~Copyable {
     /// Whether the queue is too long for further calls before a write.
     package var isLong: Bool { bytes >= limits.flushBytes }
 
-    /// The next bytes to write, of a single message. A long message leaves in pieces, so that no copy of the whole is made.
+    /// The next bytes to write, of a single message; nil also if that message waits for its long body to be settled. A long
+    /// message leaves in pieces, so that no copy of the whole is made.
     ///
     /// - Parameter most: limit in bytes, at least 1.
     package mutating func next(most: Int) -> OutgoingPiece? {
@@ -149,6 +150,7 @@ package struct OutboxMachine: ~Copyable {
                 leave()
                 continue
             }
+            if entry.taken == 0, entry.frame.long?.isSettled == false { return nil }
             if let key = entry.key {
                 keys[key] = nil
                 entries[front]?.key = nil
@@ -175,6 +177,19 @@ package struct OutboxMachine: ~Copyable {
         paused = false
         return true
     }
+
+    /// Puts another frame in the place of the message with that long body, which has not begun to leave; nil removes the
+    /// message.
+    package mutating func replace(_ body: LongBody, with frame: OutgoingFrame?) {
+        guard let index = entries[front...].firstIndex(where: { $0?.frame.long === body }), let old = entries[index],
+            old.taken == 0
+        else { return }
+        bytes += (frame?.count ?? 0) - old.frame.count
+        entries[index] = frame.map { Entry(frame: $0, key: nil) }
+    }
+
+    /// Drops an event that `replace` has removed.
+    package mutating func countDropped() { dropped += 1 }
 
     /// How many events were dropped since the last call; nil if there are none, or no room for the message.
     package mutating func takeDropped() -> Int? {

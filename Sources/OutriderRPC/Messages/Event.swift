@@ -7,10 +7,13 @@ package import OutriderJSON
 package struct Event: Sendable {
     package let name: String
     package let params: JSONText
+    /// Whether the event may be left out where there is no room; such events are counted.
+    package let isDroppable: Bool
 
-    package init(_ name: String, _ params: some JSONEncodable) {
+    package init(_ name: String, _ params: some JSONEncodable, isDroppable: Bool = false) {
         self.name = name
         self.params = JSONText(written: JSONWriter.bytes(of: params))
+        self.isDroppable = isDroppable
     }
 }
 

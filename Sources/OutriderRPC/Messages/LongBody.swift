@@ -15,6 +15,8 @@ package final class LongBody: Sendable {
         var bytes: [UInt8]?
         var file: (any SpilledPayload)?
         var charge: (any PayloadCharge)?
+        /// Whether the bytes are counted, or in the file, or not limited.
+        var isSettled = false
         /// Whether no reader needs the bytes any more.
         var isOver = false
     }
@@ -31,42 +33,57 @@ package final class LongBody: Sendable {
     ///
     /// - Parameters:
     ///   - message: memory that is released once this has happened.
-    ///   - failed: runs, on another thread, if neither memory nor disk has room.
+    ///   - then: runs once, from another thread, with whether memory or disk has room; not after `end`, nor if the
+    ///     bytes are counted at once.
+    /// - Returns: whether the bytes are counted at once.
+    @discardableResult
     package func settle(
         _ memory: any PayloadMemory, after message: (any PayloadCharge)? = nil,
-        failed: @escaping @Sendable () -> Void = {}
-    ) {
+        then: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) -> Bool {
         guard let bytes = state.withLock({ $0.isOver ? nil : $0.bytes }) else {
             message?.release()
-            return
+            return true
         }
         if let charge = memory.hold(count) {
             keep(charge)
             message?.release()
-            return
+            return true
         }
         memory.spill(bytes) { [weak self] file in
             defer { message?.release() }
             guard let self else { return }
             if let file {
-                self.state.withLock { state in
-                    guard !state.isOver else { return }
-                    state.file = file
-                    state.bytes = nil
-                }
+                keep(file)
+                then(true)
             } else if state.withLock({ $0.isOver }) {
                 return
             } else if let charge = memory.take(count) {
                 keep(charge)
+                then(true)
             } else {
-                failed()
+                then(false)
             }
+        }
+        return false
+    }
+
+    /// The bytes stay in memory, uncounted: there is no limit.
+    package func settle() { state.withLock { $0.isSettled = true } }
+
+    /// Whether the bytes may leave: they are counted, in a file, or not limited.
+    package var isSettled: Bool { state.withLock { $0.isSettled } }
+
+    private func keep(_ file: any SpilledPayload) {
+        state.withLock { state in
+            guard !state.isOver else { return }
+            (state.file, state.bytes, state.isSettled) = (file, nil, true)
         }
     }
 
     private func keep(_ charge: any PayloadCharge) {
         let isOver = state.withLock { state in
-            if !state.isOver { state.charge = charge }
+            if !state.isOver { (state.charge, state.isSettled) = (charge, true) }
             return state.isOver
         }
         if isOver { charge.release() }
@@ -75,7 +92,7 @@ package final class LongBody: Sendable {
     /// The reader has all bytes: gives memory and file back.
     package func end() {
         let old = state.withLock { state in
-            defer { state = State(isOver: true) }
+            defer { state = State(isSettled: true, isOver: true) }
             return state
         }
         old.charge?.release()

@@ -120,24 +120,28 @@ final class Connection: Peer, Sendable {
     /// Writes the outbox as far as the wire has room. On the loop: once per tick, and whenever the wire has room again.
     func flush() {
         var wrote = false
-        while wire.isWritable, let gathered = state.withLock({ $0.gather() }) {
-            guard case .bytes(let buffer) = gathered else {
-                fetch(gathered)
-                break
-            }
-            service.tally.bytesSent.count(buffer.readableBytes)
-            wire.write(buffer)
-            wrote = true
+        while let gathered = state.withLock({ $0.gather(isWritable: wire.isWritable) }) {
+            if write(gathered) { wrote = true }
         }
         if wrote { wire.flush() }
-        let (effects, uncounted) = state.withLock { ($0.flushed(), $0.takeUncounted()) }
-        if !uncounted.isEmpty { count(uncounted) }
-        perform(effects)
+        perform(state.withLock { $0.flushed() })
+    }
+
+    /// Carries out a step of a flush. False if no bytes were written.
+    func write(_ gathered: ConnectionState.Gathered) -> Bool {
+        switch gathered {
+        case .count(let bodies): count(bodies)
+        case .fetch(let file, let range): fetch(file, range)
+        case .bytes(let buffer):
+            service.tally.bytesSent.count(buffer.readableBytes)
+            wire.write(buffer)
+            return true
+        }
+        return false
     }
 
     /// Reads a part of a long message from its file, and goes on.
-    func fetch(_ gathered: ConnectionState.Gathered) {
-        guard case .fetch(let file, let range) = gathered else { return }
+    private func fetch(_ file: any SpilledPayload, _ range: Range<Int>) {
         file.read(at: range.lowerBound, count: range.count) { bytes in
             self.loop.execute {
                 // half a message cannot be taken back
@@ -148,19 +152,8 @@ final class Connection: Peer, Sendable {
         }
     }
 
-    /// Counts messages that the client has not taken at once, or moves them to files.
-    private func count(_ bodies: [LongBody]) {
-        guard let memory = dispatch?.memory else { return }
-        for body in bodies {
-            body.settle(memory) {
-                memory.countRefusal()
-                self.onLoop { self.abort("has no room in memory, nor in a file") }
-            }
-        }
-    }
-
     /// Ends the connection, because a queued message cannot be sent. On the loop.
-    private func abort(_ why: String) {
+    func abort(_ why: String) {
         service.logger.warning(
             "a message to \(setting.name) \(why): the connection is closed (read replies sooner, or raise --memory)")
         wire.abort()

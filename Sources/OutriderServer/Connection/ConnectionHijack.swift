@@ -64,14 +64,7 @@ extension Connection {
                 return work()
             }
             // the reply first
-            while let gathered = self.state.withLock({ $0.gather() }) {
-                guard case .bytes(let buffer) = gathered else {
-                    self.fetch(gathered)
-                    continue
-                }
-                self.service.tally.bytesSent.count(buffer.readableBytes)
-                self.wire.write(buffer)
-            }
+            while let gathered = self.state.withLock({ $0.gather() }) { _ = self.write(gathered) }
             // a long message before the reply comes from its file
             if self.state.withLock({ !$0.isWritten && $0.phase != .closed }) {
                 _ = self.loop.scheduleTask(in: .milliseconds(2)) { self.settle(raw, isRaw: isRaw, then: work) }

@@ -84,8 +84,8 @@ struct ConnectionState: ~Copyable {
     private var flushing = false
     /// The next bytes, if they come from a file. They have left the outbox.
     private var filePiece: FilePiece?
-    /// Long bodies that are not counted yet.
-    private var uncounted: [LongBody] = []
+    /// Long bodies that are not counted yet, and so not written.
+    private var uncounted: [UncountedBody] = []
     /// The buffer of the last write, whose memory is reused once the wire has released the bytes.
     private var written = ByteBuffer()
 
@@ -96,13 +96,17 @@ struct ConnectionState: ~Copyable {
 
     // MARK: output
 
-    mutating func push(_ outgoing: Outgoing) -> Effects { push(outgoing.frame(framing)) }
+    mutating func push(_ outgoing: Outgoing) -> Effects {
+        if phase == .raw { return Effects() }
+        var frame = outgoing.frame(framing)
+        if frame.count > LongBody.counted, let long = frame.lengthen() {
+            uncounted.append(UncountedBody(long, of: outgoing))
+        }
+        return push(frame)
+    }
 
-    mutating func push(_ frame: OutgoingFrame) -> Effects {
+    private mutating func push(_ frame: OutgoingFrame) -> Effects {
         var effects = Effects()
-        if phase == .raw { return effects }
-        var frame = frame
-        if frame.count > LongBody.counted, let long = frame.lengthen() { uncounted.append(long) }
         switch outbox.push(frame) {
         case .queued, .refused: break
         case .pause:
@@ -135,21 +139,20 @@ struct ConnectionState: ~Copyable {
 
     /// Queues the reply to a call, or fills its place in a batch.
     mutating func deliver(_ outgoing: Outgoing, to place: BatchPlace?) -> Effects {
-        guard let place else { return push(withinTerms(outgoing)) }
-        return fill(place, withinTerms(outgoing).frame(nil))
+        let outgoing = withinTerms(outgoing)
+        guard let place else { return push(outgoing) }
+        var reply = outgoing.frame(nil)
+        guard let long = reply.lengthen() else { return fill(place, reply) }
+        // fills its place once it is counted
+        uncounted.append(UncountedBody(long, of: outgoing, UncountedBody.Member(place: place, reply: reply)))
+        return Effects(flush: wantsFlush())
     }
 
     mutating func fill(_ place: BatchPlace?, _ reply: OutgoingFrame?) -> Effects {
         guard let place else { return settled() }
-        var reply = reply
-        let long = reply?.lengthen()
-        if let long { uncounted.append(long) }
+        if phase == .raw { return Effects() }
         switch batches.fill(place, reply) {
-        case .waiting, .nothing:
-            var effects = settled()
-            // a flush counts what was added
-            if long != nil { effects.flush = effects.flush || wantsFlush() }
-            return effects
+        case .waiting, .nothing: return settled()
         case .complete(let replies):
             var effects = Effects()
             for frame in OutgoingFrame.batch(replies, framing) {
@@ -184,14 +187,23 @@ struct ConnectionState: ~Copyable {
     }
 
     enum Gathered {
+        /// Count these, which were queued since the last step; what has no room is to be refused.
+        case count([UncountedBody])
         case bytes(ByteBuffer)
         /// Read this part of a file, and give it to `fetched`.
         case fetch(any SpilledPayload, Range<Int>)
     }
 
-    /// The next bytes to write; nil if there are none, or a file is being read.
-    mutating func gather() -> Gathered? {
+    /// The next step of a flush; nil if there is nothing to write, or the next bytes wait for a file.
+    ///
+    /// - Parameter isWritable: whether the wire takes bytes.
+    mutating func gather(isWritable: Bool = true) -> Gathered? {
         flushing = false
+        if !uncounted.isEmpty {
+            defer { uncounted = [] }
+            return .count(uncounted)
+        }
+        guard isWritable else { return nil }
         switch filePiece?.next() {
         case .fetch(let file, let range): return .fetch(file, range)
         case .wait: return nil
@@ -214,7 +226,8 @@ struct ConnectionState: ~Copyable {
             if filePiece != nil { break }
         }
         if buffer.capacity <= most &* 2 { written = buffer }
-        return buffer.readableBytes == 0 ? gather() : .bytes(buffer)
+        if buffer.readableBytes > 0 { return .bytes(buffer) }
+        return filePiece == nil ? nil : gather()
     }
 
     /// A part of a file was read.
@@ -222,13 +235,6 @@ struct ConnectionState: ~Copyable {
 
     /// Whether all messages have been given to the wire.
     var isWritten: Bool { outbox.isEmpty && filePiece == nil }
-
-    /// The long bodies that were queued since the last flush; the flush may have written them.
-    mutating func takeUncounted() -> [LongBody] {
-        if uncounted.isEmpty { return [] }
-        defer { uncounted = [] }
-        return uncounted
-    }
 
     /// The client is gone: nothing will be written.
     mutating func dropOutput(_ limits: OutboxLimits) {

@@ -3,13 +3,11 @@
 """Cassettes that are none, are in use, do not fit on the disk, or were cut off."""
 
 import json
-import os
-import shlex
-import subprocess
 
 import contract
 import pytest
 from request_client import get, result
+from small_disk import on_small_disk
 from tape_client import entries, fresh, start, stop
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -69,16 +67,6 @@ def test_a_full_disk_stops_the_recording_only(server, tmp_path):
         info = stop(wire)
         assert info["failure"]["code"] == 2201 and "written" in info["failure"]["message"], info
     assert len(entries(tape)) == info["recorded"] > 0
-
-
-def on_small_disk(place, size):
-    """Runs a command where that directory is a disk of so many KiB."""
-    mount = f'mount -t tmpfs -o size={size}k tmpfs {shlex.quote(str(place))} && exec "$@"'
-    user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
-    under = ["unshare", *user, "--mount", "--", "sh", "-c", mount, "sh"]
-    if subprocess.run([*under, "true"], capture_output=True).returncode:
-        pytest.skip("no small disk can be made here: namespaces are not permitted")
-    return under
 
 
 @pytest.mark.parametrize(("body", "size"), [(200, 8), (20_000, 64), (1_200_000, 4096)])

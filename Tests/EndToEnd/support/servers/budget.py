@@ -68,11 +68,12 @@ def letters(count):
 
 
 @contextlib.contextmanager
-def serving(folder):
+def serving(folder, under=(), disk=None):
+    """The socket of a service in the folder; its private files are in `disk`."""
     path = str(folder / "s")
     process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path, "--memory", str(LEAST)],
-        stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(folder)},
+        [*under, contract.binary(), "serve", "--socket", path, "--memory", str(LEAST)],
+        stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(disk or folder)},
     )
     try:
         contract.await_socket(path, process)
