@@ -53,6 +53,55 @@ struct CallbackAnswerTests {
         #expect(answer == verdict)
     }
 
+    @Test func `what stays in memory with an attempt has limits, which are named early`() throws {
+        let (most, less) = (String(repeating: "a", count: 1 << 20), String(repeating: "a", count: (1 << 20) - 5))
+        for (text, pointer) in [
+            ("{\"headers\":{\"X\":\"\(most)\"}}", "/headers"), ("{\"removeHeaders\":[\"\(most)\"]}", "/removeHeaders"),
+            (
+                "{\"headers\":[{\"name\":\"X\",\"value\":\"\(less)\"},{\"name\":\"Y\",\"value\":\"\"}]}",
+                "/headers"
+            ),
+        ] {
+            let json = try parse(text)
+            #expect {
+                _ = try AdaptAnswer(json: json)
+            } throws: { error in
+                let complaint = error as? JSONComplaint
+                return complaint?.pointer.description == pointer && complaint?.message.contains("1048576 bytes") == true
+            }
+        }
+        var attempt = try attempt()
+        let fitting = "{\"headers\":{\"X\":\"\(less)\"},\"query\":{\"a\":\"\(less)\"}}"
+        try AdaptAnswer(json: parse(fitting)).apply(to: &attempt)
+        #expect(attempt.fields.first("X")?.utf8.count == less.utf8.count)
+        let long = try AdaptAnswer(json: parse("{\"query\":{\"a\":\"\(most)\"}}"))
+        #expect {
+            try long.apply(to: &attempt)
+        } throws: { error in
+            (error as? HTTPFailure)?.pointer == "/query"
+        }
+    }
+
+    @Test func `reasons have a limit, which is named`() throws {
+        let (most, more) = (String(repeating: "a", count: 16 << 10), String(repeating: "a", count: (16 << 10) + 1))
+        #expect(try ValidateAnswer(json: parse("{\"valid\":false,\"reason\":\"\(most)\"}")).reason == most)
+        _ = try RetryAnswer(json: parse("{\"retry\":false,\"error\":\"\(most)\"}"))
+        _ = try RefreshAnswer(json: parse("{\"error\":\"\(most)\"}"))
+        func place(_ decode: () throws -> Void) -> String? {
+            do {
+                try decode()
+                return nil
+            } catch {
+                return (error as? JSONComplaint).map {
+                    $0.message.contains("16384 bytes") ? $0.pointer.description : ""
+                }
+            }
+        }
+        #expect(place { _ = try ValidateAnswer(json: parse("{\"valid\":false,\"reason\":\"\(more)\"}")) } == "/reason")
+        #expect(place { _ = try RetryAnswer(json: parse("{\"retry\":false,\"error\":\"\(more)\"}")) } == "/error")
+        #expect(place { _ = try RefreshAnswer(json: parse("{\"error\":\"\(more)\"}")) } == "/error")
+    }
+
     @Test(arguments: [
         ("{}", "/retry"), (#"{"retry":1}"#, "/retry"), (#"{"retry":false,"delay":1}"#, "/delay"),
         (#"{"retry":true,"error":"x"}"#, "/error"), (#"{"retry":true,"delay":-1}"#, "/delay"),

@@ -32,7 +32,7 @@ package enum FieldCheck {
     }
 
     /// A bound that only catches mistakes: servers accept far less.
-    private static let maximumHeadBytes = 1 << 20
+    package static let maximumHeadBytes = 1 << 20
 
     private static func pointer(toField name: String) -> String {
         JSONPointer(member: name).under(member: "headers").description

@@ -28,8 +28,8 @@ struct AdaptAnswer: JSONDecodable {
         var fields = try JSONFields(json)
         url = try fields.optional("url")
         method = try fields.optional("method")
-        self.fields = try fields.optional("headers", as: FieldsParameter.self)?.fields
-        removed = try fields.optional("removeHeaders") ?? []
+        self.fields = try fields.optional("headers", check: AnswerLimits.fault(inFields:))?.fields
+        removed = try fields.optional("removeHeaders", check: AnswerLimits.fault(inNames:)) ?? []
         query = try fields.optional("query")
         body = try fields.optional("body", as: BodyParameter.self).map { .given($0.body) }
         timeout = try fields.optional("timeout")
@@ -39,7 +39,13 @@ struct AdaptAnswer: JSONDecodable {
     /// Throws the failures of building a request.
     func apply(to attempt: inout Attempt) throws(HTTPFailure) {
         if let url { attempt.url = try HTTPURL(parsing: url) }
-        if let query { attempt.url.append(query: try QueryEncoding().encode(query.object, at: "/query")) }
+        if let query {
+            let text = try QueryEncoding().encode(query.object, at: "/query")
+            if let fault = AnswerLimits.fault(inQuery: text) {
+                throw HTTPFailure(.createURLRequestFailed, "query \(fault)", pointer: "/query")
+            }
+            attempt.url.append(query: text)
+        }
         if let method {
             if let fault = FieldRules.fault(inMethod: method) { throw HTTPFailure(.createURLRequestFailed, fault) }
             attempt.method = method
@@ -81,7 +87,7 @@ struct RetryAnswer: JSONDecodable {
         var fields = try JSONFields(json)
         let retry: Bool? = try fields.optional("retry")
         let delay = try fields.number("delay", in: Self.delays)
-        let error: String? = try fields.optional("error")
+        let error: String? = try fields.optional("error", check: AnswerLimits.fault(inReason:))
         try fields.finish()
         let isWanted = try JSONFields.need("retry", retry)
         if delay != nil && !isWanted {
@@ -109,7 +115,7 @@ struct ValidateAnswer: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let valid: Bool? = try fields.optional("valid")
-        reason = try fields.optional("reason")
+        reason = try fields.optional("reason", check: AnswerLimits.fault(inReason:))
         try fields.finish()
         isValid = try JSONFields.need("valid", valid)
     }

@@ -56,7 +56,7 @@ struct RefreshAnswer: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let given: TokenParameter? = try fields.optional("token")
-        let error: String? = try fields.optional("error")
+        let error: String? = try fields.optional("error", check: AnswerLimits.fault(inReason:))
         let isFinal: Bool = try fields.optional("final") ?? false
         try fields.finish()
         switch (given, error) {

@@ -135,6 +135,24 @@ def test_values_of_serializers_are_counted_until_they_are_forgotten(service, cli
     until(service, lambda now: now["held"] == 0)
 
 
+@pytest.mark.parametrize(
+    ("use", "reply", "words"),
+    [
+        ({"validate": {"callback": "mine"}}, {"valid": False, "reason": "x" * MIB}, "reason must not be longer"),
+        ({"interceptors": [ADAPTER]}, {"headers": {"X": "x" * (2 * MIB)}}, "headers must not be longer than 1048576"),
+        ({"interceptors": [ADAPTER]}, {"removeHeaders": ["x" * (2 * MIB)]}, "removeHeaders must not be longer"),
+        ({"interceptors": [ADAPTER]}, {"query": {"x": "x" * (2 * MIB)}}, "query must not be longer"),
+    ],
+)
+def test_members_of_replies_that_are_not_counted_have_limits(service, client, origin, use, reply, words):
+    one = client(reply)
+    one.send(1, "data.send", url=origin.url + "/", **use)
+    outcome = one.wait(1)["result"]
+    assert not outcome["ok"] and words in outcome["error"]["message"], outcome["error"]["message"]
+    assert len(json.dumps(outcome)) < 10_000
+    until(service, lambda now: now["held"] == 0)
+
+
 def test_a_message_that_comes_too_slowly_for_the_budget_is_refused_alone(service, client, origin):
     one = client()
     one.send(1, "data.send", url=origin.url + "/hold")
