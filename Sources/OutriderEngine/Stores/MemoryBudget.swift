@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 import OutriderHTTP
 import OutriderTransport
 import Synchronization
@@ -15,11 +14,12 @@ import Synchronization
 /// budget is held. While no message exceeds the budget, the next may, however much is held: short bodies always find
 /// memory, and must not stop long messages.
 package final class MemoryBudget: Sendable {
-    /// The default: 192 MiB, and on small machines an eighth of the memory.
-    package static let usual: Int = {
-        let pages = sysconf(CInt(_SC_PHYS_PAGES)).multipliedReportingOverflow(by: sysconf(CInt(_SC_PAGESIZE)))
-        return pages.overflow ? 192 << 20 : min(192 << 20, max(least, pages.partialValue / 8))
-    }()
+    /// The default: 192 MiB, and on small machines and in small containers an eighth of the memory.
+    package static let usual = usual(within: MachineMemory.bytes)
+
+    /// - Parameter memory: the memory that the process may use; nil if unknown.
+    static func usual(within memory: Int?) -> Int { memory.map { min(192 << 20, max(least, $0 / 8)) } ?? 192 << 20 }
+
     /// The smallest budget: 16 MiB.
     package static let least = 16 << 20
     /// Smaller payloads are not counted: 64 KiB.
