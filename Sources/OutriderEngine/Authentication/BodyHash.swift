@@ -42,29 +42,32 @@ enum BodyHash {
     }
 
     private static func add(_ part: any SpilledPart, to hash: inout DigestHash) throws(HTTPFailure) {
-        var bytes = [UInt8](repeating: 0, count: min(pieceBytes, part.count))
-        var offset = 0
-        while offset < part.count {
-            if Task.isCancelled { throw HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
-            if bytes.count > part.count - offset { bytes.removeLast(bytes.count - (part.count - offset)) }
+        try add(Int64(part.count), to: &hash) { (offset, count) throws(HTTPFailure) in
+            var bytes = [UInt8](repeating: 0, count: count)
             var result = Result<Void, HTTPFailure>.success(())
             bytes.withUnsafeMutableBytes { buffer in
                 result = Result { () throws(HTTPFailure) in try part.read(at: offset, into: buffer) }
             }
             try result.get()
-            hash.update(bytes)
-            offset += bytes.count
+            return bytes
         }
     }
 
     private static func add(_ path: String, _ size: Int64, to hash: inout DigestHash) throws(HTTPFailure) {
         let file = try PosixFile(reading: path)
+        try add(size, to: &hash) { (offset, count) throws(HTTPFailure) in
+            try file.read(at: offset, count: count, path: path)
+        }
+    }
+
+    /// Adds so many bytes, read piece by piece; fewer if the file has become shorter, which the request will report.
+    private static func add(
+        _ size: Int64, to hash: inout DigestHash, read: (_ offset: Int, _ count: Int) throws(HTTPFailure) -> [UInt8]
+    ) throws(HTTPFailure) {
         var offset = 0
         while Int64(offset) < size {
             if Task.isCancelled { throw HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
-            let count = Int(clamping: min(Int64(pieceBytes), size - Int64(offset)))
-            let bytes = try file.read(at: offset, count: count, path: path)
-            // the request will report that the file has become shorter
+            let bytes = try read(offset, Int(clamping: min(Int64(pieceBytes), size - Int64(offset))))
             if bytes.isEmpty { return }
             hash.update(bytes)
             offset += bytes.count
