@@ -57,17 +57,17 @@ extension ProxyServer {
             throw Self.fault("is longer than \(Self.maximumLength) bytes")
         }
         let (kind, rest) = try Self.kind(of: text)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard rest[authority.endIndex...].isEmpty || rest[authority.endIndex...] == "/" else {
-            throw Self.fault("must end after its port")
-        }
+        // by bytes: a slash with an accent behind it is another character
+        let authority = rest.utf8.prefix { !"/?#".utf8.contains($0) }
+        let end = rest.utf8[authority.endIndex...]
+        guard end.isEmpty || end.elementsEqual("/".utf8) else { throw Self.fault("must end after its port") }
         self.kind = kind
         var place = authority
-        if let mark = authority.lastIndex(of: "@") {
+        if let mark = authority.lastIndex(of: UInt8(ascii: "@")) {
             credential = try Self.credential(authority[..<mark], kind)
             place = authority[authority.index(after: mark)...]
         }
-        url = try Self.url(place, kind)
+        url = try Self.url(Substring(place), kind)
     }
 
     private static func kind(of text: String) throws(HTTPFailure) -> (Kind, Substring) {
@@ -82,14 +82,16 @@ extension ProxyServer {
                 "the scheme of a proxy cannot be \(FieldRules.shown(scheme)): use http, https, socks5 or socks5h",
                 pointer: "/proxy")
         }
-        return (kind, text[colon...].dropFirst(3))
+        return (kind, Substring(bytes[colon...].dropFirst(3)))
     }
 
-    private static func credential(_ written: Substring, _ kind: Kind) throws(HTTPFailure) -> UserCredential {
-        let parts = written.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    private static func credential(
+        _ written: Substring.UTF8View, _ kind: Kind
+    ) throws(HTTPFailure) -> UserCredential {
+        let parts = written.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         var texts: [String] = []
         for part in parts {
-            guard let text = String(validating: PercentEncoding.decode(Array(part.utf8)), as: UTF8.self) else {
+            guard let text = String(validating: PercentEncoding.decode(Array(part)), as: UTF8.self) else {
                 throw fault("has a user or a password that is not UTF-8 text")
             }
             texts.append(text)

@@ -78,7 +78,7 @@ package struct HSTSStore: Sendable {
         var age: Int64?
         var includesSubdomains = false
         var seen: Set<String> = []
-        for part in field.split(separator: ";", omittingEmptySubsequences: true) {
+        for part in directives(of: field) {
             let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = FieldRules.trimmed(words[0]).lowercased()
             if name.isEmpty { continue }
@@ -98,6 +98,27 @@ package struct HSTSStore: Sendable {
             }
         }
         return age.map { ($0, includesSubdomains) }
+    }
+
+    /// The parts between semicolons that stand in no quoted string.
+    private static func directives(of field: String) -> [Substring] {
+        let bytes = field.utf8
+        var parts: [Substring] = []
+        var (start, isQuoted, isEscaped) = (bytes.startIndex, false, false)
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = isQuoted
+            } else if byte == UInt8(ascii: ";"), !isQuoted {
+                parts.append(Substring(bytes[start..<index]))
+                start = bytes.index(after: index)
+            }
+        }
+        return parts + [Substring(bytes[start...])]
     }
 
     // MARK: files

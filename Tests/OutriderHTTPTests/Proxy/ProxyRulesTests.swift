@@ -16,6 +16,7 @@ import Testing
         ("http://[::1]:8080", "http://[::1]:8080"), ("bücher.test", "http://xn--bcher-kva.test:80"),
         ("http://u:p@h", "http://u:***@h:80"), ("u:p@h:1", "http://u:***@h:1"), ("http://u@h", "http://u:***@h:80"),
         ("http://u%40x:p%3Aq%20@h", "http://u%40x:***@h:80"), ("http://u:p@q@h", "http://u:***@h:80"),
+        ("http://u:p@\u{301}h", "http://u:***@xn--h-wbb:80"),
     ]
 
     @Test(arguments: proxies)
@@ -40,6 +41,8 @@ import Testing
         "ftp://h", "socks4://h", "socks://h", "://h", "http://a b", "http://h\r\nX: y", "http://u%0Ax:secret@h",
         "http://u:sec%00ret@h", "http://u%3Ax:secret@h", "http://u%FF:secret@h", "socks5://:secret@h", "http://[::1",
         "http://u:secret@", "http://u:secret@h:99999", "file:///x", "http:/h",
+        // with an accent behind the last character
+        "http://h/\u{35F}", "http://h/\u{301}x",
     ])
     func `what is no proxy is refused, and no password is told`(written: String) {
         let error = #expect(throws: HTTPFailure.self) { try ProxyServer(parsing: written) }

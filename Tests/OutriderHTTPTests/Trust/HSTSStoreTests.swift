@@ -27,7 +27,7 @@ import Testing
             (" ; max-age = 60 ;; x=\"y\"", true), ("max-age=99999999999999999999", true), ("", false),
             ("includeSubDomains", false), ("max-age", false), ("max-age=", false), ("max-age=-1", false),
             ("max-age=1.5", false), ("max-age=60; max-age=60", false), ("max-age=60; includeSubDomains=1", false),
-            ("max-age=0", false),
+            ("max-age=0", false), ("max-age=60; x=\"a; max-age=0\"", true), ("x=\"\\\";max-age=60\"", false),
         ])
     func fields(_ field: String, _ counts: Bool) throws {
         #expect(try (upgraded("http://a.test/x?y", by: store(field)) != nil) == counts)
