@@ -59,10 +59,11 @@ struct BinaryPropertyList {
             }
             return .string(String(decoding: text, as: UTF8.self))
         case 0x6:
-            guard let text = TextDecoding.decode(Array(try run(place, low, unit: 2)), wanted: "utf-16be") else {
+            // not by the name of the encoding: a first U+FEFF belongs to the text
+            guard let text = TextDecoding.utf16(Array(try run(place, low, unit: 2))[...], highFirst: true) else {
                 throw PropertyListFault(reason: "a string at byte \(place) is not UTF-16")
             }
-            return .string(text.text)
+            return .string(text)
         case 0x8:
             guard low < 8, let number = Self.wide(bytes, place + 1, low + 1) else { throw cut(place) }
             return .uid(number)

@@ -78,7 +78,7 @@ package enum TextDecoding {
     }
 
     /// Checks that surrogates are paired. Written by hand, because the library takes fifty times as long.
-    private static func utf16(_ bytes: ArraySlice<UInt8>, highFirst: Bool) -> String? {
+    static func utf16(_ bytes: ArraySlice<UInt8>, highFirst: Bool) -> String? {
         guard bytes.count % 2 == 0 else { return nil }
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + bytes.count / 2)

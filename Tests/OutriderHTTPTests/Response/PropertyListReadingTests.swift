@@ -140,6 +140,12 @@ import Testing
         #expect(Self.json(Self.laughter(levels: 14, width: 14)) == nil)
     }
 
+    @Test func `a binary string keeps the mark of a byte order that is its first character`() {
+        let bytes = Array("bplist00".utf8) + [0x62, 0xFE, 0xFF, 0, 0x61, 8] + Array(repeating: 0, count: 6) + [1, 1]
+        let numbers = [1, 0, 13].flatMap { Array(repeating: 0 as UInt8, count: 7) + [UInt8($0)] }
+        #expect(Self.json(bytes + numbers) == #""\ufeffa""#)
+    }
+
     @Test func `a list that holds itself is refused`() {
         let bytes = Array("bplist00".utf8) + [0xA1, 0] + [8] + Array(repeating: 0, count: 6) + [1, 1]
         let numbers = [1, 0, 10].flatMap { Array(repeating: 0 as UInt8, count: 7) + [UInt8($0)] }
