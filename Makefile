@@ -7,7 +7,7 @@ SWIFT := swift build --explicit-target-dependency-import-check error
 RELEASE := -c release --static-swift-stdlib --omit-frame-pointers -Xswiftc -enforce-exclusivity=unchecked -Xswiftc -cross-module-optimization --disable-local-rpath -Xlinker -pie -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 PREFIX ?= /usr/local
 
-.PHONY: help setup build test test-quick check format schema docs run bench fuzz soak install deb wheel clean
+.PHONY: help setup build test test-quick check format schema docs run bench fuzz sanitize soak install deb wheel clean
 
 help:
 	@echo 'make run      build, start the service and a small origin, and show how to call it'
@@ -15,7 +15,7 @@ help:
 	@echo 'make build    the release binary: .build/release/outrider'
 	@echo 'make check    formatting, walls, words, links; says what mends each finding; make format: rewrites the Swift files'
 	@echo 'make schema   assemble schema/ into openrpc.json, the tables, docs/reference and docs/alamofire.md; make docs: the same'
-	@echo 'make bench    side by side with other HTTP clients; make fuzz, make soak: TIME=60 seconds of damaged input, of load'
+	@echo 'make bench    side by side with other HTTP clients; make fuzz, make soak: TIME=60 seconds of damaged input, of load; make sanitize: races'
 	@echo 'make install  the binary, manual pages, completions and user units for systemd, below $$PREFIX (/usr/local)'
 	@echo 'make deb      a Debian package in .build/packages; make wheel: a Python wheel with the binary; make clean: forget all'
 
@@ -46,6 +46,9 @@ bench: build
 fuzz soak: build
 	@scripts/setup --test
 	scripts/$@ --seconds $(or $(TIME),60)
+
+sanitize:
+	@scripts/setup --test && scripts/sanitize
 
 install: build
 	DESTDIR=$(DESTDIR) scripts/package install $(PREFIX)
