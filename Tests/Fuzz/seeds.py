@@ -7,7 +7,7 @@ import gzip
 import json
 import pathlib
 import re
-import subprocess
+import struct
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -17,6 +17,13 @@ PLAIN = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 RAW = re.compile(r'#"(.*?)"#')
 LONG = re.compile(r'#?"""\n(.*?)\n *"""', re.DOTALL)
 NUMBERS = re.compile(r"\[([0-9A-Fa-fx,\s]{3,})\]")
+# self-signed, of a key of Ed25519, for a.test and 127.0.0.1
+CERTIFICATE = """\
+MIIBUDCCAQKgAwIBAgIUKDGv0FNtlAW1+JZw+3iLItFQHgYwBQYDK2VwMBExDzANBgNVBAMMBmEudGVzdDAeFw0yNjExMjcwODU2NDBaFw0zNjEx
+MjQwODU2NDBaMBExDzANBgNVBAMMBmEudGVzdDAqMAUGAytlcAMhALS1WxWeQnOeZ6PqGQyY0CTgjb8HQHj8vTL52ThrLe7go2wwajAdBgNVHQ4E
+FgQURqDCvP4KNGgqgvyABn5MFQ/c5lMwHwYDVR0jBBgwFoAURqDCvP4KNGgqgvyABn5MFQ/c5lMwDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAO
+ggZhLnRlc3SHBH8AAAEwBQYDK2VwA0EAOXyVKc8zQT6TmrvCCefxhIwIlF1CB+b1+kQDbi66HIAZSCWDWUIEOyF9/1ANtGnZvnBdw38PeBNc0oeB
+wUl+Bg=="""
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", '"': '"', "\\": "\\", "'": "'"}
 
 
@@ -82,6 +89,7 @@ def made(name: str) -> "list[bytes]":
         return [b"GET /callback?code=a&state=b HTTP/1.1\r\nHost: 127.0.0.1:4711\r\nAccept: */*\r\n\r\n"]
     if name == "tunnels":
         return [b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", bytes.fromhex("050005000001000000000000"),
+                bytes.fromhex("050201000500000302616243 21"), bytes.fromhex("0500050000040000"), b"\5\0\5\2",
                 b"HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 2\r\n\r\nno"]
     if name == "websocket":
         frames = ("810568656c6c6f", "010268698000", "827e0080" + 128 * "00", "827f0000000000010000" + 40 * "00",
@@ -96,8 +104,18 @@ def made(name: str) -> "list[bytes]":
             bytes.fromhex("00000101040000000188 000005000100000001 68656c6c6f")]
     if name == "cassettes":
         return cassettes()
-    if name == "certificates":
+    if name in ("certificates", "pins"):
         return certificates()
+    if name == "heads":
+        return heads()
+    if name == "rows":
+        return rows()
+    if name == "journal":
+        return journals()
+    if name == "netrc":
+        return [b"a.test\nuser\npass\\ \"word", b"machine a.test login x password y\ndefault login z"]
+    if name == "suffixes":
+        return [b"a.b.test\ntest\n*.b.test\n!a.b.test", b"x.co.uk\nuk\nco.uk", b"ck\n*.ck\n!www.ck"]
     if name == "json" or name == "frames" or name == "calls":
         return transcripts()
     return []
@@ -120,12 +138,50 @@ def cassettes() -> "list[bytes]":
 
 def certificates() -> "list[bytes]":
     """A certificate as text and as bytes, and the beginning of a hello."""
-    command = ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=a.test", "-keyout", "/dev/null",
-               "-addext", "subjectAltName=DNS:a.test,IP:127.0.0.1", "-days", "1"]
-    text = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    coded = "".join(line for line in text.splitlines() if not line.startswith("-"))
+    text = f"-----BEGIN CERTIFICATE-----\n{CERTIFICATE}\n-----END CERTIFICATE-----\n"
     hello = bytes.fromhex("160303002c020000280303") + bytes(32) + bytes.fromhex("00130100 00")
-    return [text.encode(), base64.b64decode(coded), hello]
+    return [text.encode(), base64.b64decode(CERTIFICATE), hello]
+
+
+def heads() -> "list[bytes]":
+    """Heads of stored responses."""
+    def number(value: int) -> bytes:
+        return struct.pack(">q", value)
+
+    def text(value: str) -> bytes:
+        return number(len(value.encode())) + value.encode()
+
+    def texts(*values: str) -> bytes:
+        return number(len(values)) + b"".join(map(text, values))
+
+    times = number(1_790_000_000_000) + number(1_790_000_000_100)
+    plain = number(1) + number(200) + times + number(-1) + number(0) + text("OK") + text("1.1")
+    part = number(1) + number(206) + times + number(60) + number(1) + text("") + text("2")
+    return [
+        plain + texts() + texts() + texts() + text(""),
+        plain + texts("Cache-Control", "max-age=60", "Age", "7") + texts("accept") + texts("t") + text("{}"),
+        part + texts("Content-Range", "bytes 0-4/10", "ETag", '"a"') + texts() + texts("a", "b") + text(""),
+    ]
+
+
+def rows() -> "list[bytes]":
+    """Each damage, with a body and with a file."""
+    found = []
+    for what in [*range(8), 0x80, 0x84, 0x86]:
+        for head in heads()[:2]:
+            body = b"0123456789abcdef" if what & 0x80 else b"body"
+            found.append(bytes([what, 3]) + struct.pack(">H", len(head)) + head + body)
+    return found
+
+
+def journals() -> "list[bytes]":
+    journal = {"format": 1, "url": "http://a.test/x", "partial": "/tmp/x.part", "target": "/tmp/x", "total": 100,
+               "etag": '"a"', "lastModified": "Mon, 01 Jan 2024 00:00:00 GMT", "sequential": False, "boot": "b",
+               "held": [[0, 10], [20, 30]]}
+    least = {"format": 1, "url": "", "partial": "/", "boot": "", "held": []}
+    # more than there is
+    refused = {**least, "total": 10, "held": [[0, 20]]}
+    return [json.dumps(text, separators=(",", ":")).encode() for text in (journal, least, refused)]
 
 
 def inputs(name: str, tests: "list[str]") -> "list[bytes]":
@@ -138,13 +194,18 @@ def inputs(name: str, tests: "list[str]") -> "list[bytes]":
 
 
 def write(name: str, tests: "list[str]", folder: pathlib.Path) -> "list[str]":
-    """Writes the inputs into a folder, and their words into a dictionary; returns the options that name it."""
+    """Writes the inputs into a folder, and their words into a dictionary; returns the options that name both."""
     folder.mkdir(parents=True)
     found = inputs(name, tests)
     # every so many-th, if there are too many
-    for number, text in enumerate(found[:: max(1, -(-len(found) // MOST))]):
-        (folder / f"{number:04}").write_bytes(text)
+    chosen = found[:: max(1, -(-len(found) // MOST))]
+    files = [folder / f"{number:04}" for number in range(len(chosen))]
+    for file, text in zip(files, chosen):
+        file.write_bytes(text)
+    # in this order, which a folder would not have
+    listed = folder.with_suffix(".list")
+    listed.write_text(",".join(map(str, files)))
     words = ["".join(f"\\x{byte:02X}" for byte in text) for text in found if 2 <= len(text) <= 20]
     file = folder.with_suffix(".dict")
     file.write_text("".join(f'"{word}"\n' for word in words[:200]))
-    return [f"-dict={file}"] if words else []
+    return ([f"-dict={file}"] if words else []) + ([f"-seed_inputs=@{listed}"] if files else [])

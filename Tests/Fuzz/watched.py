@@ -8,6 +8,7 @@ import concurrent.futures
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -17,13 +18,21 @@ RELEASE = ROOT / ".build/release"
 TARGETS = ROOT / "Tests/Fuzz/Parsers"
 # module: its sources, and the modules that must be there before
 MODULES = {
+    "OutriderFiles": (["**/*"], []),
     "OutriderJSON": (["**/*"], []),
     "OutriderHTTP": (["**/*"], ["OutriderJSON"]),
     "OutriderRPC": (["**/*"], ["OutriderJSON"]),
     "OutriderYAML": (["**/*"], ["OutriderJSON"]),
     # the rest of it needs sockets
     "OutriderTransport": (["Coding/*", "Bridges/H*"], ["OutriderHTTP"]),
+    # reading rows of a cache; Tests/Fuzz/Parsers/Engine stands for what is below them
+    "OutriderEngine": ([
+        "Cache/CacheDatabase", "Cache/CacheFiles", "Cache/CachedEntry", "CredentialHelper/StoreFile",
+        "SQLite/SQLiteDatabase", "Stores/DirectoryNames", "WallTime"], ["OutriderFiles", "OutriderHTTP"]),
 }
+# at the same time
+STEPS = [["OutriderJSON", "OutriderFiles"], ["OutriderHTTP", "OutriderRPC", "OutriderYAML"],
+         ["OutriderTransport", "OutriderEngine"]]
 
 
 class Missing(Exception):
@@ -53,6 +62,8 @@ def make(product: pathlib.Path, sources: "list[pathlib.Path]", command: "list[ob
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise Missing(f"{product} cannot be made\n{done.stdout}{done.stderr}")
+    # an object with the same content is left as it was
+    product.touch()
     stamp.write_text("\n".join(words))
     return product
 
@@ -60,6 +71,7 @@ def make(product: pathlib.Path, sources: "list[pathlib.Path]", command: "list[ob
 def module(name: str, common: "list[object]") -> pathlib.Path:
     patterns, needed = MODULES[name]
     sources = [path for pattern in patterns for path in sorted((ROOT / "Sources" / name).glob(f"{pattern}.swift"))]
+    sources += sorted((TARGETS / name.removeprefix("Outrider")).glob("*.swift"))
     modules = [PLACE / "Modules" / f"{module}.swiftmodule" for module in needed]
     return make(PLACE / f"{name}.o", [*sources, *modules], [
         *common, "-module-name", name, "-parse-as-library", "-enable-testing", "-sanitize=fuzzer",
@@ -71,10 +83,10 @@ def build() -> pathlib.Path:
     helpers = [f"-fmodule-map-file={TARGETS}/{name}/module.modulemap" for name in ("CFuzzer", "CNghttp2")]
     common = ["swiftc", "-O", "-wmo", "-module-cache-path", PLACE / "cache", "-I", PLACE / "Modules", "-I",
               RELEASE / "Modules", *flags(), *(word for one in helpers for word in ("-Xcc", one))]
-    objects = [module("OutriderJSON", common)]
+    objects = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        objects += pool.map(lambda name: module(name, common), ["OutriderHTTP", "OutriderRPC", "OutriderYAML"])
-    objects.append(module("OutriderTransport", common))
+        for names in STEPS:
+            objects += pool.map(lambda name: module(name, common), names)
     targets = sorted(TARGETS.glob("*.swift"))
     objects.append(make(PLACE / "targets.o", targets + objects, [*common, "-module-name", "targets", "-c", *targets]))
     return link(objects)
@@ -87,6 +99,8 @@ def link(objects: "list[pathlib.Path]") -> pathlib.Path:
     file = PLACE / "objects"
     file.write_text("\n".join([*map(str, objects), *below]))
     # the flag of the compiler links a `main` of its own
+    if shutil.which("clang") is None:
+        raise Missing("there is no clang, which comes with the Swift toolchain")
     place = subprocess.run(["clang", "-print-resource-dir"], check=True, capture_output=True, text=True).stdout.strip()
     fuzzer = next(pathlib.Path(place).glob("lib/linux/libclang_rt.fuzzer_no_main-*.a"), None)
     if fuzzer is None:

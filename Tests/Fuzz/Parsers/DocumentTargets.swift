@@ -104,6 +104,8 @@ func yaml(_ input: Input) {
     guard written.count < 1000, written.allSatisfy({ (0x20...0x7E).contains($0) }) else { return }
     let again = Result { () throws(YAMLFault) in try YAMLDocument.parse(written, limits: limits) }
     expect((try? again.get()) == value, "read again: \(again), and not \(written.shown)")
+    // a name with a zero is one in YAML only
+    if written.firstRange(of: Array("\\u0000".utf8)) != nil { return }
     var wide = JSONLimits()
     wide.hasLongIntegers = true
     expect((try? JSONParser.parse(written, limits: wide)) != nil, "no JSON: \(written.shown)")

@@ -148,20 +148,3 @@ func mediaType(_ input: Input) {
     let again = MediaType(parsing: type.description)
     expect(again == type, "read again: \(String(describing: again)), and not \(type)")
 }
-
-func ranges(_ input: Input) {
-    switch ContentRange(parsing: input.text) {
-    case .part(let range, let total)?:
-        expect(
-            range.lowerBound >= 0 && !range.isEmpty && range.upperBound <= total ?? .max, "\(range) of \(total ?? -1)")
-        let written = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map { "\($0)" } ?? "*")"
-        expect(ContentRange(parsing: written) == .part(range, of: total), "read again it is no \(written)")
-    case .none(let total)?: expect(total >= 0, "\(total) bytes")
-    case nil: break
-    }
-    for checksum in Checksum.declared(["Repr-Digest": input.text, "Content-Digest": input.text].fields, isWhole: true) {
-        _ = "\(checksum)"
-    }
-    if let journal = DownloadJournal(input.bytes) { _ = "\(journal)" }
-    _ = Netrc(input.text)
-}

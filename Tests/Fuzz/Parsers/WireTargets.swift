@@ -117,35 +117,6 @@ func loopback(_ input: Input) {
     }
 }
 
-private func steps(_ machine: some TunnelMachine, _ pieces: [[UInt8]]) -> String {
-    var machine = machine
-    var sent = machine.begin()
-    for piece in pieces {
-        switch machine.received(piece) {
-        case .wait: continue
-        case .send(let bytes): sent += bytes
-        case .open: return "open \(sent)"
-        case .refused(let head, _): return "refused \(head) \(sent)"
-        case .failed(let kind, _): return "failed \(kind)"
-        }
-    }
-    return "waits \(sent)"
-}
-
-/// Handshakes of proxies: an open tunnel and a refusal do not depend on the pieces.
-func tunnels(_ input: Input) {
-    guard let url = try? HTTPURL(parsing: "https://a.test/") else { return }
-    let connect = ConnectMachine(to: url, userAgent: nil, authorization: nil)
-    let (one, other) = (steps(connect, [input.bytes]), steps(connect, input.pieces))
-    // bytes behind the head of an open tunnel are a fault, if they come with the head
-    if !one.hasPrefix("failed") { expect(one == other, "CONNECT: \(one) and \(other)") }
-    for user in [nil, UserCredential("me", "secret")] {
-        let socks = SOCKSMachine(to: .name("a.test"), port: 443, credential: user)
-        _ = steps(socks, [input.bytes])
-        _ = steps(socks, input.pieces)
-    }
-}
-
 // MARK: WebSocket
 
 private func websocketFrames(_ pieces: [[UInt8]]) -> (frames: [String], fault: Int?) {

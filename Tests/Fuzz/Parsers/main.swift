@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 // A target of libFuzzer for each parser: OUTRIDER_FUZZ=NAME fuzz [options of libFuzzer] [folders with inputs]
-// With no name, the table: a line for each target, with the tests that have inputs.
+// With no name, the table: a line for each target, with its number of inputs and the tests that have inputs.
 
 import CFuzzer
 import Glibc
 
 guard let name = getenv("OUTRIDER_FUZZ").map({ String(cString: $0) }) else {
-    for target in table { print(([target.name] + target.tests).joined(separator: "\t")) }
+    for target in table { print(([target.name, "\(target.count)"] + target.tests).joined(separator: "\t")) }
     exit(0)
 }
 guard let target = table.first(where: { $0.name == name }) else {
