@@ -17,13 +17,14 @@ NOTHING = "echo 0 passed, 0 failed, 0 skipped"
 def ci(tmp_path):
     """Runs .ci/run in a checkout whose steps are given as lines of shell."""
 
-    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true", dropins=NOTHING):
+    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true", dropins=NOTHING, fuzz=NOTHING):
         root = tmp_path / "checkout"
         for name, text in {
             "Makefile": f"test:\n\t@{test}\n",
             "scripts/test": f"#!/bin/sh\n{release}\n",
             "scripts/check": f"#!/bin/sh\n{check}\n",
             "scripts/setup": f"#!/bin/sh\n{clients}\n",
+            "scripts/fuzz-parsers": f"#!/bin/sh\n[ \"$*\" = --fixed ] || exit 9\n{fuzz}\n",
             "Tests/Conformance/dropins.py": f"import os, sys\nsys.exit(os.system({dropins!r}) and 1)\n",
             "Tests/Packages/run.py": f"import os\nos.system({NOTHING!r})\n",
             "Tests/Conformance/run.py": f"import os, sys\nsys.exit(os.system({suites!r}) and 1)\n",
@@ -72,6 +73,14 @@ def test_a_suite_that_fails_fails_it(ci):
 
 def test_drop_ins_that_fail_fail_it(ci):
     assert ci(dropins="echo 4 passed, 1 failed, 0 skipped; exit 1") == (1, "13 passed, 1 failed, 6 skipped")
+
+
+def test_a_fault_of_a_parser_fails_it(ci):
+    assert ci(fuzz="echo 42 passed, 1 failed, 0 skipped; exit 1") == (1, "51 passed, 1 failed, 6 skipped")
+
+
+def test_parsers_that_cannot_be_built_fail_it(ci):
+    assert ci(fuzz="echo fuzz-parsers: there is no clang; exit 1") == (1, "9 passed, 1 failed, 6 skipped")
 
 
 def test_clients_that_cannot_be_installed_are_a_failure(ci):
