@@ -87,10 +87,11 @@ func pins(_ input: Input) {
     expect(written?.digest == digest && written == PublicKeyPin(ofKey: input.bytes), "another digest")
     guard let pin = PublicKeyPin(ofCertificate: input.bytes) else { return }
     expect(PublicKeyPin(parsing: PEMBlock.certificate(input.bytes)) == pin, "as PEM text it is another one")
-    guard let certificate = try? NIOSSLCertificate(bytes: input.bytes, format: .der),
-        let key = try? certificate.extractPublicKey().toSPKIBytes(),
-        // the library writes a key in the shortest form
-        input.bytes.firstRange(of: key) != nil
+    // the library traps at a key that it does not know: only keys of Ed25519, where any 32 bytes are one
+    let head: [UInt8] = [0x30, 0x2A, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 3, 0x21, 0]
+    guard let known = CertificateScanner(input.bytes)?.publicKey, known.starts(with: head), known.count == 44,
+        let certificate = try? NIOSSLCertificate(bytes: input.bytes, format: .der),
+        let key = try? certificate.extractPublicKey().toSPKIBytes()
     else { return }
     expect(pin == PublicKeyPin(ofKey: key), "BoringSSL knows another key")
 }
