@@ -74,7 +74,8 @@ final class UnixSocketListener: Sendable {
                 return channel.close()
             }
             let place = loops.enter()
-            if place.loop !== channel.eventLoop, move(channel, to: place, of: loops, { open($0, peer, framing, host) }) {
+            if place.loop !== channel.eventLoop, move(channel, to: place, of: loops, { open($0, peer, framing, host) })
+            {
                 return channel.close()
             }
             // on this loop, also if no descriptor is free for a move
