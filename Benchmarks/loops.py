@@ -3,12 +3,12 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Several event loops beside one, in one run: calls of clients that are not the bottleneck.
 
-    Benchmarks/loops.py [--binary .build/release/outrider] [--loops 2] [--clients 2] [--seconds 3] [--rounds 5]
+    Benchmarks/loops.py [--binary .build/release/outrider] [--loops 2] [--clients 4] [--seconds 3] [--rounds 5]
 
 Each client is a process that sends bursts of calls as bytes made beforehand, and counts the lines of the replies. The
-calls are played from a cassette, so that no server takes part. Where there are no more processors than loops, the clients
-take some of their time: the table says how many processors the loops had. Prints a table in Markdown, and exits with 1
-if the loops serve less than 0.85 times one loop for each processor that they had.
+calls are played from a cassette, so that no server takes part. Where there are no more processors than loops, the
+clients take some of their time: the table says how many processors the loops had. Prints a table in Markdown, and exits
+with 1 if the loops serve less than 0.85 times one loop for each processor that they had.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", default=str(ROOT / ".build/release/outrider"))
     parser.add_argument("--loops", type=int, default=2)
-    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--client", nargs=3, help=argparse.SUPPRESS)
