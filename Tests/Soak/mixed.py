@@ -67,9 +67,9 @@ def started(origin, _):
 def stored(origin, _):
     """A response that stays in the service until it is released."""
     got = yield "data.send", {"url": origin + "/bytes/200000", "bodyTo": "stored"}
-    handle = (got or {}).get("response")
+    handle = ((got or {}).get("body") or {}).get("response")
     if handle:
-        yield "response.read", {"response": handle, "length": 1000}
+        yield "response.read", {"response": handle, "bytes": 1000}
         yield "response.release", {"response": handle}
 
 
