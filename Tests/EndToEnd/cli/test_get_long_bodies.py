@@ -15,6 +15,7 @@ import time
 import contract
 import pytest
 from http_server import Listening
+from request_client import STRANGER
 from shell import LONG, outrider
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -143,18 +144,6 @@ def until(holds):
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-
-
-STRANGER = """
-import socket, sys
-client = socket.socket(socket.AF_UNIX)
-client.connect(sys.argv[1])
-try:
-    client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\\n')
-    print(len(client.recv(100)))
-except ConnectionError:
-    print(0)
-"""
 
 
 def test_the_socket_of_a_starter_is_for_the_starter_alone(tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Several event loops: clients are spread, and share what they share on one loop."""
+"""Several event loops: clients are spread, and shared parts are on the first loop."""
 
 import contextlib
 import os
@@ -17,28 +17,15 @@ from cache_server import CacheServer, Reply
 from chunk_server import Feeder, pattern
 from http_server import Listening
 from raw_client import Raw
-from request_client import result
+from request_client import STRANGER, result
 from stream_client import opened, response
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-# prints how much it heard
-STRANGER = """
-import socket, sys
-client = socket.socket(socket.AF_UNIX)
-client.connect(sys.argv[1])
-try:
-    client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\\n')
-    print(len(client.recv(100)))
-except ConnectionError:
-    print(0)
-"""
-
-
 @contextlib.contextmanager
 def serving(place, *arguments):
-    """The path of a service."""
+    """A service with these arguments, by its socket."""
     path = str(place / "s")
     environment = {**os.environ, "TMPDIR": str(place), "OUTRIDER_CACHES": str(place / "caches")}
     process = subprocess.Popen(
@@ -58,7 +45,7 @@ def connected(path, count):
 
 
 def loops(wire, clients=1):
-    """Connections by loop, once there are so many."""
+    """Connections by loop, once the service has that number of connections."""
     deadline = time.monotonic() + 10
     while True:
         found = [loop["clients"] for loop in result(wire.call("server.stats"))["loops"]]
@@ -68,14 +55,14 @@ def loops(wire, clients=1):
 
 
 def statuses(wires, send):
-    """Of five requests of each client, all at once."""
+    """The statuses of five requests of each client, sent at the same time."""
     numbers = [(wire, [wire.start("data.send", send) for _ in range(5)]) for wire in wires]
     return {result(reply)["status"] for wire, own in numbers for reply in wire.replies(own, 20).values()}
 
 
 @pytest.fixture
 def two(tmp_path):
-    """Two clients, each on a loop of its own."""
+    """Two clients on different loops."""
     with serving(tmp_path, "--loops", "2") as path, connected(path, 2) as wires:
         for wire in wires:
             wire.path = path
@@ -84,7 +71,7 @@ def two(tmp_path):
 
 
 class Crowd(Listening):
-    """Answers after a moment, and knows how many connections were open at once."""
+    """Answers after a moment, and counts open connections."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -119,7 +106,9 @@ def test_clients_are_spread_and_leave(tmp_path, origin):
 
 def test_a_service_that_is_not_busy_keeps_to_one_loop(tmp_path):
     with serving(tmp_path, "--loops", "auto") as path, connected(path, 4) as wires:
-        assert loops(wires[0], 4) == [4] + [0] * (os.cpu_count() - 1)
+        # a container may have fewer processors than the machine
+        found = loops(wires[0], 4)
+        assert found == [4] + [0] * (len(found) - 1)
 
 
 def test_the_variable_is_taken_and_a_flag_wins(tmp_path, monkeypatch):
@@ -165,9 +154,9 @@ def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
             assert {reply["body"]["text"] for reply in replies} == {"x" * 100_000}
             assert sorted(reply["cache"].get("collapsed", False) for reply in replies) == [False] + [True] * 7
             assert len(seen) == 1
-            # now it is at hand for both loops
+            # both loops have the response at hand
             assert {result(wire.call("data.send", params))["cache"]["status"] for wire in wires} == {"hit"}
-            # two clients go: the others still get all of it
+            # two clients go, and the others get the whole body
             url, seen = server.script(lambda number, _: Reply(b"y" * 3_000_000, pause=0.3))
             params = {**params, "url": url, "maxInline": 4_000_000}
             with connected(path, 2) as others:
@@ -206,7 +195,7 @@ def test_a_stream_is_carried_by_a_connection_of_another_loop(two):
     size = 3_000_000
     with Feeder() as feeder:
         made = opened(one, feeder.url(f"/length/{size}"))
-        # the first and the third connection have different loops, whichever the second has
+        # loops are filled evenly: the first and the third connection have different ones
         with Raw(one.path, made["stream"]) as third:
             assert third.reply()["size"] == size
             assert third.rest() == pattern(size)

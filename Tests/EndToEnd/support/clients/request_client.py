@@ -7,6 +7,18 @@ import pathlib
 
 BLOCK = bytes(range(256)) * 256
 
+# a program: prints how many bytes a service on the socket sends to a stranger
+STRANGER = """
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+try:
+    client.sendall(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\\n')
+    print(len(client.recv(100)))
+except ConnectionError:
+    print(0)
+"""
+
 
 def result(reply):
     assert "result" in reply, reply
