@@ -166,7 +166,7 @@ private final class Gap: PayloadMemory {
 
     private let taken = Atomic(0)
 
-    /// The message of the call takes memory twice at most; whoever asks later leaves.
+    /// The message of the call takes memory twice at most; a later question leaves.
     func take(_ bytes: Int) -> (any PayloadCharge)? {
         taken.wrappingAdd(1, ordering: .relaxed).newValue <= 1 ? Charge() : nil
     }

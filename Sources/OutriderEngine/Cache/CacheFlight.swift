@@ -8,7 +8,7 @@ import OutriderTransport
 /// One exchange with a server for a cache: it fills an entry, and any number of requests read along.
 ///
 /// The body is read to its end at the speed of the server while it may be stored; then the readers set the pace.
-// proof: everything runs on the loop of the transport.
+// proof: everything runs on the shared loop of the transport, where `Exchange` drives all requests with a cache.
 final class CacheFlight: @unchecked Sendable {
     var order: Order
     let transport: any Transport

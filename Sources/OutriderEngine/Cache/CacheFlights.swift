@@ -22,7 +22,7 @@ package final class CacheBinding: Sendable {
 }
 
 /// The exchanges of a cache that requests may share, by URL, principal and variant.
-// proof: the lock is held for single steps; exchanges are used on the loop only.
+// proof: the lock is held for single steps; flights are used on the shared loop of the transport only.
 final class CacheFlights: @unchecked Sendable {
     struct Key: Hashable {
         var key: CacheDigest

@@ -7,7 +7,8 @@ import OutriderTransport
 
 /// An attempt of a request with a cache: the response is a stored one, comes from an exchange that several requests share, or
 /// from an attempt of its own.
-// proof: everything runs on the loop of the transport; `CachedBody` goes there.
+// proof: everything runs on the shared loop of the transport, where `Exchange` drives all requests with a cache;
+// `CachedBody` goes there.
 final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 

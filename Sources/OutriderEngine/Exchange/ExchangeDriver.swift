@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Responsible for: performing the steps, one at a time; passing a cancellation on to the present wait.
 /// Not responsible for: the choice of steps (`ExchangeMachine`); the state as seen from outside (`Exchange`).
-// proof: everything runs on the loop of the transport; other threads only carry the reference there.
+// proof: everything runs on `loop`, one of the transport; other threads only carry the reference there.
 final class ExchangeDriver: @unchecked Sendable {
     /// The present wait, other than an attempt on the wire.
     private enum Wait {

@@ -4,20 +4,20 @@
 import OutriderJSON
 import OutriderRPC
 
-/// The long body of a message that is queued, and has no memory yet.
+/// The long body of a queued message without memory.
 struct UncountedBody: Sendable {
-    /// What becomes of the message if there is no room.
+    /// The kind of a message, which decides about a message without room.
     enum Message {
-        /// An error takes its place.
+        /// An error is sent instead.
         case reply(RequestID?)
         /// The callback fails.
         case question(Int64)
         case droppable
-        /// The client must get the message, or none that follows.
+        /// The client gets the message, or nothing more.
         case owed
     }
 
-    /// A reply in a batch, which fills its place once it is counted.
+    /// A reply in a batch, delivered once the body is counted.
     struct Member {
         var place: BatchPlace
         var reply: OutgoingFrame
@@ -51,7 +51,7 @@ struct UncountedBody: Sendable {
 }
 
 extension ConnectionState {
-    /// What is left to do for a message without room.
+    /// The remaining work for a message without room.
     enum Refusal {
         case effects(Effects)
         case question(CheckedContinuation<Answer, any Error>?)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Chooses the event loop of a new client, which stays there: its calls, their requests and the connections of these
-/// requests share the loop.
+/// Chooses the event loop of a new client. The client's calls, the requests of these calls and their connections to
+/// servers stay on the loop.
 struct LoopChoice: Sendable {
     enum Rule: Sendable {
-        /// Each loop gets as many clients as the others, the first one last: it accepts clients, and carries what loops share.
+        /// Each loop gets as many clients as the others. The first loop gets a client last, because the first loop also
+        /// accepts clients and carries shared work.
         case even
-        /// A further loop gets clients only while all loops before it are busy: clients of one loop share connections
-        /// to servers.
+        /// A further loop gets clients only while all loops before are busy: clients of the same loop share connections to
+        /// servers.
         case whenBusy
     }
 
@@ -26,7 +27,7 @@ struct LoopChoice: Sendable {
 
     /// The loop of the next client.
     ///
-    /// - Parameter loads: the share of its time that each loop works, from 0 to 1; a missing one is 0.
+    /// - Parameter loads: the share of its time that each loop works, from 0 to 1; a missing load is 0.
     mutating func enter(_ loads: [Double]) -> Int {
         let load = { (index: Int) in index < loads.count ? loads[index] : 0 }
         var chosen = clients.indices.reversed().min { clients[$0] < clients[$1] } ?? 0

@@ -13,7 +13,7 @@ private func decoded(_ bytes: some Collection<UInt8>) -> Stored? {
     Array(bytes).withUnsafeBytes { CachedHeadCoding.decode($0) }
 }
 
-/// The head of a stored response is written and read again to itself, and never read from a part of its bytes.
+/// The head of a stored response is the same when written and read again, and a part of the bytes has no head.
 func heads(_ input: Input) {
     guard let found = decoded(input.bytes) else { return }
     let now = Int64(bitPattern: input.hash)
@@ -52,7 +52,7 @@ private func word(_ bytes: [UInt8], _ index: Int) -> Int64 {
 
 // MARK: rows
 
-/// A database of its own, whose files have no names, and whose one transaction never ends.
+/// A database in files without names, with a single transaction that never ends.
 nonisolated(unsafe) private let database: CacheDatabase? = {
     var template = Array("/tmp/fuzz-rows-XXXXXX".utf8CString)
     guard let folder = mkdtemp(&template).map({ String(cString: $0) }) else { return nil }
@@ -74,8 +74,8 @@ private func check(_ bytes: [UInt8]) -> Int64 {
 /// The columns of a row whose bytes a checksum covers, in the order of that checksum, and the body.
 private enum Column: Int, CaseIterable { case key, principal, variant, url, head, body }
 
-/// A stored response beside the head in it, and beside damage of a single bit, after which it is none. Two bytes say what
-/// happens, two how long the head is; then come the head, and a body or the name of its file.
+/// Compares a stored row with the head inside, and damages a single bit, after which no response may be read. The input:
+/// two bytes with the kind of damage, two with the length of the head, the head, and a body or the name of a file.
 func rows(_ input: Input) {
     guard input.bytes.count >= 4, input.bytes.count <= 8192, let database else { return }
     let (what, place) = (input.bytes[0], Int(input.bytes[1]))

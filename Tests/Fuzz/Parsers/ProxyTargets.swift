@@ -7,7 +7,7 @@ import Glibc
 
 // MARK: addresses
 
-/// The URL of a proxy is written and read again; a list of hosts without a proxy is as its items are.
+/// Writes the URL of a proxy and reads the URL again; compares a list of hosts without a proxy with the single items.
 func proxies(_ input: Input) {
     let parts = input.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     if let server = try? ProxyServer(parsing: parts[0]) {
@@ -42,7 +42,7 @@ func proxies(_ input: Input) {
     }
 }
 
-/// Whether a name or a network of version 4 covers a URL, for items of the plainest form; nil for all others.
+/// Whether a name or an IPv4 network covers a URL, for items of the plainest form; nil for other items.
 private func covers(_ item: Substring, _ url: HTTPURL) -> Bool? {
     let parts = item.split(separator: ":", omittingEmptySubsequences: false)
     if parts.count == 2 {
@@ -96,7 +96,7 @@ private enum Outcome: Equatable {
     case failed
 }
 
-/// What becomes of a handshake, what is sent, and how many bytes it took if they came one by one.
+/// The outcome of a handshake, the bytes sent, and the number of bytes taken one by one.
 private struct Handshake: Equatable {
     var outcome = Outcome.waits
     var sent: [UInt8] = []
@@ -138,7 +138,7 @@ func tunnels(_ input: Input) {
                 expect(found.taken == taken, "\(taken) bytes open the tunnel, and not \(found.taken)")
             }
             if outcome != .failed { expect(found.sent == sent, "SOCKS: sent is \(found.sent), and not \(sent)") }
-            // a proxy that does not wait for its turn is refused: no byte of an origin is lost
+            // a proxy that speaks out of turn is refused: no byte of an origin is lost
             let whole = Handshake(machine, [input.bytes])
             expect(whole.outcome != .open, "SOCKS: open before the request")
         }
@@ -149,7 +149,7 @@ private func connect(_ input: Input, _ single: [[UInt8]]) {
     guard let url = try? HTTPURL(parsing: "https://a.test/") else { return }
     let machine = ConnectMachine(to: url, userAgent: input.text, authorization: nil)
     let (whole, pieces) = (Handshake(machine, [input.bytes]), Handshake(machine, input.pieces))
-    // bytes behind the head of an open tunnel are a fault, if they come with the head
+    // bytes in one piece with the head of an open tunnel, and behind the head, are a fault
     if whole.outcome != .failed {
         expect(whole.outcome == pieces.outcome, "CONNECT: \(whole) and \(pieces)")
     }
