@@ -106,6 +106,9 @@ class Server:
         return self
 
     def __exit__(self, *_):
+        # a thread that waits in accept() is not woken by close()
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for one in self.connections:
             with contextlib.suppress(OSError):

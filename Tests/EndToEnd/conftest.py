@@ -18,8 +18,16 @@ import pytest
 import tls_server
 from credential_process import Service, Store
 from hostile_server import Hostile
+from listeners import forgotten
 from redirect_server import Server
 from shell import outrider
+
+
+@pytest.fixture(autouse=True)
+def no_thread_at_a_closed_listener():
+    """Such a thread may take a connection from the server of a later test."""
+    yield
+    assert forgotten() == []
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import time
 
 import contract
 import pytest
+from listeners import shut
 from shell import LONG, outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -130,7 +131,7 @@ def test_a_terminal_gets_no_binary_data_unless_asked(service, words, shown):
         seen += os.read(ours, 100)
     os.close(ours)
     os.close(theirs)
-    listener.close()
+    shut(listener)
     assert seen == (b"a\0bc|" if shown else b"|")
     assert done.returncode == (0 if shown else 1)
     if not shown:
@@ -204,8 +205,8 @@ def test_get_writes_what_came_of_a_body_that_breaks_off(get):
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
-    with listener:
-        done = get(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    done = get(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+    shut(listener)
     assert (done.returncode, done.stdout) == (12, b"half")
     assert b"closed" in done.stderr or b"lost" in done.stderr, done.stderr
 

@@ -9,6 +9,7 @@ import threading
 
 import contract
 import pytest
+from listeners import shut
 from shell import LONG, outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -61,7 +62,7 @@ def gate():
     yield make
     for each in made:
         each.is_open.set()
-        each.listener.close()
+        shut(each.listener)
 
 
 def test_requests_are_made_at_the_same_time_and_written_in_order(get, gate):

@@ -12,6 +12,7 @@ import threading
 
 import contract
 import pytest
+from listeners import shut
 from request_client import result
 from shell import LONG, outrider
 
@@ -54,8 +55,7 @@ def origin():
 
     threading.Thread(target=run, daemon=True).start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}/", lambda name: chosen.update(head=HEADS[name])
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+    shut(listener)
 
 
 @pytest.mark.parametrize("name", HEADS)
@@ -95,8 +95,7 @@ def speaking(tmp_path):
 
     threading.Thread(target=run, daemon=True).start()
     yield str(tmp_path / "s")
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+    shut(listener)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import time
 
 import contract
 import pytest
+from listeners import shut
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -150,7 +151,7 @@ class Deaf:
         return self
 
     def __exit__(self, *_):
-        self.listener.close()
+        shut(self.listener)
         for connection in self.taken:
             connection.close()
 

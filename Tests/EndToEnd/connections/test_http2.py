@@ -12,6 +12,7 @@ import time
 import contract
 import pytest
 import shell
+from listeners import shut
 from nginx_server import needs_nginx, nginx
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -85,7 +86,7 @@ class Relay:
         self.frozen |= set(self.open)
 
     def close(self):
-        self.listener.close()
+        shut(self.listener)
 
 
 def send(wire, url, seconds=30, **more):

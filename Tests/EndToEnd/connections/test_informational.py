@@ -9,6 +9,7 @@ import threading
 
 import contract
 import pytest
+from listeners import shut
 from shell import outrider
 from subscription_client import subscribe, told, topics
 
@@ -60,7 +61,8 @@ def server(request):
     """Gives a function that takes a number of hints and gives the URL, and the version."""
     with contextlib.ExitStack() as stack:
         def serve(hints):
-            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            listener = socket.create_server(("127.0.0.1", 0))
+            stack.callback(shut, listener)
 
             def run():
                 with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ import threading
 
 import contract
 import pytest
+from listeners import shut
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -42,7 +43,7 @@ class Fickle:
 def fickle():
     server = Fickle()
     yield server
-    server.listener.close()
+    shut(server.listener)
 
 
 @pytest.mark.parametrize("size", [1000, 1 << 20])

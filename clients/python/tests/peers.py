@@ -54,6 +54,15 @@ def stop(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
+def shut(listener: socket.socket) -> None:
+    """Closes it, and wakes the thread that waits in accept(), which close() alone does not."""
+    try:
+        listener.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    listener.close()
+
+
 class Peer:
     """A server for faults that no real part produces.
 
@@ -105,7 +114,7 @@ class Peer:
     def close(self) -> None:
         """Ends it and all its connections."""
         self._ended.set()
-        self._listener.close()
+        shut(self._listener)
         for stream in self._open:
             try:
                 stream.shutdown(socket.SHUT_RDWR)
@@ -142,7 +151,7 @@ class Scripted:
 
     def close(self) -> None:
         """Takes no more connections."""
-        self._listener.close()
+        shut(self._listener)
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

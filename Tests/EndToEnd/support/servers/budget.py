@@ -13,6 +13,7 @@ import time
 
 import contract
 import pytest
+from listeners import shut
 
 MIB = 1 << 20
 LEAST = 16 * MIB
@@ -107,7 +108,7 @@ def origins():
         origin = Origin()
         yield origin
         origin.release.set()
-        origin.listener.close()
+        shut(origin.listener)
 
     return origin
 

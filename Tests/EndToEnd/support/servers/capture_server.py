@@ -12,6 +12,8 @@ import socket
 import threading
 from typing import NamedTuple
 
+from listeners import shut
+
 SECONDS = 10
 # no answer at all, for as long as the client waits
 HELD = b""
@@ -46,9 +48,7 @@ class Capture:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # shutting down wakes the thread that accepts
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
+        shut(self.socket)
 
     def url(self, target: str = "/") -> str:
         return f"http://127.0.0.1:{self.port}{target}"

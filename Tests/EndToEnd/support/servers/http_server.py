@@ -16,6 +16,8 @@ import contextlib
 import socket
 import threading
 
+from listeners import shut
+
 
 class Listening:
     """Listens while it is entered; at the end every connection is cut."""
@@ -33,10 +35,7 @@ class Listening:
 
     def __exit__(self, *_):
         self.ended.set()
-        # a thread that waits in accept() is not woken by close() alone
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        shut(self.listener)
         for one in list(self.sockets):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)

@@ -11,6 +11,7 @@ import contextlib
 import socket
 import threading
 
+from listeners import shut
 from request_client import result
 
 LONG = 20
@@ -50,9 +51,7 @@ class Host:
         return self
 
     def __exit__(self, *_):
-        with contextlib.suppress(OSError):
-            self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        shut(self.listener)
         for thread in self.threads:
             thread.join(0.1)
         # what still waits for a client that goes on is woken
