@@ -31,7 +31,11 @@ class Fickle:
     def serve(self, connection):
         with connection, connection.makefile("rb") as reader:
             for _ in range(2):
-                head = b"".join(iter(reader.readline, b"\r\n"))
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    if not (line := reader.readline()):
+                        return
+                    head += line
                 self.methods.append(head.split(b" ", 1)[0].decode())
                 length = re.search(rb"(?i)content-length: *(\d+)", head)
                 reader.read(int(length[1]) if length else 0)

@@ -38,7 +38,7 @@ class Origin:
         with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
             while line := stream.readline():
                 length, fields = 0, []
-                while (field := stream.readline()) != b"\r\n":
+                while (field := stream.readline()) not in (b"\r\n", b""):
                     fields.append(field)
                     if found := re.match(rb"(?i)content-length: (\d+)", field):
                         length = int(found.group(1))
