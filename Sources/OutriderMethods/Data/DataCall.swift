@@ -63,7 +63,7 @@ final class DataCall: InlineCall {
         let engine = call.scope.service.engine
         let terms = call.peer.terms
         let raw = call.takesRaw(terms)
-        if let shape = record.shapeAtOnce(outcome, engine: engine, terms: terms, raw: raw) {
+        if let shape = record.shapeOnLoop(outcome, engine: engine, terms: terms, raw: raw) {
             return completion(.success(JSONText(of: shape)))
         }
         let (record, completion) = (record, completion)

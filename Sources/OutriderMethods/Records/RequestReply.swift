@@ -13,30 +13,29 @@ extension RequestRecord {
     /// The most that an envelope adds to a Response: the longest id, or the names of an event.
     private static let envelope = 4 << 10
 
-    /// The result of the exchange with the caller's options, within the client's message limit; nil if the conversion
-    /// must not run on the event loop.
-    func shapeAtOnce(
+    /// The Response, if making it takes so little time that the event loop may do it; nil otherwise.
+    func shapeOnLoop(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none, raw: Bool
     ) -> ResponseShape? {
         guard options == nil, serialize.isPlain, terms.maxMessageBytes == nil,
             outcome.bodyBytes <= Self.longBody || raw && serialize.shape == .base64
         else { return nil }
-        let body: ResponseBodyShape
-        var failure = outcome.failure
-        switch outcome.body {
-        case .memory(let bytes, _):
-            let made = ResponseBodyShape.make(bytes, outcome, serialize)
-            body = made.0
-            failure = failure ?? made.1
-        case .kept(let kept):
-            if kept.isSpilt, !kept.isReleased { return nil }
-            (body, failure) = keptBody(kept, outcome, engine)
-        case .none: (body, failure) = noBody(outcome)
-        }
-        tellParsed(body, failure, of: outcome)
-        var shape = shape(outcome, body, failure, redaction)
+        if case .kept(let kept) = outcome.body, kept.isSpilt, !kept.isReleased { return nil }
+        var shape = shape(outcome, converted(outcome, engine), redaction)
         if raw { shape.body.detach() }
         return shape
+    }
+
+    /// The body with the caller's options, and the failure of the request or else of the conversion. Takes time in
+    /// proportion to a body in memory.
+    private func converted(_ outcome: ExchangeOutcome, _ engine: Engine) -> (ResponseBodyShape, HTTPFailure?) {
+        switch outcome.body {
+        case .memory(let bytes, _):
+            let (body, failure) = ResponseBodyShape.make(bytes, outcome, serialize)
+            return (body, outcome.failure ?? failure)
+        case .kept(let kept): return keptBody(kept, outcome, engine)
+        case .none: return noBody(outcome)
+        }
     }
 
     private func noBody(_ outcome: ExchangeOutcome) -> (ResponseBodyShape, HTTPFailure?) {
@@ -52,7 +51,7 @@ extension RequestRecord {
         return body
     }
 
-    /// The same, without a limit on time.
+    /// The Response, however long making it takes.
     ///
     /// - Parameters:
     ///   - redaction: `masked` for a connection that did not give the request's secrets.
@@ -60,7 +59,7 @@ extension RequestRecord {
     func reply(
         _ outcome: ExchangeOutcome, engine: Engine, terms: PeerTerms, _ redaction: Redaction = .none, raw: Bool = false
     ) async -> ResponseReply {
-        if let shape = shapeAtOnce(outcome, engine: engine, terms: terms, redaction, raw: raw) { return .shape(shape) }
+        if let shape = shapeOnLoop(outcome, engine: engine, terms: terms, redaction, raw: raw) { return .shape(shape) }
         let outcome = await readBack(outcome)
         var shape =
             if options != nil || !serialize.isPlain {
@@ -74,24 +73,10 @@ extension RequestRecord {
 
     /// The Response of a request without handlers and callbacks.
     private func plain(_ outcome: ExchangeOutcome, engine: Engine, _ redaction: Redaction) async -> ResponseShape {
-        let serialize = serialize
-        let body: ResponseBodyShape
-        var failure = outcome.failure
-        switch outcome.body {
-        case .memory(let bytes, _):
-            let made: (ResponseBodyShape, HTTPFailure?)
-            if bytes.count > Self.longBody, serialize.shape != .base64 {
-                made = await background { ResponseBodyShape.make(bytes, outcome, serialize) }
-            } else {
-                made = ResponseBodyShape.make(bytes, outcome, serialize)
-            }
-            body = made.0
-            failure = failure ?? made.1
-        case .kept(let kept): (body, failure) = keptBody(kept, outcome, engine)
-        case .none: (body, failure) = noBody(outcome)
+        guard case .memory(let bytes, _) = outcome.body, bytes.count > Self.longBody, serialize.shape != .base64 else {
+            return shape(outcome, converted(outcome, engine), redaction)
         }
-        tellParsed(body, failure, of: outcome)
-        return shape(outcome, body, failure, redaction)
+        return shape(outcome, await background { self.converted(outcome, engine) }, redaction)
     }
 
     /// With a body that was to be in the result in memory again, as soon as there is room; without room, it stays
@@ -150,6 +135,15 @@ extension RequestRecord {
             body.contentType = head.fields.first("Content-Type")
         }
         return .shape(shape(outcome, body, nil, redaction))
+    }
+
+    /// The Response with that body; tells monitors of the conversion.
+    private func shape(
+        _ outcome: ExchangeOutcome, _ converted: (body: ResponseBodyShape, failure: HTTPFailure?),
+        _ redaction: Redaction
+    ) -> ResponseShape {
+        tellParsed(converted.body, converted.failure, of: outcome)
+        return shape(outcome, converted.body, converted.failure, redaction)
     }
 
     private func shape(
