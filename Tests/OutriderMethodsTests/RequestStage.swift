@@ -107,10 +107,8 @@ struct RequestStage {
 
     /// The result with its raw bytes, for a call that is alone or in a batch.
     func reply(_ method: String, _ params: JSONObject, isAlone: Bool = false) async throws -> JSONText {
-        let entry = try #require(Methods.table[method])
         let later = AfterReplyQueue(isAlone: isAlone)
-        return try await entry(
-            Once(.object(params)), Call(id: .integer(1), scope: scope, peer: peer, later: later))
+        return try await Call(id: .integer(1), scope: scope, peer: peer, later: later).text(method, .object(params))
     }
 
     func error(_ method: String, _ params: JSONObject) async -> RPCError? {

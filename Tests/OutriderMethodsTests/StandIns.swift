@@ -124,10 +124,41 @@ extension Call<ClientScope> {
     static func run(
         _ method: String, _ params: JSONValue = .object([:]), peer: any Peer, scope: ClientScope
     ) async throws -> JSONValue {
-        let entry = try #require(Methods.table[method])
         let later = AfterReplyQueue()
-        let text = try await entry(Once(params), Call(id: .integer(1), scope: scope, peer: peer, later: later))
+        let text = try await Call(id: .integer(1), scope: scope, peer: peer, later: later).text(method, params)
         later.run()
         return try JSONParser.parse(text.bytes)
+    }
+
+    /// The result of a method as it is written. Cancelling the task cancels the call.
+    func text(_ method: String, _ params: JSONValue) async throws -> JSONText {
+        let outcome = CallOutcome()
+        switch try #require(Methods.table[method]).started(params, self, { outcome.set($0) }) {
+        case .task(let work): return try await work()
+        case .inline(let inline):
+            return try await withTaskCancellationHandler {
+                try await outcome.result.get()
+            } onCancel: {
+                inline.cancel()
+            }
+        }
+    }
+}
+
+/// The outcome of a call without a task.
+private final class CallOutcome: Sendable {
+    private let (results, continuation) = AsyncStream.makeStream(of: Result<JSONText, RPCError>.self)
+
+    func set(_ result: Result<JSONText, RPCError>) {
+        continuation.yield(result)
+        continuation.finish()
+    }
+
+    /// Not cancelled with its task: the call ends soon, with an error.
+    var result: Result<JSONText, RPCError> {
+        get async {
+            await Task { [results] in await results.first { _ in true } }.value
+                ?? .failure(RPCError(.internalError, "the call ended without an outcome"))
+        }
     }
 }

@@ -189,8 +189,7 @@ enum LongInline: InlineMethod {
 
     /// Without a task for even numbers.
     static func begin(
-        _ params: inout LongNumber.Params, _ call: Call<TestScope>,
-        _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
+        _ params: inout LongNumber.Params, _ call: Call<TestScope>, _ completion: @escaping CallCompletion
     ) throws(RPCError) -> (any InlineCall)? {
         guard params.number % 2 == 0 else { return nil }
         let result: JSONObject = ["number": .integer(Int64(params.number)), "isFromLoop": .bool(params.isFromLoop)]

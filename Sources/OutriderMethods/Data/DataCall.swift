@@ -9,16 +9,14 @@ import Synchronization
 
 /// A plain request whose call waits for its end without a task.
 final class DataCall: InlineCall {
-    typealias Completion = @Sendable (Result<JSONText, RPCError>) -> Void
-
     private enum State { case waiting, cancelled, over }
 
     private let record: RequestRecord
     private let call: Call<ClientScope>
-    private let completion: Completion
+    private let completion: CallCompletion
     private let state = Mutex(State.waiting)
 
-    init(_ record: RequestRecord, _ call: Call<ClientScope>, _ completion: @escaping Completion) {
+    init(_ record: RequestRecord, _ call: Call<ClientScope>, _ completion: @escaping CallCompletion) {
         self.record = record
         self.call = call
         self.completion = completion

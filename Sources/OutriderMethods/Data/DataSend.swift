@@ -48,7 +48,7 @@ struct DataSend: InlineMethod {
     }
 
     static func begin(
-        _ params: inout RequestParameters, _ call: Call<ClientScope>, _ completion: @escaping DataCall.Completion
+        _ params: inout RequestParameters, _ call: Call<ClientScope>, _ completion: @escaping CallCompletion
     ) throws(RPCError) -> (any InlineCall)? {
         guard let record = try RequestRecord.makeAtOnce(&params, call) else { return nil }
         let begun = DataCall(record, call, completion)

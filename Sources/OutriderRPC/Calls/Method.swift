@@ -18,7 +18,23 @@ package protocol Method<Scope>: SendableMetatype {
     /// Throws RPCError for failures that the client must see; any other error is a bug and becomes internalError
     /// (-32603). Runs on the connection's event loop until the first suspension, so the method must not block.
     static func call(_ params: consuming Params, _ call: Call<Scope>) async throws -> Result
+
+    /// Starts a call, from its parameters to its result as written. The outcome of a call without a task goes to
+    /// `completion`, exactly once, perhaps before `started` returns.
+    static func started(
+        _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping CallCompletion
+    ) throws -> StartedCall
+
+    /// The parameters of a long message, decoded before the call begins; nil if the call decodes them.
+    static func decodedEarly(_ params: JSONValue) -> (any DecodedParams)?
+
+    static func decoded(_ params: JSONValue, _ call: Call<Scope>) throws(RPCError) -> Params
+
+    static func written(_ result: Result, _ call: Call<Scope>) async throws -> JSONText
 }
+
+/// Takes the outcome of a call, with the result as written.
+package typealias CallCompletion = @Sendable (Swift.Result<JSONText, RPCError>) -> Void
 
 extension Method {
     package static var takesBytes: Bool { false }
@@ -38,7 +54,7 @@ extension ComputedMethod {
 /// event loop, before the call begins.
 package protocol LongParams: JSONDecodable, Sendable {}
 
-/// The parameters of a call, decoded before the call begins. Only `MethodTable` knows the type.
+/// The parameters of a call, decoded before the call begins. Only the method knows the type.
 package typealias DecodedParams = AnyObject & Sendable
 
 /// A result that may take megabytes: then it is written away from the event loop.
@@ -48,19 +64,18 @@ package protocol LongResult: JSONEncodable, Sendable {
 
 /// A method whose calls can run without a task. Creating a task costs more than the rest of a small call.
 package protocol InlineMethod<Scope>: Method where Params: Sendable {
-    /// Begins the call, and passes the outcome, with the result as written, to `completion` exactly once, perhaps
-    /// before this function returns. Returns nil if this call needs a task: then `call` follows, with the same params.
+    /// Begins the call, and passes the outcome to `completion` exactly once, perhaps before this function returns.
+    /// Returns nil if this call needs a task: then `call` follows, with the same params.
     static func begin(
-        _ params: inout Params, _ call: Call<Scope>,
-        _ completion: @escaping @Sendable (Swift.Result<JSONText, RPCError>) -> Void
+        _ params: inout Params, _ call: Call<Scope>, _ completion: @escaping CallCompletion
     ) throws(RPCError) -> (any InlineCall)?
 }
 
-/// The first step of a call of an `InlineMethod`.
-package enum CallBeginning {
-    /// The call runs without a task.
+/// A call that has started.
+package enum StartedCall {
+    /// The call runs without a task, or is over.
     case inline(any InlineCall)
-    /// The parameters are decoded, and the rest needs a task.
+    /// The rest of the call, for a task.
     case task(@Sendable () async throws -> JSONText)
 }
 

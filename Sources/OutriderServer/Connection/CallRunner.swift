@@ -108,18 +108,13 @@ extension Connection {
         service.tally.callsRunning.count()
         let work: @Sendable () async throws -> JSONText
         do {
-            let begun = try dispatch.begin(method, params, id: id, peer: self, later: later) { outcome in
+            let started = try dispatch.start(method, params, id: id, peer: self, later: later) { outcome in
                 self.finished(ticket, id, outcome, later, method)
             }
-            switch begun {
+            switch started {
             case .inline(let call): return keep(.inline(call), ticket)
             case .task(let rest): work = rest
-            case nil:
-                guard dispatch.knows(method) else {
-                    return finished(ticket, id, .failure(Self.unknown(method, dispatch.names)), nil)
-                }
-                let once = Once(params)
-                work = { try await dispatch.invoke(method, once, id: id, peer: self, later: later) }
+            case nil: throw Self.unknown(method, dispatch.names)
             }
         } catch {
             return finished(ticket, id, .failure(Self.explained(error, method, service)), later, method)
@@ -149,8 +144,8 @@ extension Connection {
     }
 
     private func finished(
-        _ ticket: CallTicket, _ id: RequestID?, _ outcome: Result<JSONText, RPCError>, _ later: AfterReplyQueue?,
-        _ method: String = ""
+        _ ticket: CallTicket, _ id: RequestID?, _ outcome: Result<JSONText, RPCError>, _ later: AfterReplyQueue,
+        _ method: String
     ) {
         service.tally.callsRunning.count(-1)
         var isRaw = false
@@ -180,9 +175,9 @@ extension Connection {
         perform(effects)
         let isDone = if case .success = outcome { true } else { false }
         if let raw {
-            settle(raw, isRaw: isRaw) { if isDone { later?.run() } }
+            settle(raw, isRaw: isRaw) { if isDone { later.run() } }
         } else if isDone {
-            later?.run()
+            later.run()
         }
         if raw == nil ? !isDone : !isRaw, takesBytes(method) { endMessages() }
     }

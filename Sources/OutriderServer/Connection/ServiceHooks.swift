@@ -35,22 +35,19 @@ protocol ConnectionHost: ServiceHooks {
 /// The methods of the service, bound to the scope of a connection.
 package protocol Dispatch: Sendable {
     func knows(_ method: String) -> Bool
+    /// Sorted.
     var names: [String] { get }
     /// Methods whose calls may be followed by raw bytes.
     var rawMethods: Set<String> { get }
     /// The members of messages that are read into locked memory.
     var secrets: SecretMembers { get }
-    func invoke(
-        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: AfterReplyQueue
-    ) async throws -> JSONText
     /// Decodes the parameters of a long message before their call; nil if that is left to the call.
     func decode(_ method: String, _ params: JSONValue) -> (any DecodedParams)?
-    /// Begins a call of a method that may run without a task; nil for all other methods, whose parameters are permitted
-    /// then.
-    func begin(
+    /// Starts a call, as `Method.started` does; nil for an unknown method.
+    func start(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
-        _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
-    ) throws -> CallBeginning?
+        _ completion: @escaping CallCompletion
+    ) throws -> StartedCall?
     /// The error for a refused result of a callback; nil if the result is permitted.
     func refusal(ofResult value: JSONValue) -> RPCError?
     func inputEnded()
@@ -74,7 +71,7 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
         self.isOtherUser = isOtherUser
     }
 
-    func knows(_ method: String) -> Bool { table.knows(method) }
+    func knows(_ method: String) -> Bool { table[method] != nil }
 
     var names: [String] { table.names }
 
@@ -82,31 +79,19 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
 
     var secrets: SecretMembers { table.secrets }
 
-    func invoke(
-        _ method: String, _ params: Once<JSONValue>, id: RequestID?, peer: any Peer, later: AfterReplyQueue
-    ) async throws -> JSONText {
-        guard let entry = table[method] else { throw RPCError(.methodNotFound, "Method not found: \(method)") }
-        return try await entry(params, Call(id: id, scope: scope, peer: peer, later: later))
-    }
-
     func decode(_ method: String, _ params: JSONValue) -> (any DecodedParams)? {
-        guard let decode = table.decoder(method) else { return nil }
-        // `begin` refuses them
+        // `start` refuses them
         if isOtherUser, table.ownerRules.refusal(of: method, params) != nil { return nil }
-        return decode(params)
+        return table[method]?.decodedEarly(params)
     }
 
-    func begin(
+    func start(
         _ method: String, _ params: JSONValue, id: RequestID?, peer: any Peer, later: AfterReplyQueue,
-        _ completion: @escaping @Sendable (Result<JSONText, RPCError>) -> Void
-    ) throws -> CallBeginning? {
-        try check(method, params)
-        guard let begin = table.beginner(method) else { return nil }
-        return try begin(params, Call(id: id, scope: scope, peer: peer, later: later), completion)
-    }
-
-    private func check(_ method: String, _ params: JSONValue) throws(RPCError) {
+        _ completion: @escaping CallCompletion
+    ) throws -> StartedCall? {
         if isOtherUser, let refusal = table.ownerRules.refusal(of: method, params) { throw refusal }
+        return try table[method]?.started(
+            params, Call(id: id, scope: scope, peer: peer, later: later), completion)
     }
 
     func refusal(ofResult value: JSONValue) -> RPCError? {
