@@ -12,7 +12,7 @@ import Synchronization
 /// credentials, and the directory for large bodies. A request is an `Exchange`, made here and started by the caller:
 ///
 /// ```swift
-/// let exchange = await engine.exchange(spec, quota: quota, keepsBody: false)
+/// let exchange = await engine.exchange(spec, ExchangeSetup(quota: quota, keepsBody: false))
 /// exchange.start()
 /// _ = await exchange.reached(.finish)
 /// let outcome = exchange.takeOutcome()
@@ -82,69 +82,53 @@ package final class Engine: Sendable {
 
     // MARK: exchanges
 
-    /// Makes an exchange, ready to start. If building the request fails, the exchange ends with that failure once
-    /// started. Looks up the files of the body first, and counts a long body in the client's quota.
-    ///
-    /// - Parameters:
-    ///   - spec: the request, as the client described it.
-    ///   - quota: the limits of the client, from `makeQuota`.
-    ///   - keepsBody: whether the outcome stays available with its body.
-    ///   - observer: receives the events; nil if no client listens.
-    ///   - advisor: runs the callbacks; nil if no client takes part.
-    ///   - gate: admits each attempt; nil for a request outside of all limits of a session.
-    ///   - outlet: takes the body piece by piece; nil to keep the whole body.
-    ///   - identity: the names of the request for monitors.
-    ///   - sessionCredentials: the credentials of the session; nil without a session.
-    ///   - cookies: finds and keeps cookies; nil for a request without cookies.
-    ///   - cache: finds and stores responses; nil for a request without a cache.
-    ///   - stage: the replay stage before the network; nil for the stage of the engine.
-    package func exchange(
-        _ spec: RequestSpec, quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
-        identity: ExchangeIdentity = ExchangeIdentity(), sessionCredentials: SessionCredentials? = nil,
-        cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil, stage: ReplayStage? = nil
-    ) async -> Exchange {
-        let request: Result<Attempt, HTTPFailure>
-        do throws(HTTPFailure) {
-            var attempt = try await attempt(for: spec, of: quota.client)
-            try await hold(&attempt, quota: quota)
-            request = .success(attempt)
-        } catch {
-            request = .failure(error)
-        }
-        let exchange = Exchange(
-            spec, request, in: environment, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor,
-            gate: gate, outlet: outlet, identity: identity, sessionCredentials: sessionCredentials, cookies: cookies,
-            cache: cache, stage: stage ?? self.stage)
-        exchange.tellCreation()
-        if let failure = gate?.join(exchange) { exchange.end(with: failure) }
-        return exchange
+    /// Makes an exchange, ready to start. Looks up the files of the body first.
+    package func exchange(_ spec: RequestSpec, _ setup: ExchangeSetup) async -> Exchange {
+        exchange(spec, await request(for: spec, quota: setup.quota), setup)
     }
 
-    /// Makes an exchange without suspension, for a request without an observer whose body is not read later. Nil if
-    /// `exchange` is needed: if facts about the body must be looked up first, or the body must go to a file.
-    package func exchangeAtOnce(
-        _ spec: RequestSpec, quota: BodyQuota, gate: (any AdmissionGate)? = nil, identity: ExchangeIdentity,
-        sessionCredentials: SessionCredentials? = nil, cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil,
-        stage: ReplayStage? = nil
-    ) -> Exchange? {
-        guard spec.compression == nil, spec.body.isAtHand else { return nil }
-        var request = Result { () throws(HTTPFailure) in try built(spec, BodySizes(), quota.client) }
-        if case .success(var attempt) = request, attempt.holdsMuch {
-            guard let charge = quota.hold(attempt.heldBytes) else { return nil }
-            attempt.bodyHolder = charge
-            request = .success(attempt)
-        }
-        let exchange = Exchange(
-            spec, request, in: environment, quota: quota, keepsBody: false, observer: nil, advisor: nil, gate: gate,
-            outlet: nil, identity: identity, sessionCredentials: sessionCredentials, cookies: cookies, cache: cache,
-            stage: stage ?? self.stage)
+    /// Makes an exchange, ready to start.
+    ///
+    /// - Parameter request: the request that was built for `spec`; with a failure, the exchange ends with that failure
+    ///   once started.
+    package func exchange(
+        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: ExchangeSetup
+    ) -> Exchange {
+        let exchange = Exchange(spec, request, in: environment, setup, stage: setup.stage ?? stage)
         exchange.tellCreation()
-        if let failure = gate?.join(exchange) { exchange.end(with: failure) }
+        if let failure = setup.gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
 
     // MARK: parts of requests
+
+    /// The request to send, or why the request cannot be built. Counts a long body in the client's quota; without room
+    /// there, moves the body to a private file.
+    package func request(for spec: RequestSpec, quota: BodyQuota) async -> Result<Attempt, HTTPFailure> {
+        if let request = requestAtHand(for: spec, quota: quota) { return request }
+        do throws(HTTPFailure) {
+            var attempt = try await attempt(for: spec, of: quota.client)
+            try await hold(&attempt, quota: quota)
+            return .success(attempt)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The same without suspension; nil if `request` has to look up files, or to compress or store the body.
+    package func requestAtHand(for spec: RequestSpec, quota: BodyQuota) -> Result<Attempt, HTTPFailure>? {
+        guard spec.compression == nil, spec.body.isAtHand else { return nil }
+        do throws(HTTPFailure) {
+            var attempt = try built(spec, BodySizes(), quota.client)
+            if attempt.holdsMuch {
+                guard let charge = quota.hold(attempt.heldBytes) else { return nil }
+                attempt.bodyHolder = charge
+            }
+            return .success(attempt)
+        } catch {
+            return .failure(error)
+        }
+    }
 
     /// Counts a long body in the budget, or moves the body to a private file.
     package func hold(_ attempt: inout Attempt, quota: BodyQuota) async throws(HTTPFailure) {

@@ -77,7 +77,7 @@ struct CacheRaceTests {
             var options = CacheSpec()
             options.mode = mode
             let exchange = await engine.exchange(
-                spec, quota: quota, keepsBody: false, cache: engine.binding(store, options))
+                spec, ExchangeSetup(quota: quota, keepsBody: false, cache: engine.binding(store, options)))
             exchange.start()
             return exchange
         }
@@ -125,8 +125,9 @@ struct CacheRaceTests {
                 var options = CacheSpec()
                 options.mode = mode
                 let exchange = await engine.exchange(
-                    RequestSpec(url: url), quota: engine.makeQuota(), keepsBody: false,
-                    cache: engine.binding(store, options))
+                    RequestSpec(url: url),
+                    ExchangeSetup(
+                        quota: engine.makeQuota(), keepsBody: false, cache: engine.binding(store, options)))
                 exchange.start()
                 _ = await exchange.reached(.finish)
                 let outcome = exchange.takeOutcome()

@@ -201,7 +201,7 @@ struct Stage {
         spec.maxInline = maxInline
         change(&spec)
         return await engine.exchange(
-            spec, quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor)
+            spec, ExchangeSetup(quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor))
     }
 
     /// Runs it to its end.

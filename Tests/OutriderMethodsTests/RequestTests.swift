@@ -200,6 +200,20 @@ struct RequestTests {
         }
     }
 
+    @Test func `a request whose name is taken leaves its session`() async throws {
+        let stage = RequestStage()
+        let session = try #require(try await stage.call("session.create", [:])["session"])
+        let named: JSONObject = ["session": session, "detach": .bool(true), "name": .string("nightly")]
+        _ = try await stage.call("data.start", Self.asked(named))
+        #expect(await stage.error("data.start", Self.asked(named))?.data?["state"] == .string("taken"))
+        var active: JSONValue?
+        for _ in 0..<1000 where active != .integer(0) {
+            try await Task.sleep(for: .milliseconds(1))
+            active = try await stage.call("session.get", ["session": session])["requests"]?.object?["active"]
+        }
+        #expect(active == .integer(0))
+    }
+
     @Test func `the latest requests of calls are remembered, and no more`() async throws {
         let stage = RequestStage()
         var first: JSONValue?

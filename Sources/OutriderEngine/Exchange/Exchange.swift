@@ -84,17 +84,13 @@ package final class Exchange: Sendable {
         /// Bodies that the client provides; told when no more bytes are needed.
         var feeds: [any BodyFeed] = []
 
-        init(
-            _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, owner: MonitorOwner?,
-            observer: (any ExchangeObserver)?, advisor: (any ExchangeDelegate)?, outlet: (any BodyOutlet)?,
-            authenticator: Authenticator?
-        ) {
+        init(_ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: ExchangeSetup) {
             self.request = request
-            self.owner = owner
-            self.observer = observer
-            self.advisor = advisor
-            self.outlet = outlet
-            self.authenticator = authenticator
+            owner = setup.identity.owner
+            observer = setup.observer
+            advisor = setup.advisor
+            outlet = setup.outlet
+            authenticator = Authenticator.make(for: spec, setup.sessionCredentials)
             if let interval = observer?.progressInterval {
                 upload = ProgressMachine(.upload, interval: .seconds(interval))
                 download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
@@ -136,28 +132,25 @@ package final class Exchange: Sendable {
     /// Which events the observer may have from threads other than the loop.
     let telling = Mutex(Telling.notYet)
 
+    /// - Parameter stage: the replay stage before the network; nil for none.
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,
-        quota: BodyQuota,
-        keepsBody: Bool, observer: (any ExchangeObserver)?, advisor: (any ExchangeDelegate)?,
-        gate: (any AdmissionGate)?, outlet: (any BodyOutlet)?, identity: ExchangeIdentity,
-        sessionCredentials: SessionCredentials?, cookies: ExchangeCookies? = nil,
-        cache: CacheBinding? = nil, stage: ReplayStage? = nil
+        _ setup: ExchangeSetup, stage: ReplayStage?
     ) {
-        self.cache = cache
+        cache = setup.cache
         self.stage = stage
-        self.gate = gate
-        self.cookies = cookies
-        self.identity = identity
-        self.sessionCredentials = sessionCredentials
-        proxyAuthenticator = Authenticator.forProxies(of: spec, sessionCredentials)
+        gate = setup.gate
+        cookies = setup.cookies
+        identity = setup.identity
+        sessionCredentials = setup.sessionCredentials
+        proxyAuthenticator = Authenticator.forProxies(of: spec, setup.sessionCredentials)
         destination = spec.destination
         maxInline = spec.maxInline
-        self.keepsBody = keepsBody
+        keepsBody = setup.keepsBody
         plan = spec.shared
         download = spec.download
         self.environment = environment
-        self.quota = quota
+        quota = setup.quota
         number = environment.counters.next()
         switch request {
         case .success(let attempt):
@@ -166,10 +159,7 @@ package final class Exchange: Sendable {
         case .failure:
             (method, url) = spec.excerpt
         }
-        state = Mutex(
-            State(
-                spec, request, owner: identity.owner, observer: observer, advisor: advisor, outlet: outlet,
-                authenticator: Authenticator.make(for: spec, sessionCredentials)))
+        state = Mutex(State(spec, request, setup))
     }
 
     deinit { environment.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }

@@ -131,7 +131,8 @@ package final class ServerDocuments: Sendable {
         // http is for this machine alone: a proxy could change the document, and so the receiver of secrets
         spec.proxies = url.isSecure ? engine.settings.proxies : nil
         spec.security = engine.settings.security
-        let exchange = await engine.exchange(spec, quota: engine.makeQuota(), keepsBody: false)
+        let exchange = await engine.exchange(
+            spec, ExchangeSetup(quota: engine.makeQuota(), keepsBody: false))
         exchange.start()
         await withTaskCancellationHandler {
             _ = await exchange.reached(.finish)

@@ -22,7 +22,7 @@ struct DataSend: InlineMethod {
             return reply
         }
         let scope = call.scope
-        let record = try await RequestRecord.make(consume params, call, isOfCall: true)
+        let record = try await RequestRecord.make(consume params, call, RequestDraft.Use(isOfCall: true))
         let exchange = record.exchange
         // cancelled while the body was laid out
         if Task.isCancelled, !record.isDetached { exchange.cancel() } else { exchange.start() }
@@ -50,7 +50,7 @@ struct DataSend: InlineMethod {
     static func begin(
         _ params: inout RequestParameters, _ call: Call<ClientScope>, _ completion: @escaping CallCompletion
     ) throws(RPCError) -> (any InlineCall)? {
-        guard let record = try RequestRecord.makeAtOnce(&params, call) else { return nil }
+        guard let record = try RequestRecord.makeInline(&params, call) else { return nil }
         let begun = DataCall(record, call, completion)
         record.exchange.whenEnded { begun.ended() }
         record.exchange.start()

@@ -29,7 +29,7 @@ struct DataStart: Method {
             return Result(request: opened.request, stream: opened.stream)
         }
         let engine = call.scope.service.engine
-        let record = try await RequestRecord.make(params, call, isOfCall: false)
+        let record = try await RequestRecord.make(params, call, RequestDraft.Use(isOfCall: false))
         let peer = call.peer
         record.events?.finish { [weak record] outcome, redaction in
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)

@@ -194,9 +194,6 @@ struct RequestParameters: LongParams {
         credential = auth.credential
     }
 
-    /// Whether neither a session nor members of the request add to the service's settings.
-    var isOnItsOwn: Bool { spec.shared == nil && session == nil && !adds && cookies == nil && cache == nil }
-
     /// Whether the request is sent and received without events, callbacks of its own and anything that outlives the
     /// request; a session may add callbacks.
     var isUnwatched: Bool {

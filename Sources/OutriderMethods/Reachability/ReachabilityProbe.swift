@@ -30,7 +30,7 @@ struct ReachabilityProbe: JSONEncodable, Sendable {
         let owner = ProbeOwner()
         spec.duplex = Duplex(endpoint, tls: DuplexTLS(), feed: UploadStream(), owner: owner)
         let began = ContinuousClock.now
-        let exchange = await engine.exchange(spec, quota: quota, keepsBody: false)
+        let exchange = await engine.exchange(spec, ExchangeSetup(quota: quota, keepsBody: false))
         exchange.start()
         _ = await exchange.reached(.response)
         let seconds = (ContinuousClock.now - began).seconds

@@ -58,6 +58,6 @@ extension RequestRecord {
                 data: ["pointer": .string("/reperform")])
         }
         again.events = []
-        return try await RequestRecord.make(again, call, isOfCall: false)
+        return try await RequestRecord.make(again, call, RequestDraft.Use(isOfCall: false))
     }
 }

@@ -53,7 +53,7 @@ final class RequestRecord: Holdable {
     /// The final result of the response, if callbacks contribute.
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
-    private init(
+    init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
         giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: AnswerReview?,
         asker: AnswerAsker?
@@ -78,121 +78,6 @@ final class RequestRecord: Holdable {
         showsCertificates = params.spec.showsCertificates
         showsHandle = params.showsHandle
         isStreamed = params.isStreamed
-    }
-
-    /// Makes the request, not yet started, and keeps the request under its handle. Throws `tooMany` and `clientGone`.
-    ///
-    /// - Parameters:
-    ///   - isOfCall: whether the call waits for the end of the request.
-    ///   - eventsNameCall: whether events may come before the reply that names the request; if nil, as `isOfCall`.
-    ///   - outlet: takes the body.
-    ///   - guide: takes part in the request, before the client's callbacks.
-    static func make(
-        _ given: consuming RequestParameters, _ call: Call<ClientScope>, isOfCall: Bool, eventsNameCall: Bool? = nil,
-        outlet: (any BodyOutlet)? = nil, guide: (any RequestParticipant)? = nil
-    ) async throws(RPCError) -> RequestRecord {
-        // a long body may be in a file soon: no caller holds on to the parameters
-        var params = consume given
-        let scope = call.scope
-        if params.isDetached, call.peer.info.transport == .stdio {
-            throw RPCError(
-                .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
-                data: ["pointer": .string("/detach")])
-        }
-        var prepared = try RequestAssembly(&params, call, opens: false)
-        if let name = prepared.unopened {
-            await scope.share.caches.prepare(name, in: scope.service.engine.settings.caches)
-            prepared = try RequestAssembly(&params, call, opens: true)
-        }
-        let assembly = prepared
-        let asks = assembly.asks
-        let handle = Handle<RequestRecord>()
-        let events =
-            params.events.isEmpty && params.progress.isEmpty && !asks
-            ? nil
-            : RequestEvents(
-                params.events, of: handle.name, call: eventsNameCall ?? isOfCall ? call.id : nil, tag: params.spec.tag,
-                peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
-                isShared: params.isDetached,
-                aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
-        let engine = scope.service.engine
-        let asker = asks ? events.map { assembly.asker(params, call, handle.name, $0, isOfCall: isOfCall) } : nil
-        var spec = assembly.spec
-        try spec.body.findStreams(in: scope.handles)
-        let review = AnswerReview(&spec, asker)
-        var advisor: (any ExchangeDelegate)? =
-            asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
-        if let guide { advisor = guide.join(&spec.plan, before: advisor) }
-        let exchange = await engine.exchange(
-            spec, quota: scope.quota, keepsBody: !isOfCall || params.isDetached, observer: events, advisor: advisor,
-            gate: assembly.session?.session, outlet: outlet,
-            identity: ExchangeIdentity(
-                name: handle.name, session: assembly.session?.title, tag: params.spec.tag, owner: scope.owner),
-            sessionCredentials: assembly.session?.sessionCredentials,
-            cookies: SessionCookies.step(params.cookies, assembly.session?.settings.cookies, url: spec.url),
-            cache: assembly.cache, stage: scope.stage(of: assembly.session))
-        // the body is counted with the exchange
-        call.releaseMessage()
-        let owner = params.isDetached ? scope.share.handles : scope.handles
-        let record = RequestRecord(
-            params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: isOfCall,
-            events: events, session: assembly.session, review: review, asker: asker)
-        if params.isDetached, let label = params.label { try record.name(label, in: owner) }
-        // a client that cannot learn the handle needs no entry
-        if params.showsHandle || !isOfCall || events != nil || params.isDetached {
-            do throws(RPCError) {
-                try owner.keep(record, as: handle)
-            } catch {
-                record.unname(in: owner)
-                throw error
-            }
-        }
-        if params.isDetached { record.share(with: scope) }
-        if !isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
-        return record
-    }
-
-    /// The same without suspension, for a call that waits for a request without events and callbacks; nil if impossible.
-    static func makeAtOnce(
-        _ params: inout RequestParameters, _ call: Call<ClientScope>
-    ) throws(RPCError) -> RequestRecord? {
-        guard params.isUnwatched else { return nil }
-        let scope = call.scope
-        let engine = scope.service.engine
-        let (spec, session, cache): (RequestSpec, SessionRecord?, CacheBinding?)
-        if params.isOnItsOwn {
-            try params.complete(with: engine, inline: call.ownInline)
-            (spec, session, cache) = (params.spec, nil, nil)
-        } else {
-            let assembly = try RequestAssembly(&params, call, opens: false)
-            // retriers may want to see the converted body
-            if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false {
-                return nil
-            }
-            (spec, session, cache) = (assembly.spec, assembly.session, assembly.cache)
-        }
-        let handle = Handle<RequestRecord>()
-        let exchange = engine.exchangeAtOnce(
-            spec, quota: scope.quota, gate: session?.session,
-            identity: ExchangeIdentity(
-                name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
-            sessionCredentials: session?.sessionCredentials,
-            cookies: SessionCookies.step(params.cookies, session?.shared.settings.cookies, url: spec.url), cache: cache,
-            stage: scope.stage(of: session))
-        guard let exchange else { return nil }
-        call.releaseMessage()
-        let record = RequestRecord(
-            params, handle, exchange, owner: scope.handles, giver: params.giver ?? scope.owner, isOfCall: true,
-            events: nil, session: session, review: nil, asker: nil)
-        guard params.showsHandle else { return record }
-        do throws(RPCError) {
-            try scope.handles.keep(record, as: handle)
-        } catch {
-            // the session lists the request until its end
-            exchange.cancel()
-            throw error
-        }
-        return record
     }
 
     /// Forgets the request that many seconds after its end.

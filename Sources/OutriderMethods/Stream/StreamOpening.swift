@@ -25,7 +25,8 @@ struct StreamOpening {
         _ call: Call<ClientScope>, _ open: () throws(RPCError) -> [ReadStream]
     ) async throws -> StreamOpened {
         let record = try await RequestRecord.make(
-            request, call, isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker)
+            request, call,
+            RequestDraft.Use(isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker))
         let exchange = record.exchange
         hub.belongs(to: exchange)
         hub.whenUnwanted(unwanted ?? { [weak exchange] in exchange?.end(with: $0) })

@@ -77,7 +77,7 @@ struct TCPOpen: Method {
         var request = params.request
         request.spec.duplex = Duplex(params.endpoint, tls: params.tls, feed: connection.upload, owner: connection)
         let record = try await RequestRecord.make(
-            request, call, isOfCall: false, eventsNameCall: true, outlet: outlet)
+            request, call, RequestDraft.Use(isOfCall: false, eventsNameCall: true, outlet: outlet))
         let exchange = record.exchange
         hub.belongs(to: exchange)
         hub.whenUnwanted { [weak exchange] in exchange?.end(with: $0) }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// What takes part in an exchange beside its request.
+package struct ExchangeSetup {
+    /// The limits of the client, from `Engine.makeQuota`.
+    package var quota: BodyQuota
+    /// Whether the outcome stays available with its body.
+    package var keepsBody: Bool
+    /// Receives the events; nil if no client listens.
+    package var observer: (any ExchangeObserver)?
+    /// Runs the callbacks; nil if no client takes part.
+    package var advisor: (any ExchangeDelegate)?
+    /// Admits each attempt; nil for a request outside of all limits of a session.
+    package var gate: (any AdmissionGate)?
+    /// Takes the body piece by piece; nil to keep the whole body.
+    package var outlet: (any BodyOutlet)?
+    /// The names of the request for monitors.
+    package var identity: ExchangeIdentity
+    /// The credentials of the session; nil without a session.
+    package var sessionCredentials: SessionCredentials?
+    /// Finds and keeps cookies; nil for a request without cookies.
+    package var cookies: ExchangeCookies?
+    /// Finds and stores responses; nil for a request without a cache.
+    package var cache: CacheBinding?
+    /// The replay stage before the network; nil for the stage of the engine.
+    package var stage: ReplayStage?
+
+    package init(
+        quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
+        advisor: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
+        identity: ExchangeIdentity = ExchangeIdentity(), sessionCredentials: SessionCredentials? = nil,
+        cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil, stage: ReplayStage? = nil
+    ) {
+        self.quota = quota
+        self.keepsBody = keepsBody
+        self.observer = observer
+        self.advisor = advisor
+        self.gate = gate
+        self.outlet = outlet
+        self.identity = identity
+        self.sessionCredentials = sessionCredentials
+        self.cookies = cookies
+        self.cache = cache
+        self.stage = stage
+    }
+}

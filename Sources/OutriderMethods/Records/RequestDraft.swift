@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderEngine
+import OutriderHTTP
+import OutriderRPC
+
+/// A complete request before its exchange, with everything that takes part.
+///
+/// Making the draft and the record needs no suspension; between both the caller makes the request of the exchange.
+struct RequestDraft {
+    /// How the method that makes the request uses it.
+    struct Use {
+        /// Whether the call waits for the end of the request.
+        var isOfCall: Bool
+        /// Whether events may come before the reply that names the request; if nil, as `isOfCall`.
+        var eventsNameCall: Bool?
+        /// Takes the body.
+        var outlet: (any BodyOutlet)?
+        /// Takes part in the request, before the client's callbacks.
+        var guide: (any RequestParticipant)?
+    }
+
+    private(set) var spec: RequestSpec
+    private let handle = Handle<RequestRecord>()
+    private let session: SessionRecord?
+    private let cache: CacheBinding?
+    private let use: Use
+    private let events: RequestEvents?
+    private let asker: AnswerAsker?
+    private let review: AnswerReview?
+    private let advisor: (any ExchangeDelegate)?
+
+    /// Throws `unknownHandle` for a stream in the body.
+    init(
+        _ params: RequestParameters, _ assembly: RequestAssembly, _ call: Call<ClientScope>, _ use: Use
+    ) throws(RPCError) {
+        let handle = handle
+        self.use = use
+        (session, cache) = (assembly.session, assembly.cache)
+        let asks = assembly.asks
+        let events = asks || params.isHeard ? RequestEvents(params, of: handle, call, use) : nil
+        let asker =
+            asks ? events.map { assembly.asker(params, call, handle.name, $0, isOfCall: use.isOfCall) } : nil
+        var spec = assembly.spec
+        try spec.body.findStreams(in: call.scope.handles)
+        let review = AnswerReview(&spec, asker)
+        var advisor: (any ExchangeDelegate)? =
+            asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
+        if let guide = use.guide { advisor = guide.join(&spec.plan, before: advisor) }
+        (self.spec, self.events, self.asker, self.review, self.advisor) = (spec, events, asker, review, advisor)
+    }
+
+    /// Makes the request's exchange, not yet started, and keeps the record under its handle. Throws `tooMany` and
+    /// `clientGone`.
+    func record(
+        _ request: Result<Attempt, HTTPFailure>, _ params: RequestParameters, _ call: Call<ClientScope>
+    ) throws(RPCError) -> RequestRecord {
+        let scope = call.scope
+        let exchange = scope.service.engine.exchange(spec, request, setup(params, scope))
+        // the body is counted with the exchange
+        call.releaseMessage()
+        let owner = params.isDetached ? scope.share.handles : scope.handles
+        let record = RequestRecord(
+            params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: use.isOfCall,
+            events: events, session: session, review: review, asker: asker)
+        do throws(RPCError) {
+            if params.isDetached, let label = params.label { try record.name(label, in: owner) }
+            // a client that cannot learn the handle needs no entry
+            if params.showsHandle || !use.isOfCall || events != nil || params.isDetached {
+                try owner.keep(record, as: handle)
+            }
+        } catch {
+            record.unname(in: owner)
+            // the session lists the request until its end
+            exchange.cancel()
+            throw error
+        }
+        if params.isDetached { record.share(with: scope) }
+        let engine = scope.service.engine
+        if !use.isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
+        return record
+    }
+
+    private func setup(_ params: RequestParameters, _ scope: ClientScope) -> ExchangeSetup {
+        ExchangeSetup(
+            quota: scope.quota, keepsBody: !use.isOfCall || params.isDetached, observer: events, advisor: advisor,
+            gate: session?.session, outlet: use.outlet,
+            identity: ExchangeIdentity(
+                name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
+            sessionCredentials: session?.sessionCredentials,
+            cookies: SessionCookies.step(params.cookies, session?.settings.cookies, url: spec.url), cache: cache,
+            stage: scope.stage(of: session))
+    }
+}
+
+extension RequestRecord {
+    /// Makes the request, not yet started, and keeps the request under its handle. Throws `tooMany` and `clientGone`.
+    static func make(
+        _ given: consuming RequestParameters, _ call: Call<ClientScope>, _ use: RequestDraft.Use
+    ) async throws(RPCError) -> RequestRecord {
+        // a long body may be in a file soon: no caller holds on to the parameters
+        var params = consume given
+        let scope = call.scope
+        if params.isDetached, call.peer.info.transport == .stdio {
+            throw RPCError(
+                .notPermitted, "detach works on a socket only: nothing outlives a service on stdio",
+                data: ["pointer": .string("/detach")])
+        }
+        let engine = scope.service.engine
+        var assembly = try RequestAssembly(&params, call, opens: false)
+        if let name = assembly.unopened {
+            await scope.share.caches.prepare(name, in: engine.settings.caches)
+            assembly = try RequestAssembly(&params, call, opens: true)
+        }
+        let draft = try RequestDraft(params, assembly, call, use)
+        let request = await engine.request(for: draft.spec, quota: scope.quota)
+        return try draft.record(request, params, call)
+    }
+
+    /// The same without suspension, for a call that waits for a request without events and callbacks; nil if a cache
+    /// has to be opened, or a file looked up or written first.
+    static func makeInline(
+        _ params: inout RequestParameters, _ call: Call<ClientScope>
+    ) throws(RPCError) -> RequestRecord? {
+        guard params.isUnwatched else { return nil }
+        let scope = call.scope
+        let assembly = try RequestAssembly(&params, call, opens: false)
+        // retriers may want to see the converted body
+        if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false {
+            return nil
+        }
+        let draft = try RequestDraft(params, assembly, call, RequestDraft.Use(isOfCall: true))
+        guard let request = scope.service.engine.requestAtHand(for: draft.spec, quota: scope.quota) else { return nil }
+        return try draft.record(request, params, call)
+    }
+}
+
+extension RequestEvents {
+    fileprivate convenience init(
+        _ params: RequestParameters, of handle: Handle<RequestRecord>, _ call: Call<ClientScope>,
+        _ use: RequestDraft.Use
+    ) {
+        self.init(
+            params.events, of: handle.name, call: use.eventsNameCall ?? use.isOfCall ? call.id : nil,
+            tag: params.spec.tag, peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
+            isShared: params.isDetached,
+            aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
+    }
+}
+
+extension RequestParameters {
+    /// Whether the client wants events.
+    fileprivate var isHeard: Bool { !events.isEmpty || !progress.isEmpty }
+}
