@@ -85,9 +85,6 @@ package final class Monitor: Sendable {
         return half & (1 &<< (bit & 63)) != 0
     }
 
-    /// Whether no topic is wanted.
-    var isIdle: Bool { wanted.load(ordering: .relaxed) == 0 && wantedToo.load(ordering: .relaxed) == 0 }
-
     /// Whether any of these topics is wanted.
     func wants(_ topics: TopicSet) -> Bool {
         let low = UInt128(wanted.load(ordering: .relaxed))

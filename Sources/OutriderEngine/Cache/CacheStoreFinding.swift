@@ -90,3 +90,19 @@ extension CachePlace {
             owners: owners, coding: coding, secret: store.secret)
     }
 }
+
+extension CacheBinding {
+    /// The place of a request with these credentials.
+    ///
+    /// - Parameter known: the key of the URL, if known.
+    func place(
+        of attempt: Attempt, _ stable: CachePrincipal.Stable, url known: (text: String, key: CacheDigest)? = nil
+    ) -> CachePlace {
+        let credentials = CachePrincipal.credentials(attempt, stable, named: spec.principal)
+        return CachePlace(
+            attempt, spec, url: known,
+            principal: CachePrincipal.text(attempt, credentials: credentials, proxies: proxies),
+            isForAll: credentials.isEmpty, owners: spec.principal == nil ? stable.owners : [], coding: coding,
+            of: store)
+    }
+}

@@ -53,13 +53,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         self.observer = observer
         loop = transport.loop
         query = CacheQuery(attempt, binding.spec)
-        let credentials = CachePrincipal.credentials(attempt, stable, named: binding.spec.principal)
-        place = CachePlace(
-            attempt, binding.spec,
-            principal: CachePrincipal.text(attempt, credentials: credentials, proxies: binding.proxies),
-            isForAll: credentials.isEmpty,
-            owners: binding.spec.principal == nil ? stable.owners : [], coding: binding.coding,
-            of: binding.store)
+        place = binding.place(of: attempt, stable)
     }
 
     var store: CacheStore { binding.store }

@@ -184,14 +184,17 @@ package final class Exchange: Sendable {
     }
 
     private func carry(on loop: any EventLoop) {
-        if cache != nil || stage != nil, endsAtOnce() { return }
         guard cache != nil || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
         let shared = environment.transport.sharedLoop
-        if shared === loop { drive(on: loop) } else { shared.execute { self.drive(on: shared) } }
+        if shared === loop { return drive(on: loop) }
+        // a stored response in memory shares locks alone
+        if let ready = onlyAttempt(on: loop) { return drive(on: loop, ready) }
+        shared.execute { self.drive(on: shared) }
     }
 
-    private func drive(on loop: any EventLoop) {
-        let driver = ExchangeDriver(self, on: loop)
+    /// - Parameter ready: the first attempt, if known.
+    private func drive(on loop: any EventLoop, _ ready: ReadyAttempt? = nil) {
+        let driver = ExchangeDriver(self, on: loop, ready)
         state.withLock { $0.driver = driver }
         driver.start()
     }

@@ -50,6 +50,8 @@ final class ExchangeDriver: @unchecked Sendable {
     var attemptBegan: (instant: ContinuousClock.Instant, held: Duration)?
     /// The attempt on the wire.
     var sending: (any LoopAttempt)?
+    /// The attempt to carry first, if its response was found before the start.
+    var ready: ReadyAttempt?
     /// The transport has the attempt, which is not over.
     private var isCarried = false
     var signing = AttemptSigning()
@@ -70,9 +72,10 @@ final class ExchangeDriver: @unchecked Sendable {
     var isTruncated = false
 
     /// To be called on the loop.
-    init(_ exchange: Exchange, on loop: any EventLoop) {
+    init(_ exchange: Exchange, on loop: any EventLoop, _ ready: ReadyAttempt? = nil) {
         self.exchange = exchange
         self.loop = loop
+        self.ready = ready
         executor = exchange.environment.executors.current
         observer = exchange.observer
         outlet = exchange.outlet

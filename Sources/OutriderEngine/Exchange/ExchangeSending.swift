@@ -58,9 +58,22 @@ extension ExchangeDriver {
     private func dispatch(_ outgoing: Attempt, of attempt: Attempt, jar: String? = nil) {
         if let cancellation { return proceed(failed(cancellation)) }
         tellSending(outgoing)
-        let sending = exchange.cache.map { cached(outgoing, $0, jar: jar) } ?? plain(outgoing)
+        let sending = ready(outgoing, jar) ?? exchange.cache.map { cached(outgoing, $0, jar: jar) } ?? plain(outgoing)
         self.sending = sending
         sending.start { self.responded($0, to: attempt) }
+    }
+
+    /// The attempt whose response is at hand; nil if there is none.
+    private func ready(_ outgoing: Attempt, _ jar: String?) -> (any LoopAttempt)? {
+        switch (exchange.cache, exchange.stage) {
+        case (nil, nil): return nil
+        case (let cache?, nil):
+            defer { ready = nil }
+            return ready ?? cache.ready(for: outgoing, stable(outgoing, jar: jar), on: loop)
+        case (nil, let stage?): return stage.ready(for: outgoing, observer: exchange, on: loop)
+        // the stage is the network of the cache
+        case (_?, _?): return nil
+        }
     }
 
     private func plain(_ outgoing: Attempt) -> any LoopAttempt {

@@ -18,7 +18,7 @@ extension Tape {
     }
 
     /// The same for a response that is at hand with all its parts, and whose body has at most so many bytes.
-    func takeReady(for attempt: Attempt, _ most: Int) -> Playback.Ready? {
+    func takeReady(for attempt: Attempt, _ most: Int) -> PreparedScript? {
         let url = attempt.url.description
         guard attempt.duplex == nil, !ReplayStage.isLong(url), covers(url), isSimple(attempt) else { return nil }
         return state.withLock { state in

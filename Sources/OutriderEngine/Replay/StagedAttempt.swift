@@ -250,13 +250,11 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         if head.status == 101, let upgrade = attempt.upgrade, let messages = script.value.messages {
             return open(upgrade, head, messages)
         }
-        let expected = head.fields.contains("Content-Encoding") ? nil : head.fields.first("Content-Length")
-        let length = expected.flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         finish(
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: length, script.value.trailers, origin))))
+                    body: StagedBody(self, expectedBytes: head.expectedBytes, script.value.trailers, origin))))
     }
 
     /// A recorded WebSocket is open.

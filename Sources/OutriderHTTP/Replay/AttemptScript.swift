@@ -165,3 +165,11 @@ extension HTTPFailure {
         }
     }
 }
+
+extension AttemptScript.Head {
+    /// The declared length of the body; nil if none is declared, or that of a content coding.
+    package var expectedBytes: Int64? {
+        if fields.contains("Content-Encoding") { return nil }
+        return fields.first("Content-Length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+}

@@ -11,13 +11,6 @@ package struct Playback: Sendable {
         case miss(Miss)
     }
 
-    /// A response that needs no attempt.
-    package struct Ready: Sendable {
-        package let head: AttemptScript.Head
-        package let body: [UInt8]
-        package let turn: Turn
-    }
-
     /// The use of an entry for one request.
     package struct Turn: Sendable {
         fileprivate let number: Int
@@ -88,13 +81,11 @@ package struct Playback: Sendable {
     }
 
     /// The same for an entry that is at hand, with a body of at most so many bytes.
-    package mutating func takeReady(_ method: String, _ url: String, _ most: Int) -> Ready? {
+    package mutating func takeReady(_ method: String, _ url: String, _ most: Int) -> PreparedScript? {
         guard let number = index.number(ofSimple: method, url), let position = upcoming(number) else { return nil }
         let entry = index.entries[place(of: position, in: index.places[number])]
-        guard entry.isReady, let head = entry.script?.value.head, entry.entry.body.count <= most,
-            case .play(_, let turn)? = take(number)
-        else { return nil }
-        return Ready(head: head, body: entry.entry.body, turn: turn)
+        guard entry.isReady, entry.entry.body.count <= most, take(number) != nil else { return nil }
+        return entry.script
     }
 
     /// The next entry of a request; nil if all were played.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A response that is at hand ends its request at once; the result is that of a request that takes every step."""
+"""A response that is at hand needs no script; the result is that of the script."""
 
 import json
 
 import contract
 import pytest
-from request_client import result
+from request_client import result, until
 from tape_client import fresh, start, stop
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -53,14 +53,31 @@ def played(wire, path, **params):
 @pytest.mark.parametrize("settings", [
     {}, {"serialize": {"as": "base64"}}, {"serialize": {"as": "text"}}, {"maxInline": 3}, {"maxBody": 4},
 ])  # fmt: skip
-def test_the_result_is_that_of_every_step(recorded, settings):
+def test_the_result_is_that_of_the_script(recorded, settings):
     with fresh() as wire:
         start(wire, recorded, mode="none", repeat="last")
-        for one in ENTRIES:
-            path = one["request"]["url"][len(HOST):]
-            at_once, in_steps = (played(wire, path, **settings, **more) for more in ({}, {"events": True}))
-            stored = [answer.get("body", {}).pop("response", None) for answer in (at_once, in_steps)]
-            assert at_once == in_steps and (stored[0] is None) == (stored[1] is None), path
+        paths = [one["request"]["url"][len(HOST):] for one in ENTRIES]
+        heard = {"events": True}
+        ready = [(played(wire, path, **settings), played(wire, path, **settings, **heard)) for path in paths]
+        # with a stub the stage compares each request
+        result(wire.call("stub.add", {"url": HOST + "/other", "response": {}}))
+        for path, found in zip(paths, ready):
+            answers = [*found, played(wire, path, **settings), played(wire, path, **settings, **heard)]
+            stored = [answer.get("body", {}).pop("response", None) is None for answer in answers]
+            assert answers == 4 * answers[:1] and stored == 4 * stored[:1], path
+
+
+def test_the_events_are_those_of_the_script(recorded):
+    def events(wire, path):
+        told, _ = until(wire, wire.start("data.send", {"url": HOST + path, "events": ["state", "response"]}))
+        return [(event["method"], event["params"]["seq"], event["params"].get("state")) for event in told]
+
+    with fresh() as wire:
+        start(wire, recorded, mode="none", repeat="last")
+        paths = [one["request"]["url"][len(HOST):] for one in ENTRIES]
+        ready = [events(wire, path) for path in paths]
+        result(wire.call("stub.add", {"url": HOST + "/other", "response": {}}))
+        assert ready == [events(wire, path) for path in paths] and all(ready)
 
 
 def test_both_ways_take_their_turns_and_count(recorded):

@@ -90,12 +90,15 @@ import Testing
         #expect(Self.ready { $0.chunks = [.init(time: 0, count: 2), .init(time: 0, count: 2)] })
     }
 
-    @Test func `what is at hand is taken in turn, and comes back first`() throws {
+    @Test func `what is at hand is taken in turn, and comes back first`() {
         let request = ReplayRequest(method: "GET", url: "http://a.example/")
         var playback = Self.playback([request, request])
-        let taken = playback.takeReady("GET", request.url, 0)
-        playback.giveBack(try #require(taken).turn)
-        #expect(playback.takeReady("GET", request.url, 0)?.head.status == 200)
+        guard case .play(_, let turn)? = playback.takeSimple("GET", request.url) else {
+            Issue.record("nothing was taken")
+            return
+        }
+        playback.giveBack(turn)
+        #expect(playback.takeReady("GET", request.url, 0)?.value.head?.status == 200)
         #expect(Self.status(playback.takeSimple("GET", request.url)) == 201)
         #expect(playback.takeReady("GET", request.url, 0) == nil)
     }
