@@ -33,6 +33,8 @@ package final class Engine: Sendable {
     private let lastClient = Atomic<UInt64>(0)
     /// The memory for large payloads of all clients.
     package let memory: MemoryBudget
+    /// The ends of kept bodies and finished requests, `EngineSettings.keepSeconds` after their entry.
+    package let expiries: Expiries
     /// The replay stage before the network for requests without a stage of their own; nil for none.
     package let stage: ReplayStage?
     /// Cookies that programs share by name.
@@ -56,6 +58,7 @@ package final class Engine: Sendable {
         self.group = group
         jars = CookieJars(root: settings.jars, suffixes: settings.publicSuffixes)
         let executors = LoopExecutors(group)
+        expiries = Expiries(seconds: settings.keepSeconds, executors)
         let paths = NetworkPathMonitor(executors)
         environment = ExchangeEnvironment(
             transport: transport,

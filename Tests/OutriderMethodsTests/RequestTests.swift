@@ -87,6 +87,28 @@ struct RequestTests {
         stage.scope.close()
     }
 
+    @Test func `nothing waits for the end of requests whose client has left, or that were forgotten`() async throws {
+        let stage = RequestStage(CannedTransport(contentType: "text/plain", body: [0x31]))
+        let expiries = stage.scope.service.engine.expiries
+        var handles: [JSONValue] = []
+        for _ in 0..<3 {
+            let handle = try #require(try await stage.call("data.start", Self.url)["request"])
+            _ = try await stage.call("request.wait", ["request": handle])
+            handles.append(handle)
+        }
+        #expect(expiries.count == 3)
+        let stored = try await stage.call("data.send", Self.asked(["bodyTo": .string("stored")]))
+        let body = try #require(stored["body"]?.object?["response"])
+        #expect(expiries.count == 4)
+        _ = try await stage.call("request.forget", ["request": handles[0]])
+        #expect(expiries.count == 3)
+        _ = try await stage.call("response.release", ["response": body])
+        #expect(expiries.count == 2)
+        _ = try await stage.call("data.send", Self.asked(["bodyTo": .string("stored")]))
+        stage.scope.close()
+        #expect(expiries.count == 0)
+    }
+
     @Test func `a client with short messages gets a handle in place of a long body`() async throws {
         let stage = RequestStage(
             CannedTransport(contentType: "text/plain", body: [UInt8](repeating: 0x61, count: 10_000)))

@@ -78,7 +78,7 @@ struct RequestDraft {
         }
         if params.isDetached { record.share(with: scope) }
         let engine = scope.service.engine
-        if !use.isOfCall || params.isDetached { record.forget(after: engine.settings.keepSeconds, engine) }
+        if !use.isOfCall || params.isDetached { record.forgetLater(engine) }
         return record
     }
 

@@ -42,7 +42,8 @@ final class RequestRecord: Holdable {
         var label: String?
         var kept: StoredResponse?
         var isForgotten = false
-        var expiry: ScheduledWork?
+        /// The end of the time for which the ended request stays.
+        var expiry: Expiry?
     }
     /// Validates responses; nil without validators.
     let review: AnswerReview?
@@ -80,11 +81,11 @@ final class RequestRecord: Holdable {
         isStreamed = params.isStreamed
     }
 
-    /// Forgets the request that many seconds after its end.
-    func forget(after seconds: Double, _ engine: Engine) {
+    /// Forgets the request some time after its end.
+    func forgetLater(_ engine: Engine) {
         exchange.whenEnded { [weak self] in
             guard let self, !holding.withLock({ $0.isForgotten }) else { return }
-            let expiry = engine.later(seconds: seconds) { [weak self] in
+            let expiry = engine.expiries.add { [weak self] in
                 guard let self else { return }
                 owner.remove(handle)
                 unname(in: owner)
@@ -103,11 +104,11 @@ final class RequestRecord: Holdable {
 
     /// Ends the request, and drops all its kept data.
     func forget() {
-        let (owner, kept, expiry) = holding.withLock { holding in
+        let (owner, kept) = holding.withLock { holding in
             holding.isForgotten = true
-            return (holding.owner, holding.kept, holding.expiry)
+            holding.expiry = nil
+            return (holding.owner, holding.kept)
         }
-        expiry?.cancel()
         exchange.cancel()
         owner.forget(handle.name, of: .request)
         unname(in: owner)

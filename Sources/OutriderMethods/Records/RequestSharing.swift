@@ -30,7 +30,7 @@ extension RequestRecord {
         share(with: scope)
         events?.share()
         let engine = scope.service.engine
-        if isOfCall { forget(after: engine.settings.keepSeconds, engine) }
+        if isOfCall { forgetLater(engine) }
         exchange.tell(.requestDetached) { .nothing }
     }
 

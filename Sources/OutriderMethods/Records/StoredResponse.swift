@@ -18,7 +18,7 @@ final class StoredResponse: Holdable {
 
     private struct State {
         weak var owner: HandleTable?
-        var expiry: ScheduledWork?
+        var expiry: Expiry?
     }
 
     init(_ body: KeptBody, _ facts: ResponseFacts) {
@@ -41,10 +41,7 @@ final class StoredResponse: Holdable {
     }
 
     private func stopExpiry() {
-        state.withLock { state in
-            defer { state.expiry = nil }
-            return state.expiry
-        }?.cancel()
+        state.withLock { $0.expiry = nil }
     }
 
     /// Moves the body to another table.
@@ -62,11 +59,11 @@ final class StoredResponse: Holdable {
             body.release()
             throw error
         }
-        let later = engine.later(seconds: engine.settings.keepSeconds) { [weak self] in
+        let expiry = engine.expiries.add { [weak self] in
             guard let self else { return }
             state.withLock { $0.owner }?.remove(handle)
             close()
         }
-        state.withLock { $0 = State(owner: owner, expiry: later) }
+        state.withLock { $0 = State(owner: owner, expiry: expiry) }
     }
 }
