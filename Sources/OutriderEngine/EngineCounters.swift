@@ -18,6 +18,9 @@ package struct EngineCounts: Sendable, Equatable {
 
 /// Counts without a lock; the members of a reading may differ by a few events.
 final class EngineCounters: Sendable {
+    /// After so many ends of exchanges their count is told.
+    private static let step = 64
+
     private let running = Atomic(0)
     private let total = Atomic(0)
     private let failed = Atomic(0)
@@ -25,6 +28,7 @@ final class EngineCounters: Sendable {
     private let received = Atomic(0)
 
     private let made = Atomic(0)
+    private let gone = Atomic(0)
     // a counter per phase that is not final
     private let created = Atomic(0)
     private let resumed = Atomic(0)
@@ -38,6 +42,13 @@ final class EngineCounters: Sendable {
     func next() -> Int {
         created.wrappingAdd(1, ordering: .relaxed)
         return made.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// An exchange, in its last phase, is no longer needed. Now and then returns how many there are.
+    func left(_ phase: RequestPhase) -> Int? {
+        moved(from: phase, to: .finished)
+        let gone = gone.wrappingAdd(1, ordering: .relaxed).newValue
+        return gone % Self.step == 0 ? made.load(ordering: .relaxed) &- gone : nil
     }
 
     func moved(from old: RequestPhase, to new: RequestPhase) {

@@ -162,7 +162,10 @@ package final class Exchange: Sendable {
         state = Mutex(State(spec, request, setup))
     }
 
-    deinit { environment.counters.moved(from: state.withLock { $0.snapshot.phase }, to: .finished) }
+    deinit {
+        let count = environment.counters.left(state.withLock { $0.snapshot.phase })
+        if let count { quota.budget.note(exchanges: count) }
+    }
 
     /// Sends the request, unless suspended before. Repeated calls have no effect.
     package func start() {

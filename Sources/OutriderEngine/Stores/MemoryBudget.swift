@@ -26,14 +26,16 @@ package final class MemoryBudget: Sendable {
     package static let counted = 64 << 10
     /// What is counted for a byte of a response body in a result: the body, its text, and the message with the text.
     static let inlineWeight = 3
-    /// After so much was held, and most was given back, the heap returns free pages to the system: 16 MiB.
-    private static let trimmed = 16 << 20
-    /// How long the memory must be free before that: trimming takes milliseconds, in which no thread can allocate.
+    /// How long most of the memory must be free before the heap returns its free pages to the system.
     private static let restSeconds = 2
+    /// What an exchange takes, with its heads and the record under its handle: 5 KiB, which is not counted to the budget.
+    static let exchangeBytes = 5 << 10
 
     package struct Counts: Sendable {
         package var limit = 0
         package var held = 0
+        /// Bytes of exchanges, which the budget does not limit.
+        package var exchanges = 0
         /// The most that was held at once.
         package var highest = 0
         /// The largest shares of clients, the largest first.
@@ -61,22 +63,20 @@ package final class MemoryBudget: Sendable {
         /// The most that may be held before a further message exceeds the budget.
         let mostExceeded: Int
         var counts = Counts()
-        /// The most that was held since the last trim.
-        var recent = 0
-        /// The heap will be trimmed soon.
-        var willTrim = false
+        /// What the exchanges take that exist, about.
+        var exchanges = 0
+        var trim = TrimRule()
 
-        /// Whether most of much memory was given back.
-        var mayTrim: Bool { recent > MemoryBudget.trimmed && queue.held <= recent / 4 }
+        var used: Int { queue.held &+ exchanges }
 
         mutating func note() {
-            recent = max(recent, queue.held)
-            counts.highest = max(counts.highest, recent)
+            trim.rises(to: used)
+            counts.highest = max(counts.highest, queue.held)
         }
 
-        mutating func forget(_ id: FairQueue.ID) {
-            waiting[id] = nil
+        mutating func forget(_ id: FairQueue.ID) -> Tell? {
             patient.remove(id)
+            return waiting.removeValue(forKey: id)
         }
 
         /// The messages that have their memory now, and perhaps one that exceeds the budget.
@@ -113,7 +113,7 @@ package final class MemoryBudget: Sendable {
     package var counts: Counts {
         state.withLock { state in
             var counts = state.counts
-            (counts.limit, counts.held) = (limit, state.queue.held)
+            (counts.limit, counts.held, counts.exchanges) = (limit, state.queue.held, state.exchanges)
             let shares = state.queue.holders.map(\.held).filter { $0 > 0 }.sorted(by: >)
             counts.shares = Array(shares.prefix(Self.shownShares))
             return counts
@@ -162,11 +162,12 @@ package final class MemoryBudget: Sendable {
     /// Ends the wait; `tell` is not called afterwards. False if the bytes were taken before.
     @discardableResult
     func cancel(_ id: UInt64, of client: ClientKey) -> Bool {
-        let due = state.withLock { state -> [(Tell, Bool)]? in
-            state.forget(id)
-            guard state.queue.cancel(id, of: client) else { return nil }
+        // what waited is dropped behind the lock: an exchange may end with it, which notes that here
+        let (due, _) = state.withLock { state -> ([(Tell, Bool)]?, Tell?) in
+            let waited = state.forget(id)
+            guard state.queue.cancel(id, of: client) else { return (nil, waited) }
             // a smaller message of the client may have waited for this turn
-            return state.begin(state.queue.fill())
+            return (state.begin(state.queue.fill()), waited)
         }
         for (tell, isBeyond) in due ?? [] { tell(isBeyond) }
         return due != nil
@@ -183,12 +184,20 @@ package final class MemoryBudget: Sendable {
             if isBeyond { state.isExceeded = false }
             state.beyond &-= beyond
             let due = state.begin(begun)
-            guard state.mayTrim, !state.willTrim else { return (due, false) }
-            state.willTrim = true
-            return (due, true)
+            return (due, state.trim.falls(to: state.used))
         }
         if trims { trimSoon() }
         for (tell, isBeyond) in due { tell(isBeyond) }
+    }
+
+    /// Notes how many exchanges there are, of all clients: many that end at once leave much free memory.
+    func note(exchanges count: Int) {
+        let trims = state.withLock { state in
+            state.exchanges = count &* Self.exchangeBytes
+            state.note()
+            return state.trim.falls(to: state.used)
+        }
+        if trims { trimSoon() }
     }
 
     /// Returns free pages, unless much is held again by then: large blocks are mapped, but many smaller ones leave free
@@ -197,12 +206,7 @@ package final class MemoryBudget: Sendable {
         // ends by itself
         Task {
             try? await Task.sleep(for: .seconds(Self.restSeconds))
-            let trims = state.withLock { state in
-                state.willTrim = false
-                guard state.mayTrim else { return false }
-                state.recent = state.queue.held
-                return true
-            }
+            let trims = state.withLock { $0.trim.rested(at: $0.used) }
             if trims { BlockingThreads.files.run(for: .service, isOwed: true) { ServiceMemory.returnFreePages() } }
         }
     }
