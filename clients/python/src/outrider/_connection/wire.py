@@ -36,10 +36,6 @@ WRITE_PATIENCE = 60.0
 _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 
-# the most bytes of a body that are asked for at a time: the memory for them is made before they come
-_BODY_PIECE = 1 << 23
-
-
 class Unsent(ServerGone):
     """The connection was found dead before any byte of the call was written: connecting and repeating is safe."""
 
@@ -56,7 +52,7 @@ class Wire:
         self._reading = allocate_lock()
         self._incoming = Incoming()
         self._stash: list[bytes] = []
-        self._fresh: bytes | None = None
+        self._fresh: bytes | int | None = None
         self._greeting = b""
         self._written = 0
         self._refusal: Any = None
@@ -66,14 +62,14 @@ class Wire:
     # Reading: only with the reading lock
 
     def _receive(self, method: str, deadline: float) -> list[tuple[Any, Any]]:
-        """Complete messages, at least one, in the form of :meth:`Incoming.take`. Their bytes stay in ``_fresh`` until
-        the caller has handed them out."""
+        """Complete messages, at least one, in the form of :meth:`Incoming.take`. Their bytes, or the count of them, stay
+        in ``_fresh`` until the caller has handed them out."""
         incoming = self._incoming
         while True:
             if self._stash:
-                self._fresh = b"".join(self._stash)
+                self._fresh = data = b"".join(self._stash)
                 self._stash = []
-                arrived = incoming.take(self._fresh)
+                arrived = incoming.take(data)
                 if arrived:
                     return arrived
                 self._fresh = None
@@ -88,8 +84,7 @@ class Wire:
                     self._set_patience(remaining)
                 if incoming.missing:
                     # a body comes as a whole, in one system call
-                    size = min(incoming.missing, _BODY_PIECE)
-                    [self._fresh] = map(self._stream.recv, (size,), (MSG_WAITALL,))
+                    [self._fresh] = map(self._stream.recv_into, (incoming.room(),), (0,), (MSG_WAITALL,))
                 else:
                     # little is asked for where little is expected: the memory for it is made before anything is read
                     size = 1 << 16 if incoming.size < 1 << 17 else 1 << 20
@@ -99,10 +94,10 @@ class Wire:
                 continue
             except OSError as problem:
                 raise self._fail(method, problem.strerror or "it cannot be read") from None
-            data = self._fresh
-            if not data:
+            fresh = self._fresh
+            if not fresh:
                 raise self._fail(method, "it closed the connection")
-            arrived = incoming.take(data)
+            arrived = incoming.filled(fresh) if isinstance(fresh, int) else incoming.take(fresh)
             if arrived:
                 return arrived
             self._fresh = None

@@ -9,6 +9,7 @@ that package costs more time than a whole call does; where they are missing, the
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
+from io import BytesIO
 
 from .exceptions import InvalidCall, ProtocolError, from_error
 
@@ -176,24 +177,50 @@ class Incoming:
     """Cuts the bytes of the service into messages.
 
     A message is a line. The line of a raw reply says at its start how many bytes of a body follow the line, so that
-    bytes of a body are never taken for a message.
+    bytes of a body are never taken for a message. A body that comes in pieces is put together in the memory that its
+    reader gets, without a copy.
     """
 
-    __slots__ = ("_line", "_pieces", "missing", "size")
+    __slots__ = ("_body", "_line", "_pieces", "_view", "missing", "size")
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._line = b""
+        self._body = BytesIO()
+        self._view = memoryview(b"")
         self.size = 0
         """How many bytes of an incomplete line are kept."""
         self.missing = 0
         """How many bytes of a body are still to come; 0 within a line."""
 
     def copy(self) -> Incoming:
-        """The same state, for bytes that are only looked at."""
+        """The same state, for bytes that are only looked at. A body has other bytes."""
         made = Incoming()
-        made._pieces, made._line, made.size, made.missing = self._pieces[:], self._line, self.size, self.missing
+        made._pieces, made._line, made.size = self._pieces[:], self._line, self.size
+        made._reserve(self.missing)
         return made
+
+    def room(self) -> memoryview:
+        """Where the missing bytes go: :meth:`filled` is called with the count of those that came."""
+        return self._view[-self.missing :]
+
+    def filled(self, count: int) -> list[tuple[Any, Any]]:
+        """The raw reply that is complete now that so many bytes are in the room, as :meth:`take` gives it."""
+        self.missing -= count
+        if self.missing:
+            return []
+        self._view.release()
+        body, self._body = self._body.getvalue(), BytesIO()
+        return [self._whole(body)]
+
+    def _reserve(self, count: int) -> None:
+        self._body = BytesIO(bytes(count))
+        self._view = self._body.getbuffer()
+        self.missing = count
+
+    def _put(self, piece: memoryview) -> list[tuple[Any, Any]]:
+        self.room()[: len(piece)] = piece
+        return self.filled(len(piece))
 
     def take(self, data: bytes) -> list[tuple[Any, Any]]:
         """The messages that end in ``data``, with the numbers of their calls; the rest is kept.
@@ -204,10 +231,8 @@ class Incoming:
         found: list[tuple[Any, Any]] = []
         start = 0
         if self.missing:
-            start = self._fill(data, 0)
-            if self.missing:
-                return found
-            found.append(self._whole())
+            start = min(self.missing, len(data))
+            found = self._put(memoryview(data)[:start])
         elif self.size:
             self._keep(data)
             if b"\n" not in data:
@@ -228,9 +253,13 @@ class Incoming:
                 # the service keeps some readers waiting with white space
                 line = line.lstrip(b" ")
             if line.startswith(_RAW):
-                start = self._begin(line, data, start)
-                if not self.missing:
-                    found.append(self._whole())
+                end = start + self._begin(line)
+                if end <= size:
+                    found.append(self._whole(data[start:end]))
+                else:
+                    self._reserve(end - start)
+                    self._put(memoryview(data)[start:])
+                start = end
             elif line:
                 found.extend(_read(line))
         return found
@@ -241,27 +270,20 @@ class Incoming:
         if self.size > MESSAGE_LIMIT:
             raise ProtocolError(_TOO_LONG)
 
-    def _begin(self, line: bytes, data: bytes, start: int) -> int:
-        """A line says that a body follows, at ``start``. Gives the end of the body in ``data``."""
+    def _begin(self, line: bytes) -> int:
+        """A line says that a body follows. Gives the length of the body."""
         comma = line.find(b",", len(_RAW), len(_RAW) + 12)
         count = line[len(_RAW) : comma]
         if comma < 0 or not count.isdigit():
             raise ProtocolError(f"the service did not say how long a body is: {line[:80]!r}")
-        self._line, self.missing = b"{" + line[comma + 1 :], int(count)
-        if self.missing > MESSAGE_LIMIT:
+        if int(count) > MESSAGE_LIMIT:
             raise ProtocolError(_TOO_LONG)
-        return self._fill(data, start)
+        self._line = b"{" + line[comma + 1 :]
+        return int(count)
 
-    def _fill(self, data: bytes, start: int) -> int:
-        piece = data[start : start + self.missing]
-        self._pieces.append(piece)
-        self.missing -= len(piece)
-        return start + len(piece)
-
-    def _whole(self) -> tuple[Any, Any]:
+    def _whole(self, body: bytes) -> tuple[Any, Any]:
         """The raw reply whose body is complete."""
-        line, body = self._line, b"".join(self._pieces)
-        self._line, self._pieces = b"", []
+        line, self._line = self._line, b""
         [(number, message)] = _read(line)
         if type(message) is bytes:
             return number, (message, body)
