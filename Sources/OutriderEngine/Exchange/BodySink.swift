@@ -12,6 +12,8 @@ struct BodySink: ~Copyable {
     /// Bytes so far, decoded.
     private(set) var size = 0
     private var memory: [UInt8] = []
+    /// The declared length of a body for the result; 0 if unknown.
+    private var expected = 0
     /// Bytes of memory that are charged to the quota.
     private var charged = 0
     /// The budget's memory for a body that goes into the result; nil for a short body.
@@ -32,10 +34,11 @@ struct BodySink: ~Copyable {
         if charged > 0 { store.quota.giveMemory(charged) }
     }
 
-    /// Reserves memory for the declared length.
+    /// Reserves memory for the declared length: for the first 1 MiB now, for the rest once so much has come.
     mutating func expect(_ bytes: Int64?) {
         guard destination == .inline, let bytes, let bytes = Int(exactly: bytes), bytes > 0 else { return }
-        memory.reserveCapacity(min(bytes, maxInline, 1 << 20))
+        expected = min(bytes, maxInline)
+        memory.reserveCapacity(min(expected, 1 << 20))
     }
 
     /// Takes a chunk. If the result is not nil, the caller writes the spill and calls `wrote` before the next `take`.
@@ -94,6 +97,8 @@ struct BodySink: ~Copyable {
     }
 
     private mutating func append(_ chunk: ByteBuffer) {
+        let needed = memory.count + chunk.readableBytes
+        if needed > memory.capacity, needed <= expected { memory.reserveCapacity(expected) }
         chunk.withUnsafeReadableBytes { memory.append(contentsOf: $0) }
     }
 
@@ -118,7 +123,7 @@ struct BodySink: ~Copyable {
 
     /// Moves the bytes in memory to the file.
     private mutating func spill() -> Spill {
-        defer { memory = [] }
+        defer { (memory, expected) = ([], 0) }
         if charged > 0 {
             store.quota.giveMemory(charged)
             charged = 0
