@@ -10,8 +10,15 @@ final class SocketWire: Wire {
     private let channel: any Channel
     private let inputClosed = Atomic<Bool>(false)
     private let finishing = Atomic<Bool>(false)
+    private let expectsMuch = Atomic<Bool>(false)
+    /// Used while the channel is active; nil if the channel has no socket. Asking for the socket takes long.
+    private let socket: CInt?
 
-    init(_ channel: any Channel) { self.channel = channel }
+    /// On the loop of the channel.
+    init(_ channel: any Channel) {
+        self.channel = channel
+        socket = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable { (socket: CInt) in socket }
+    }
 
     var isSocket: Bool { true }
     var isWritable: Bool { channel.isWritable }
@@ -21,13 +28,10 @@ final class SocketWire: Wire {
     func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
 
     func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard channel.isActive, unwritten == 0 else { return 0 }
+        guard let socket, channel.isActive, unwritten == 0 else { return 0 }
         let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
         // a failure is left to the channel, which meets the same and closes
-        let taken = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable { (socket: CInt) in
-            send(socket, bytes.baseAddress, bytes.count, flags)
-        }
-        return max(0, taken ?? 0)
+        return max(0, send(socket, bytes.baseAddress, bytes.count, flags))
     }
 
     func flush() { channel.flush() }
@@ -35,7 +39,10 @@ final class SocketWire: Wire {
     func setReading(_ on: Bool) { _ = channel.setOption(.autoRead, value: on) }
 
     /// Requests 1 MiB; the system may allow less.
-    func expectMuch() { _ = channel.setOption(.socketOption(.so_sndbuf), value: 1 << 20) }
+    func expectMuch() {
+        guard !expectsMuch.exchange(true, ordering: .relaxed) else { return }
+        _ = channel.setOption(.socketOption(.so_sndbuf), value: 1 << 20)
+    }
 
     /// Ends the output, and leaves the client half a second to close: closing a socket with unread input could discard
     /// the last reply.

@@ -85,6 +85,7 @@ extension Connection {
     /// Counts long messages before they leave, or moves them to files. On the loop.
     func count(_ bodies: [UncountedBody]) {
         let memory = dispatch?.memory
+        wire.expectMuch()
         for body in bodies {
             guard let memory else {
                 body.body.settle()

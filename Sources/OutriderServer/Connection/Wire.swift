@@ -23,7 +23,7 @@ protocol Wire: AnyObject, Sendable {
     func flush()
     func setReading(_ on: Bool)
 
-    /// Enlarges the kernel's send buffer, for a connection that will carry raw bytes.
+    /// Enlarges the kernel's send buffer, for raw bytes or a long message. Repeated calls have no effect.
     func expectMuch()
 
     /// Ends the output as soon as all written bytes are delivered; reading goes on.

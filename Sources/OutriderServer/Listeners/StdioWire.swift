@@ -78,7 +78,7 @@ final class StdioWire: Wire {
 
     func flush() {}
 
-    /// Never called: stdio cannot be hijacked.
+    /// A pipe keeps its size.
     func expectMuch() {}
 
     func setReading(_ on: Bool) { gate.change { $0.open = on } }
