@@ -22,7 +22,15 @@ struct ReadBufferSizing {
     mutating func took(_ bytes: Int, from channel: any Channel) {
         guard !isWide else { return }
         seen &+= bytes
-        guard seen > Self.shortBytes else { return }
+        if seen > Self.shortBytes { widen(channel) }
+    }
+
+    /// A body of so many bytes begins.
+    mutating func expect(_ bytes: Int64, from channel: any Channel) {
+        if !isWide, bytes > Self.shortBytes { widen(channel) }
+    }
+
+    private mutating func widen(_ channel: any Channel) {
         isWide = true
         set(FixedSizeRecvByteBufferAllocator(capacity: Self.wideBytes), reads: 1, on: channel)
     }

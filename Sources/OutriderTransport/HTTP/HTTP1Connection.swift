@@ -308,6 +308,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
                 running.user?.informational(head)
             case .answer(let framing, let stopSending):
                 running.framing = framing
+                if case .length(let length) = framing { room.expect(length, from: channel) }
                 running.user?.responded(head, framing, stopSending: stopSending)
             }
         } catch {
