@@ -44,15 +44,25 @@ struct StreamRead: Method {
         var piece: StreamMachine.Piece
         var place: ItemLook.Place
         var end: Bool
+        /// Whether bytes may follow the reply, instead of base64.
+        var takesRaw = false
         /// `min` bytes did not come in time.
         var isTimedOut = false
         var failure: HTTPFailure?
         /// With `end`: how the WebSocket was closed.
         var close: SocketClose?
 
+        var raw: [UInt8]? {
+            guard takesRaw, place == .base64, case .data(let bytes) = piece.items.first?.content,
+                bytes.count >= ResponseBodyShape.rawFrom
+            else { return nil }
+            return bytes
+        }
+
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
                 switch (place, piece.items.first?.content) {
+                case _ where raw != nil: writer.member("raw", true)
                 case (.base64, .data(let bytes)), (.text, .data(let bytes)):
                     bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
                 case (.base64, _): writer.member("base64", "")
@@ -87,9 +97,13 @@ struct StreamRead: Method {
 
         var expectedBytes: Int {
             switch self {
-            case .items(let items): items.expectedBytes
+            case .items(let items): items.raw == nil ? items.expectedBytes : 128
             case .text(let text): text.bytes.count
             }
+        }
+
+        var raw: [UInt8]? {
+            if case .items(let items) = self { items.raw } else { nil }
         }
     }
 
@@ -106,8 +120,8 @@ struct StreamRead: Method {
             if end { stream.release() }
             let isTimedOut = params.least != nil && piece.items.isEmpty && !end
             let items = Items(
-                piece: piece, place: stream.look.place, end: end, isTimedOut: isTimedOut, failure: failure,
-                close: end ? stream.socketClose : nil)
+                piece: piece, place: stream.look.place, end: end, takesRaw: call.takesRaw(call.peer.terms),
+                isTimedOut: isTimedOut, failure: failure, close: end ? stream.socketClose : nil)
             guard items.place == .values, items.expectedBytes > StreamItem.mostAtOnce else { return .items(items) }
             return .text(await background { JSONText(written: JSONWriter.bytes(of: items)) })
         case .wrongMode:

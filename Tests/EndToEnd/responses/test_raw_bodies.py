@@ -62,6 +62,34 @@ def test_the_greeting_has_the_default_of_inline_bodies(service, server):
         assert plain.get(server.url("/bytes/2000000"))[0]["kind"] == "stored"
 
 
+def test_bytes_of_a_stream_follow_their_replies(raw, server):
+    size = 3_000_000
+    opened = raw.start("stream.open", {"url": server.url(f"/bytes/{size}"), "mode": "pull", "wait": "response"})
+    stream, found, lengths = raw.reply(opened)["result"]["stream"], b"", []
+    while True:
+        count = LEAST - 1 if len(found) < LEAST else 200_000
+        number = raw.start("stream.read", {"stream": stream, "bytes": count})
+        piece = raw.reply(number)["result"]
+        data = raw.bodies.pop(number, None)
+        assert (data is None) == ("base64" in piece) != ("raw" in piece)
+        data = base64.b64decode(piece["base64"]) if data is None else data
+        assert piece["offset"] == len(found) and (len(data) < LEAST) == ("base64" in piece)
+        found += data
+        lengths.append(len(data))
+        if piece["end"]:
+            break
+    assert found == expected(size) and max(lengths) > LEAST
+
+
+def test_text_and_lines_of_a_stream_stay_in_their_results(raw, server):
+    for kind in ("text", "lines"):
+        asked = {"url": server.url("/bytes/100000"), "mode": "pull", "as": kind, "maxItem": 1 << 20, "charset": "latin1"}
+        opened = raw.start("stream.open", {**asked, "wait": "response"})
+        number = raw.start("stream.read", {"stream": raw.reply(opened)["result"]["stream"], "bytes": 1 << 20})
+        raw.reply(number)
+        assert number not in raw.bodies
+
+
 def test_pieces_of_a_stored_body_follow_their_replies(raw, server):
     size = 3_000_000
     handle = raw.get(server.url(f"/bytes/{size}"))[0]["response"]

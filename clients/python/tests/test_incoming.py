@@ -64,6 +64,12 @@ def test_a_piece_of_a_body_stays_in_bytes_for_the_client_and_is_base64_for_a_pro
     assert told(message) == {"offset": 0, "end": True, "size": 2, "base64": "aGk="}
 
 
+def test_a_piece_of_a_stream_has_its_bytes_in_place_of_the_mark_for_them() -> None:
+    line = b'{"raw":2,"jsonrpc":"2.0","id":7,"result":{"raw":true,"offset":0,"seq":0,"end":true}}\nhi'
+    [(_, message)] = Incoming().take(line)
+    assert told(message) == {"offset": 0, "seq": 0, "end": True, "base64": "aGk="}
+
+
 def test_the_reader_says_how_many_bytes_of_a_body_are_missing() -> None:
     reader = Incoming()
     frame = _raw(7, bytes(100_000))

@@ -313,6 +313,7 @@ def _put_raw(result: Any, content: bytes) -> None:
     if type(body) is dict and body.get("kind") == "raw":
         body["kind"], body["base64"] = "base64", in_base64(content)
     elif type(result) is dict and "end" in result:
+        result.pop("raw", None)
         result["base64"] = content
     else:
         raise ProtocolError("the service sent bytes that belong to no body")

@@ -104,7 +104,7 @@ class Reading:
         """Takes the items of a result, and its error: of an item, or of the stream."""
         self.over, self.moved = answer["end"], True
         if "base64" in answer:
-            data = a2b_base64(answer["base64"])
+            data = data_of(answer)
             self.count += len(data)
             # text that holds U+0000 comes as its bytes in UTF-8
             found: list[Any] = [data if self.kind == "bytes" else data.decode("utf-8", "replace")]

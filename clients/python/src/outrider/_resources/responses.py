@@ -165,9 +165,10 @@ class ResponseData(Facts):
             reading.client = client
 
     def _flows_long(self, reading: Reading) -> bool:
-        """Whether the body of a stream is longer than 64 KiB, by its head or by the bytes that have come."""
+        """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter body
+        comes with one or two calls, which cost less than a connection."""
         declared = self.headers.get("Content-Length") or ""
-        return reading.count > 1 << 16 or (declared.isdecimal() and int(declared) > 1 << 16)
+        return reading.count > 1 << 18 or (declared.isdecimal() and int(declared) > 1 << 18)
 
     def _whole_or_raise(self) -> None:
         """A stream that was read from has not all of the body any more."""

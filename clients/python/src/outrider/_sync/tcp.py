@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, StreamError, from_failure
 from .._resources.feeding import Patience, pieces, written
-from .._resources.reading import PATIENCE, PIECE, WAIT
+from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import late, opened
 
 TYPE_CHECKING = False
@@ -78,9 +78,7 @@ class TCPConnection:
         wait = WAIT if timeout is None else timeout
         asked = {"stream": self._name(), "bytes": PIECE, "min": least, "wait": wait}
         answer = self._client.invoke("stream.read", asked, timeout=PATIENCE)
-        from binascii import a2b_base64
-
-        self._rest += a2b_base64(answer.get("base64") or "")
+        self._rest += data_of(answer)
         self._ended = answer["end"]
         if answer.get("error") is not None:
             raise from_failure(answer["error"], None)
