@@ -83,8 +83,8 @@ def test_bytes_of_a_stream_follow_their_replies(raw, server):
 
 def test_text_and_lines_of_a_stream_stay_in_their_results(raw, server):
     for kind in ("text", "lines"):
-        asked = {"url": server.url("/bytes/100000"), "mode": "pull", "as": kind, "maxItem": 1 << 20, "charset": "latin1"}
-        opened = raw.start("stream.open", {**asked, "wait": "response"})
+        asked = {"url": server.url("/bytes/100000"), "mode": "pull", "wait": "response"}
+        opened = raw.start("stream.open", {**asked, "as": kind, "maxItem": 1 << 20, "charset": "latin1"})
         number = raw.start("stream.read", {"stream": raw.reply(opened)["result"]["stream"], "bytes": 1 << 20})
         raw.reply(number)
         assert number not in raw.bodies

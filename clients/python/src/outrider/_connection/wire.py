@@ -62,8 +62,8 @@ class Wire:
     # Reading: only with the reading lock
 
     def _receive(self, method: str, deadline: float) -> list[tuple[Any, Any]]:
-        """Complete messages, at least one, in the form of :meth:`Incoming.take`. Their bytes, or the count of them, stay
-        in ``_fresh`` until the caller has handed them out."""
+        """Complete messages, at least one, in the form of :meth:`Incoming.take`. Their bytes, or the count of them,
+        stay in ``_fresh`` until the caller has handed them out."""
         incoming = self._incoming
         while True:
             if self._stash:

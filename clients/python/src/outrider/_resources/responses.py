@@ -165,8 +165,8 @@ class ResponseData(Facts):
             reading.client = client
 
     def _flows_long(self, reading: Reading) -> bool:
-        """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter body
-        comes with one or two calls, which cost less than a connection."""
+        """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter
+        body comes with a call or two, which cost less than a connection."""
         declared = self.headers.get("Content-Length") or ""
         return reading.count > 1 << 18 or (declared.isdecimal() and int(declared) > 1 << 18)
 
