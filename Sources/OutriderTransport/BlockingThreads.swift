@@ -134,31 +134,54 @@ package final class BlockingThreads: Sendable {
     }
 
     /// A thread that waits for work.
-    // proof: `job` is touched only under the lock of the threads, and the semaphore is made for many threads.
+    // proof: `job` is touched only under the lock of the threads, and `isWoken` only while the mutex is held.
     private final class IdleThread: @unchecked Sendable {
         var job: Job?
-        private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+        private var isWoken = false
+        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-        init() { sem_init(semaphore, 0, 0) }
-
-        deinit {
-            sem_destroy(semaphore)
-            semaphore.deallocate()
+        init() {
+            pthread_mutex_init(mutex, nil)
+            // a calendar that is set meanwhile must not change how long a thread rests
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(condition, &attributes)
+            pthread_condattr_destroy(&attributes)
         }
 
-        func wake() { sem_post(semaphore) }
+        deinit {
+            pthread_cond_destroy(condition)
+            pthread_mutex_destroy(mutex)
+            condition.deallocate()
+            mutex.deallocate()
+        }
 
-        func sleep() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
+        func wake() {
+            pthread_mutex_lock(mutex)
+            isWoken = true
+            pthread_cond_signal(condition)
+            pthread_mutex_unlock(mutex)
+        }
+
+        func sleep() {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            while !isWoken { pthread_cond_wait(condition, mutex) }
+            isWoken = false
+        }
 
         /// Whether `wake` was called in time.
         func sleep(seconds: Int) -> Bool {
             var end = timespec()
-            clock_gettime(CLOCK_REALTIME, &end)
+            clock_gettime(CLOCK_MONOTONIC, &end)
             end.tv_sec += seconds
-            while sem_timedwait(semaphore, &end) != 0 {
-                if errno != EINTR { return false }
-            }
-            return true
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            while !isWoken, pthread_cond_timedwait(condition, mutex, &end) == 0 {}
+            defer { isWoken = false }
+            return isWoken
         }
     }
 }

@@ -16,7 +16,12 @@ final class ConditionVariable<Value>: @unchecked Sendable {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        // a calendar that is set meanwhile must not change how long a thread waits
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -49,7 +54,7 @@ final class ConditionVariable<Value>: @unchecked Sendable {
     /// Waits at most this long; nil after that.
     func wait<Result>(milliseconds: Int, _ body: (inout Value) -> Result?) -> Result? {
         var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
+        clock_gettime(CLOCK_MONOTONIC, &deadline)
         deadline.tv_sec += milliseconds / 1000
         deadline.tv_nsec += milliseconds % 1000 * 1_000_000
         if deadline.tv_nsec >= 1_000_000_000 {
