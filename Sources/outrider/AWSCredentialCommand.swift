@@ -110,7 +110,7 @@ struct AWSCredentialCommand: ParsableCommand {
         return answer["accessToken"]?.string.flatMap { $0 == refused ? nil : $0 }
     }
 
-    private func ask(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Answer {
+    private func ask(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Outcome {
         // the credential may have been replaced since the request for its token
         try check(&client)
         let form = WebIdentity.form(role: role, session: session, seconds: duration, token: Secret(token))

@@ -223,7 +223,7 @@ struct LifeTests {
                 $0.plan.adaptations = [.callback("one")]
                 $0.plan.redirect.callback = "two"
                 $0.plan.asksAboutHead = true
-                $0.plan.asksAboutAnswer = true
+                $0.plan.asksAboutResponse = true
                 $0.plan.retriers = [Self.policy(), .callback("three")]
             })
         #expect(outcome.failure == nil)

@@ -204,7 +204,7 @@ struct PoolMachineTests {
             _ method: String, reused: Bool = true, began: Bool = false, body: Bool = false, before: Bool = false
         ) -> Bool {
             Replay.isAllowed(
-                method: method, wasReused: reused, answerBegan: began, fileBodyBegan: body, replayedBefore: before)
+                method: method, wasReused: reused, responseBegan: began, fileBodyBegan: body, replayedBefore: before)
         }
         for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"] { #expect(allowed(method)) }
         for method in ["POST", "PATCH", "get", "BREW"] { #expect(!allowed(method)) }

@@ -18,12 +18,12 @@ final class ScriptedPeer: Peer {
     let info: PeerInfo
     private let told = Mutex<[Event]>([])
     private let agreed = Mutex(PeerTerms())
-    private let answer: Result<Answer, RPCError>
+    private let answer: Result<CallbackResponse, RPCError>
     private let isGone: Bool
 
     init(
         transport: PeerInfo.Transport = .socket,
-        answer: Result<Answer, RPCError> = .success(Answer(id: 7, value: .null)),
+        answer: Result<CallbackResponse, RPCError> = .success(CallbackResponse(id: 7, value: .null)),
         isGone: Bool = false
     ) {
         info = PeerInfo(connection: "con_0000000000000000", transport: transport, framing: .line, pid: 4711, uid: 1000)
@@ -53,7 +53,7 @@ final class ScriptedPeer: Peer {
         return true
     }
 
-    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer { try answer.get() }
+    func ask(_ question: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse { try answer.get() }
 
     var events: [Event] { told.withLock { $0 } }
 

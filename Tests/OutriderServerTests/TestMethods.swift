@@ -229,7 +229,7 @@ enum Ask: Method {
     static let name = "test.ask"
     static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
         let timeout = params.object["timeout"] == nil ? Duration.seconds(10) : params.seconds("timeout")
-        let answer = try await call.peer.ask(Question("callback.test", params.object), timeout: timeout)
+        let answer = try await call.peer.ask(Callback("callback.test", params.object), timeout: timeout)
         return ["answer": answer.value, "id": .integer(answer.id)]
     }
 }

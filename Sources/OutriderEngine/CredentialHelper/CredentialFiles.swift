@@ -25,7 +25,7 @@ final class CredentialFiles {
     private var held: FileLock?
     private var journal: CInt = -1
     private var journaled = 0
-    private var gathering = AnswerJournal.Gathering()
+    private var gathering = ResponseJournal.Gathering()
     /// Of the record that was read last.
     private var identity = [UInt8](repeating: 0, count: 32)
     private var generation: UInt64 = 0
@@ -106,7 +106,7 @@ final class CredentialFiles {
             }
             files.intent = intent.map { .whole($0) } ?? .damaged
         }
-        if let bytes = try StoreFile.read(path(.response)) { files.answer = AnswerJournal.read(bytes, seal) }
+        if let bytes = try StoreFile.read(path(.response)) { files.answer = ResponseJournal.read(bytes, seal) }
         if let bytes = try StoreFile.read(path(.pause)) {
             files.pause = try? RotationPause(packed: PackedScanner(bytes))
         }
@@ -277,17 +277,17 @@ final class CredentialFiles {
         closeJournal()
         journal = try StoreFile.open(path(.response), O_WRONLY | O_CREAT | O_TRUNC, "write")
         journaled = 0
-        gathering = AnswerJournal.Gathering()
+        gathering = ResponseJournal.Gathering()
         try write(intent)
     }
 
     /// Writes a piece of a response before it is parsed. A failed write does not end the request.
-    func journal(_ piece: AnswerJournal.Piece) {
+    func journal(_ piece: ResponseJournal.Piece) {
         for whole in gathering.take(piece) { put(whole) }
     }
 
-    private func put(_ piece: AnswerJournal.Piece) {
-        guard journal >= 0, let bytes = AnswerJournal.sealed(piece, number: journaled, seal) else { return }
+    private func put(_ piece: ResponseJournal.Piece) {
+        guard journal >= 0, let bytes = ResponseJournal.sealed(piece, number: journaled, seal) else { return }
         journaled += 1
         do throws(OAuthFailure) {
             try StoreFile.append(bytes, to: journal, path(.response))

@@ -89,7 +89,7 @@ protocol RotationStore: AnyObject {
     func clear() throws(OAuthFailure)
     /// Writes the intent, and begins a response.
     func begin(_ intent: RotationIntent) throws(OAuthFailure)
-    func journal(_ piece: AnswerJournal.Piece)
+    func journal(_ piece: ResponseJournal.Piece)
 }
 
 extension CredentialFiles: RotationStore {}

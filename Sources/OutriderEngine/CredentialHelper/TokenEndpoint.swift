@@ -12,15 +12,15 @@ protocol TokenEndpoint: Sendable {
     ///   - keep: called with each piece of the response before it is parsed.
     func send(
         _ form: OAuthForm, to url: HTTPURL, _ kind: TokenEntry.Kind, attempt number: UInt64,
-        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (AnswerJournal.Piece) -> Void
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (ResponseJournal.Piece) -> Void
     ) async -> TokenOutcome
 }
 
 /// How a request to an authorization server ended.
 enum TokenOutcome {
-    case answered(RotationAnswer)
+    case answered(TokenEndpointResponse)
     /// The request may have arrived; with the response so far.
-    case lost(RotationAnswer?, after: Double, why: HTTPFailure)
+    case lost(TokenEndpointResponse?, after: Double, why: HTTPFailure)
     case notSent(OAuthFailure)
 }
 

@@ -19,27 +19,27 @@ struct TokenEndpointClient: TokenEndpoint {
 
     func send(
         _ form: OAuthForm, to url: HTTPURL, _ kind: TokenEntry.Kind, attempt number: UInt64,
-        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (AnswerJournal.Piece) -> Void
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (ResponseJournal.Piece) -> Void
     ) async -> TokenOutcome {
         // restarts the alarm, however long the wait for the lock was
         CredentialHelperAlarm.windUp()
         let asked = Clocks.now
         let watch = Watch(commit: commit)
         let recording = log.map { TokenRecording($0, form, url, kind) }
-        var answer: RotationAnswer?
+        var answer: TokenEndpointResponse?
         do throws(HTTPFailure) {
             let attempt = try attempt(form, url)
             let response = try await head(attempt, watch)
             recording?.began(response)
             let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
             keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
-            var found = RotationAnswer(
+            var found = TokenEndpointResponse(
                 attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
             // the part of a response beyond this limit is ignored
-            while found.body.count < TokenAnswerScanner.mostBytes,
+            while found.body.count < TokenResponseScanner.mostBytes,
                 let piece = try await next(response.body, &answer, found)
             {
-                let bytes = Array(piece.readableBytesView.prefix(TokenAnswerScanner.mostBytes - found.body.count))
+                let bytes = Array(piece.readableBytesView.prefix(TokenResponseScanner.mostBytes - found.body.count))
                 keep(.body(bytes))
                 found.body += bytes
             }
@@ -73,7 +73,7 @@ struct TokenEndpointClient: TokenEndpoint {
 
     /// The next piece; on an error, `answer` is the response so far.
     private func next(
-        _ body: any AttemptResponseBody, _ answer: inout RotationAnswer?, _ found: RotationAnswer
+        _ body: any AttemptResponseBody, _ answer: inout TokenEndpointResponse?, _ found: TokenEndpointResponse
     ) async throws(HTTPFailure) -> ByteBuffer? {
         do throws(HTTPFailure) {
             return try await body.next()

@@ -35,13 +35,13 @@ struct ProxySigning: Sendable {
 struct SentSignature: Sendable {
     var signature: Signature
     /// The Digest response to the challenge; nil for Basic.
-    var answer: DigestAnswer?
+    var answer: DigestCredentials?
 }
 
 /// The server's Digest proof (RFC 7616) of a body that is still arriving.
 struct BodyProof: Sendable {
     var info: AuthenticationInfo
-    var answer: DigestAnswer
+    var answer: DigestCredentials
     var hash: DigestHash
 
     mutating func take(_ chunk: ByteBuffer) { hash.update(Array(chunk.readableBytesView)) }

@@ -98,7 +98,7 @@ extension ExchangeDriver {
 
     /// The credential from the client's callback; nil for none. Timeouts pause meanwhile.
     func credential(
-        for question: AuthenticationQuestion, _ head: ExchangeHead, _ attempt: Attempt,
+        for question: AuthenticationCallback, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
     ) async -> CallbackCredential? {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }

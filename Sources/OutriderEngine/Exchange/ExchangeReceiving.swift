@@ -100,7 +100,7 @@ extension ExchangeDriver {
 
     /// Bytes given to an outlet cannot be recalled, so the retriers judge the response before its body is read.
     private func askBeforeBody(_ body: any AttemptResponseBody, _ outlet: any BodyOutlet) {
-        guard machine.asksAboutAnswers else { return fill(outlet, body) }
+        guard machine.asksAboutResponses else { return fill(outlet, body) }
         verdict(on: nil) { verdict in
             if let cancellation = self.cancellation { return self.broke(cancellation) }
             guard case .retry = verdict, case .retry(let seconds) = self.permitted(verdict) else {

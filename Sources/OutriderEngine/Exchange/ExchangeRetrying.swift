@@ -65,7 +65,7 @@ extension ExchangeDriver {
 
     /// Queries the retriers in order, until a verdict is final.
     func verdict(on failure: HTTPFailure?, then completion: @escaping @Sendable (RetryVerdict) -> Void) {
-        let question = RetryQuestion(
+        let question = RetryContext(
             method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
             fields: answer?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
             now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
@@ -76,7 +76,7 @@ extension ExchangeDriver {
 
     /// The same, from the retrier of that index on.
     private func verdict(
-        on question: RetryQuestion, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
+        on question: RetryContext, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
     ) {
         let retriers = exchange.plan?.plan.retriers ?? []
         let failure = question.failure

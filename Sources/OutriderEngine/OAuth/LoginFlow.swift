@@ -228,14 +228,14 @@ package final class LoginFlow: Sendable {
     /// The server's description of the access token.
     package func introspect(
         _ credential: SharedCredential, recorder: (any TokenRecorder)?
-    ) async throws(OAuthFailure) -> IntrospectionAnswer {
+    ) async throws(OAuthFailure) -> IntrospectionResponse {
         guard credential.snapshot.spec.endpoints.introspection != nil else {
             throw OAuthFailure(
                 .config, "no_introspection_endpoint",
                 "\(credential.name) has no introspectionUrl: create it with one, or with an issuer that has one")
         }
         let vault = try vault(of: credential)
-        return try IntrospectionAnswer(try await vault.introspect(credential.snapshot.id, recorder: recorder))
+        return try IntrospectionResponse(try await vault.introspect(credential.snapshot.id, recorder: recorder))
     }
 
     // MARK: ends

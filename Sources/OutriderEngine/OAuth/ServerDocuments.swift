@@ -90,14 +90,14 @@ package final class ServerDocuments: Sendable {
 
     // MARK: network
 
-    private enum Answer {
+    private enum Outcome {
         case document([UInt8])
         /// The server responded, but not with a document.
         case nothing(String)
     }
 
     /// Follows redirects within the origin only: a client that names a server trusts only that server.
-    private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Answer {
+    private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Outcome {
         var url = place
         for _ in 0...Self.mostRedirects {
             let outcome = try await get(url)

@@ -28,7 +28,7 @@ struct PlayedEndpoint: TokenEndpoint {
 
     func send(
         _ form: OAuthForm, to url: HTTPURL, _ kind: TokenEntry.Kind, attempt number: UInt64,
-        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (AnswerJournal.Piece) -> Void
+        commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (ResponseJournal.Piece) -> Void
     ) async -> TokenOutcome {
         let asked = Clocks.now
         let attempt = Self.attempt(form, url)
@@ -60,9 +60,9 @@ struct PlayedEndpoint: TokenEndpoint {
             return .lost(nil, after: script.delay, why: failure)
         }
         let wait = RetryAfter.seconds(head.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
-        var answer = RotationAnswer(
+        var answer = TokenEndpointResponse(
             attempt: number, status: head.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
-        for chunk in script.chunks { answer.body += chunk.bytes.prefix(TokenAnswerScanner.mostBytes) }
+        for chunk in script.chunks { answer.body += chunk.bytes.prefix(TokenResponseScanner.mostBytes) }
         if let failure = script.failure { return .lost(answer, after: script.delay, why: failure) }
         answer.isComplete = true
         return .answered(answer)

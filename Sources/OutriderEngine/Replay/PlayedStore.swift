@@ -46,7 +46,7 @@ final class PlayedStore: RotationStore, Sendable {
 
     // memory has room, is never damaged, and ends with its service
     func prepare(_ record: CredentialRecord) {}
-    func journal(_ piece: AnswerJournal.Piece) {}
+    func journal(_ piece: ResponseJournal.Piece) {}
     func escrow(_ record: CredentialRecord) {}
     func quarantine(_ file: RotationFiles.Name) {}
     func quarantineEscrow() {}

@@ -125,7 +125,7 @@ package final class Session: AdmissionGate {
         _ exchange: Exchange, _ priority: RequestPriority, queued: () -> Void,
         completion: @escaping @Sendable (HTTPFailure?) -> Void
     ) {
-        let (answer, ending) = state.withLock { state -> (AdmissionMachine.Answer, HTTPFailure?) in
+        let (answer, ending) = state.withLock { state -> (AdmissionMachine.Verdict, HTTPFailure?) in
             if let ending = state.ending { return (.refuse, ending) }
             state.nextID &+= 1
             let answer = state.machine.ask(state.nextID, priority, now: Self.now)

@@ -21,7 +21,7 @@ package struct AuthenticationInfo: Sendable, Equatable {
     }
 
     /// Whether the proof also covers the response body.
-    package func provesBody(of answer: DigestAnswer) -> Bool {
+    package func provesBody(of answer: DigestCredentials) -> Bool {
         serverResponse != nil && (protection ?? answer.challenge.protection) == .authInt
             && answer.challenge.protection != nil
     }
@@ -30,7 +30,7 @@ package struct AuthenticationInfo: Sendable, Equatable {
     ///
     /// - Parameter bodyHash: hash of the received body, for `auth-int`. If nil, a proof that covers the body is not
     ///   checked.
-    package func fault(of answer: DigestAnswer, bodyHash: String?) -> HTTPFailure? {
+    package func fault(of answer: DigestCredentials, bodyHash: String?) -> HTTPFailure? {
         guard let serverResponse, !serverResponse.isEmpty else { return nil }
         var answer = answer
         if let protection, answer.challenge.protection != nil { answer.challenge.protection = protection }

@@ -21,14 +21,14 @@ package struct AuthenticationMachine: Sendable {
         /// Send the request again with this signature.
         case sign(Signature)
         /// Make the client's callback, then call `answered`.
-        case ask(AuthenticationQuestion)
+        case ask(AuthenticationCallback)
         /// The refusal is the response.
         case leave
     }
 
     package static let mostAnswers = 8
     package static let mostStale = 4
-    package static let mostQuestions = 3
+    package static let mostCallbacks = 3
 
     /// A credential of the request itself.
     private struct Own: Sendable {
@@ -239,11 +239,11 @@ package struct AuthenticationMachine: Sendable {
 
     private mutating func ask(_ pending: Pending) -> Step {
         let offers = AuthenticationOffer.ranked(pending.offers, from: pending.url)
-        guard asks, questions < Self.mostQuestions, !offers.isEmpty else { return .leave }
+        guard asks, questions < Self.mostCallbacks, !offers.isEmpty else { return .leave }
         questions += 1
         self.pending = pending
         return .ask(
-            AuthenticationQuestion(
+            AuthenticationCallback(
                 source: pending.source, url: pending.url, offers: offers, failures: failures,
                 refused: pending.sent?.credential))
     }
@@ -295,7 +295,7 @@ package struct AuthenticationOffer: Sendable {
 }
 
 /// The content of an authentication callback.
-package struct AuthenticationQuestion: Sendable {
+package struct AuthenticationCallback: Sendable {
     package var source: ChallengeSource
     package var url: HTTPURL
     /// The strongest first.

@@ -39,9 +39,9 @@ package struct Signature: Sendable {
     }
 
     /// The Digest response; nil for Basic.
-    package func answer(method: String, uri: String, bodyHash: String = "") -> DigestAnswer? {
+    package func answer(method: String, uri: String, bodyHash: String = "") -> DigestCredentials? {
         guard case .digest(let challenge, let count, let clientNonce) = proof else { return nil }
-        return DigestAnswer(
+        return DigestCredentials(
             challenge, credential, method: method, uri: uri, count: count, clientNonce: clientNonce, bodyHash: bodyHash)
     }
 }

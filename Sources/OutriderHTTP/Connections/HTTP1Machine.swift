@@ -82,14 +82,14 @@ package struct HTTP1Machine: ~Copyable {
 
     /// Handles received bytes.
     ///
-    /// - Parameter beginsAnswer: whether the first of them can begin a status line.
-    package mutating func bytesReceived(beginsAnswer: @autoclosure () -> Bool) -> Arrival {
+    /// - Parameter beginsResponse: whether the first of them can begin a status line.
+    package mutating func bytesReceived(beginsResponse: @autoclosure () -> Bool) -> Arrival {
         guard case .busy(var exchange) = state else {
             state = .ended
             return .unasked
         }
         if exchange.heard { return .wanted }
-        if followsBodyless, !beginsAnswer() { return .leftOver }
+        if followsBodyless, !beginsResponse() { return .leftOver }
         exchange.heard = true
         state = .busy(exchange)
         return .wanted

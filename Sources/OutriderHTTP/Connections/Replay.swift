@@ -11,9 +11,9 @@ package enum Replay {
     package static let mostUnprocessed = 3
 
     package static func isAllowed(
-        method: String, wasReused: Bool, answerBegan: Bool, fileBodyBegan: Bool, replayedBefore: Bool
+        method: String, wasReused: Bool, responseBegan: Bool, fileBodyBegan: Bool, replayedBefore: Bool
     ) -> Bool {
-        wasReused && !answerBegan && !fileBodyBegan && !replayedBefore && isIdempotent(method)
+        wasReused && !responseBegan && !fileBodyBegan && !replayedBefore && isIdempotent(method)
     }
 
     /// RFC 9110 section 9.2.2; unknown methods are not.

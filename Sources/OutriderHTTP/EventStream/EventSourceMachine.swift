@@ -19,7 +19,7 @@ package struct EventSourceMachine: Sendable {
     package enum State: Sendable, Equatable { case connecting, open, waiting, ended, closed }
 
     /// The verdict on a response.
-    package enum Answer: Sendable, Equatable {
+    package enum Verdict: Sendable, Equatable {
         /// Read the events.
         case read
         /// The response is no event stream: the attempt fails.
@@ -58,7 +58,7 @@ package struct EventSourceMachine: Sendable {
     }
 
     /// Handles the head of a final response.
-    package mutating func answered(_ facts: ResponseFacts, now: Double) -> Answer {
+    package mutating func answered(_ facts: ResponseFacts, now: Double) -> Verdict {
         if let failure = Self.fault(facts) { return .refuse(failure) }
         guard state != .closed else { return .refuse(HTTPFailure(.explicitlyCancelled, "the stream was closed")) }
         state = .open

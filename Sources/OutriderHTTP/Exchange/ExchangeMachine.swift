@@ -33,7 +33,7 @@ package struct ExchangeMachine: ~Copyable {
         /// Retriers decide about failures.
         package static let retry = Steps(rawValue: 8)
         /// Retriers decide about responses that no validator rejects, too.
-        package static let retryAnswers = Steps(rawValue: 16)
+        package static let retryReplies = Steps(rawValue: 16)
         /// Each attempt waits for admission by its session.
         package static let admit = Steps(rawValue: 32)
     }
@@ -313,7 +313,7 @@ package struct ExchangeMachine: ~Copyable {
     }
 
     /// Whether retriers decide about a response that no validator rejects.
-    package var asksAboutAnswers: Bool { rules.steps.contains(.retryAnswers) && mayRepeat }
+    package var asksAboutResponses: Bool { rules.steps.contains(.retryReplies) && mayRepeat }
 
     private var mayRepeat: Bool { counts.attempts < rules.mostAttempts && counts.retries < rules.mostAttempts }
 
@@ -343,8 +343,8 @@ package struct ExchangeMachine: ~Copyable {
 
     /// The response is complete: only retriers may prevent the end.
     private mutating func conclude() -> Step {
-        state = asksAboutAnswers ? .asking(nil) : .over
-        return asksAboutAnswers ? .ask(nil) : .finish(nil)
+        state = asksAboutResponses ? .asking(nil) : .over
+        return asksAboutResponses ? .ask(nil) : .finish(nil)
     }
 
     private func ignored(_ event: String) -> Step { .ignore("\(event) while \(state.name)") }

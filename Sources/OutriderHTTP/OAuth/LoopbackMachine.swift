@@ -29,7 +29,7 @@ package struct LoopbackWishes: Sendable, Equatable {
 /// login.
 package struct LoopbackMachine: Sendable {
     /// The outcome of a request.
-    package struct Answer: Sendable, Equatable {
+    package struct Outcome: Sendable, Equatable {
         /// The whole response; the connection closes after it.
         package var bytes: [UInt8]
         /// The query, if the request was the expected redirect.
@@ -55,12 +55,12 @@ package struct LoopbackMachine: Sendable {
     /// Handles a request head, possibly truncated.
     ///
     /// - Parameter isExpected: whether a query has the state of the login.
-    package mutating func take(head: [UInt8], isExpected: (String) -> Bool = { _ in true }) -> Answer {
+    package mutating func take(head: [UInt8], isExpected: (String) -> Bool = { _ in true }) -> Outcome {
         guard !isOver, let query = query(head), isExpected(query) else {
-            return Answer(bytes: Self.nothing, query: nil)
+            return Outcome(bytes: Self.nothing, query: nil)
         }
         isOver = true
-        return Answer(bytes: Self.page(succeeded: FormText(query).all("code").count == 1), query: query)
+        return Outcome(bytes: Self.page(succeeded: FormText(query).all("code").count == 1), query: query)
     }
 
     /// The query of a GET for the expected path and Host; nil for all other requests.

@@ -5,7 +5,7 @@
 /// Security Token Service, by the Query protocol.
 package enum WebIdentity {
     /// The outcome of a request for keys.
-    package enum Answer: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
         case keys(Keys)
         /// The code of the service, and its sentence.
         case refused(code: String, message: String)
@@ -32,7 +32,7 @@ package enum WebIdentity {
     }
 
     /// Nil for a malformed response. Never quotes the keys.
-    package static func answer(_ body: [UInt8]) -> Answer? {
+    package static func answer(_ body: [UInt8]) -> Outcome? {
         guard let root = XMLScanner.scan(body) else { return nil }
         if root.name == "ErrorResponse", let error = root.first("Error"), let code = error.first("Code") {
             return .refused(

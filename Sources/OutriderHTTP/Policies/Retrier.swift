@@ -14,7 +14,7 @@ package enum Retrier: Sendable, Equatable {
 
     /// The verdict of a rule; nil if a callback or credential decides. For `offline`, as if the network returned at
     /// once.
-    package func verdict(_ question: RetryQuestion) -> RetryVerdict? {
+    package func verdict(_ question: RetryContext) -> RetryVerdict? {
         switch self {
         case .policy(let policy): policy.verdict(question)
         case .offline(let wait, _): Self.offlineVerdict(question, wait)
@@ -23,7 +23,7 @@ package enum Retrier: Sendable, Equatable {
     }
 
     /// Whether this retrier also judges responses that no validator rejects.
-    package var judgesAnswers: Bool {
+    package var judgesResponses: Bool {
         switch self {
         case .policy(let policy): policy.repeatsAnswers && !policy.statuses.isEmpty
         case .oauth: true
@@ -31,7 +31,7 @@ package enum Retrier: Sendable, Equatable {
         }
     }
 
-    private static func offlineVerdict(_ question: RetryQuestion, _ wait: Double) -> RetryVerdict {
+    private static func offlineVerdict(_ question: RetryContext, _ wait: Double) -> RetryVerdict {
         guard let failure = question.failure, failure.kind.isOffline else { return .doNotRetry }
         let left = question.retries == 0 ? wait : wait - question.elapsed
         return left > 0 ? .retry(after: 0) : .doNotRetry

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The input of a retry decision: the outcome of the attempt, and its history.
-package struct RetryQuestion: Sendable {
+package struct RetryContext: Sendable {
     package var method: String
     /// Nil if a response arrived that no validator has rejected so far.
     package var failure: HTTPFailure?
@@ -72,7 +72,7 @@ package struct RetryPolicy: Sendable, Equatable {
         return policy
     }
 
-    package func verdict(_ question: RetryQuestion) -> RetryVerdict {
+    package func verdict(_ question: RetryContext) -> RetryVerdict {
         guard question.retries < limit, isRepeatable(question), isWorthwhile(question) else { return .doNotRetry }
         var delay = backoff.delay(after: question.retries, chance: question.chance)
         if respectsRetryAfter, let asked = RetryAfter.seconds(question.fields, now: question.now) {
@@ -83,12 +83,12 @@ package struct RetryPolicy: Sendable, Equatable {
         return .retry(after: delay)
     }
 
-    private func isRepeatable(_ question: RetryQuestion) -> Bool {
+    private func isRepeatable(_ question: RetryContext) -> Bool {
         if methods.contains(question.method) { return true }
         return repeatsUnsent && question.status == nil && question.failure?.sent == .notSent
     }
 
-    private func isWorthwhile(_ question: RetryQuestion) -> Bool {
+    private func isWorthwhile(_ question: RetryContext) -> Bool {
         let hasStatus = question.status.map(statuses.contains) ?? false
         guard let failure = question.failure else { return hasStatus && repeatsAnswers }
         return hasStatus || kinds.contains(failure.kind)

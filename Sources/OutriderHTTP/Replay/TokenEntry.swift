@@ -37,7 +37,7 @@ package struct TokenEntry {
 
     /// Takes the response. Fields keep their names; a body that is no JSON keeps what tells its kind.
     package mutating func take(_ head: AttemptScript.Head, _ body: [UInt8], _ kind: Kind) {
-        let scanned = TokenAnswerScanner.scan(body)
+        let scanned = TokenResponseScanner.scan(body)
         var found = FoundSecrets()
         if let answer = scanned.answer {
             for secret in [answer.accessToken, answer.refreshToken, answer.idToken].compactMap({ $0 }) {
@@ -79,7 +79,7 @@ package struct TokenEntry {
     package enum Kind: Sendable { case token, other }
 
     /// A response with the same meaning, and masks in place of its tokens.
-    private static func written(_ answer: TokenAnswer) -> [UInt8] {
+    private static func written(_ answer: TokenResponse) -> [UInt8] {
         var writer = JSONWriter()
         // a token with characters that none may have stays such a token
         func mask(_ name: String) -> String { answer.fault == name ? "\(SecretFields.mask)\u{1}" : SecretFields.mask }
@@ -118,8 +118,8 @@ package struct TokenEntry {
     }
 }
 
-extension TokenAnswerScanner.Outcome {
-    fileprivate var answer: TokenAnswer? {
+extension TokenResponseScanner.Outcome {
+    fileprivate var answer: TokenResponse? {
         switch self {
         case .whole(let answer), .cut(let answer): answer
         case .malformed: nil

@@ -13,7 +13,7 @@ package struct ExchangePlan: Sendable {
     /// Whether the client's code judges the head before the body is read; see ExchangeDelegate.
     package var asksAboutHead = false
     /// Whether the client's callback reviews the complete response; see ExchangeDelegate.
-    package var asksAboutAnswer = false
+    package var asksAboutResponse = false
     /// Whether the exchange lasts as long as its retriers decide: no limit counts the attempts, and only the last
     /// finished attempt is remembered.
     package var isLasting = false
@@ -34,9 +34,9 @@ package struct ExchangePlan: Sendable {
         var steps: ExchangeMachine.Steps = []
         if !adaptations.isEmpty { steps.insert(.adapt) }
         if asksAboutHead { steps.insert(.judge) }
-        if asksAboutAnswer { steps.insert(.review) }
+        if asksAboutResponse { steps.insert(.review) }
         if !retriers.isEmpty { steps.insert(.retry) }
-        if retriers.contains(where: \.judgesAnswers) { steps.insert(.retryAnswers) }
+        if retriers.contains(where: \.judgesResponses) { steps.insert(.retryReplies) }
         return steps
     }
 }

@@ -10,7 +10,7 @@ extension CredentialRecord {
     ///   - asked: when the request was sent.
     ///   - replayAge: seconds between a lost refresh and the repeat that succeeded; nil if the first attempt succeeded.
     func renewed(
-        by answer: TokenAnswer, to request: TokenRequest, asked: ClockPair, replayAge: Double?, boot: String
+        by answer: TokenResponse, to request: TokenRequest, asked: ClockPair, replayAge: Double?, boot: String
     ) -> CredentialRecord {
         var next = self
         next.generation &+= 1
@@ -34,7 +34,7 @@ extension CredentialRecord {
 
     /// Sets the granted scope. A server may omit the scope if all requested scopes are granted (RFC 6749 section 5.1);
     /// for a refresh, the earlier grant then still holds (section 6).
-    private mutating func judgeScope(of answer: TokenAnswer, to request: TokenRequest, before: AccessToken?) {
+    private mutating func judgeScope(of answer: TokenResponse, to request: TokenRequest, before: AccessToken?) {
         let isRefresh = request == .refresh
         guard let granted = answer.scope.map(Set.init) else {
             if isRefresh {
@@ -89,7 +89,7 @@ extension CredentialRecord {
 
 extension TokenRequest {
     /// Why the required ID token is invalid; nil if valid or not required.
-    func fault(in tokens: TokenAnswer, for spec: CredentialSpec, at now: ClockPair) -> OAuthFailure? {
+    func fault(in tokens: TokenResponse, for spec: CredentialSpec, at now: ClockPair) -> OAuthFailure? {
         guard case .authorizationCode(_, _, _, let nonce?, let keys, _) = self else { return nil }
         guard let idToken = tokens.idToken else {
             return OAuthFailure(
@@ -116,7 +116,7 @@ extension OAuthFailure {
         )
     }
 
-    static func unreadableAnswer(_ name: String) -> OAuthFailure {
+    static func unreadableResponse(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .unknownOutcome, "outcome_unknown",
             "the token endpoint of '\(name)' was asked, and its answer cannot be read; the next request clears it up")

@@ -24,14 +24,14 @@ package struct RotationFiles: Sendable {
     /// A record that could not be written to its own place.
     package var escrow = Sight<CredentialRecord>.absent
     package var intent = Sight<RotationIntent>.absent
-    package var answer: RotationAnswer?
+    package var answer: TokenEndpointResponse?
     package var pause: RotationPause?
 
     package init() {}
 }
 
 /// The stored part of a token endpoint response.
-package struct RotationAnswer: Sendable, Equatable {
+package struct TokenEndpointResponse: Sendable, Equatable {
     package var attempt: UInt64
     package var status: Int
     /// Seconds, if the server sent the field.

@@ -95,7 +95,7 @@ package struct RotationMachine: ~Copyable {
         return settled(at: now)
     }
 
-    package mutating func answered(_ answer: RotationAnswer, at now: ClockPair) -> Action {
+    package mutating func answered(_ answer: TokenEndpointResponse, at now: ClockPair) -> Action {
         guard let record else { return run([.end(.failed(.restless))]) }
         switch TokenVerdict.of(answer, for: record.spec.name, isLogin: request != .refresh) {
         case .tokens(let tokens):
@@ -115,7 +115,7 @@ package struct RotationMachine: ~Copyable {
 
     /// Notes that the request may have been sent without a complete, usable response.
     package mutating func lost(
-        _ partial: RotationAnswer?, after seconds: Double, at now: ClockPair, _ failure: OAuthFailure? = nil
+        _ partial: TokenEndpointResponse?, after seconds: Double, at now: ClockPair, _ failure: OAuthFailure? = nil
     ) -> Action {
         if let partial {
             switch TokenVerdict.of(partial, for: record?.spec.name ?? "") {
@@ -196,7 +196,7 @@ package struct RotationMachine: ~Copyable {
 
     /// Applies a stored response that was never processed; then the order is looked at anew. Nil if the response is
     /// unclear.
-    private func mending(_ record: CredentialRecord, by answer: RotationAnswer) -> [Action]? {
+    private func mending(_ record: CredentialRecord, by answer: TokenEndpointResponse) -> [Action]? {
         switch TokenVerdict.of(answer, for: record.spec.name) {
         case .tokens(let tokens):
             // a stored response belongs to a refresh: no other request has an intent

@@ -3,7 +3,7 @@
 
 /// The meaning of a token endpoint response.
 package enum TokenVerdict: Sendable, Equatable {
-    case tokens(TokenAnswer)
+    case tokens(TokenResponse)
     case refused(OAuthFailure)
     /// Truncated or unusable; the lost part may have held the tokens.
     case unclear(OAuthFailure)
@@ -13,10 +13,10 @@ package enum TokenVerdict: Sendable, Equatable {
     ///   - place: the endpoint, for messages.
     ///   - isLogin: a login of a person (RFC 8628 section 3.5), who may deny access.
     package static func of(
-        _ answer: RotationAnswer, for name: String, at place: String = "token endpoint", isLogin: Bool = false
+        _ answer: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false
     ) -> TokenVerdict {
         let isGood = (200..<300).contains(answer.status)
-        let scanned = TokenAnswerScanner.scan(answer.body)
+        let scanned = TokenResponseScanner.scan(answer.body)
         switch scanned {
         case .whole(let found) where isGood && found.isUsable && found.error == nil && answer.isComplete:
             return .tokens(found)
@@ -31,14 +31,14 @@ package enum TokenVerdict: Sendable, Equatable {
             if let member = scanned.fault { return .unclear(.unusableToken(name, member)) }
             if !answer.isComplete { return .unclear(.outcomeUnknown(name)) }
             return isPage(answer.body, scanned)
-                ? .refused(failure(nil, answer, name, place, isLogin)) : .unclear(.unreadableAnswer(name))
+                ? .refused(failure(nil, answer, name, place, isLogin)) : .unclear(.unreadableResponse(name))
         }
     }
 
     /// Whether the body cannot hold lost tokens: empty, an object without a refresh token, or a page for people.
-    private static func isPage(_ body: [UInt8], _ scanned: TokenAnswerScanner.Outcome) -> Bool {
+    private static func isPage(_ body: [UInt8], _ scanned: TokenResponseScanner.Outcome) -> Bool {
         if case .whole(let found) = scanned { return found.refreshToken == nil }
-        let mark = TokenAnswerScanner.mark
+        let mark = TokenResponseScanner.mark
         let shown = body.dropFirst(body.starts(with: mark) ? mark.count : 0).drop { $0 <= 0x20 }
         guard let first = shown.first, first != UInt8(ascii: "<") else { return true }
         guard first != UInt8(ascii: "{"), let text = String(validating: shown, as: UTF8.self) else { return false }
@@ -46,7 +46,7 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 
     private static func failure(
-        _ error: String?, _ answer: RotationAnswer, _ name: String, _ place: String, _ isLogin: Bool
+        _ error: String?, _ answer: TokenEndpointResponse, _ name: String, _ place: String, _ isLogin: Bool
     ) -> OAuthFailure {
         let (status, place) = (answer.status, "the \(place) of '\(name)'")
         let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
@@ -107,11 +107,11 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 }
 
-extension TokenAnswer {
+extension TokenResponse {
     fileprivate var isUsable: Bool { accessToken != nil && fault == nil }
 }
 
-extension TokenAnswerScanner.Outcome {
+extension TokenResponseScanner.Outcome {
     fileprivate var fault: String? {
         switch self {
         case .whole(let answer), .cut(let answer): answer.fault

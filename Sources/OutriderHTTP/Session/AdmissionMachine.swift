@@ -17,7 +17,7 @@
 package struct AdmissionMachine: ~Copyable {
     package typealias ID = Int
 
-    package enum Answer: Sendable, Equatable { case go, wait, refuse }
+    package enum Verdict: Sendable, Equatable { case go, wait, refuse }
 
     private struct Line {
         var waiting: [ID] = []
@@ -60,7 +60,7 @@ package struct AdmissionMachine: ~Copyable {
     private var inLine: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     /// Requests admission for an attempt.
-    package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Answer {
+    package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Verdict {
         refill(now)
         if waiting == 0, take() { return .go }
         guard inLine < limits.waiting else { return .refuse }

@@ -3,8 +3,8 @@
 
 /// Makes a client's callbacks about servers and keys. All requests of a client share an object, compared by identity:
 /// an approval by a client never counts for another client.
-package protocol SecurityAsking: AnyObject, Sendable {
-    func decide(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply
+package protocol SecurityCallbacks: AnyObject, Sendable {
+    func decide(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply
     /// The passphrase of a file, after so many wrong ones; nil for none.
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText?
     /// The token of a stored credential; nil for none.
@@ -21,16 +21,16 @@ package struct ClientCode: Sendable, Hashable {
 
     package let source: Source
     /// Nil until the parameters are bound to their client.
-    private let asker: (any SecurityAsking)?
+    private let asker: (any SecurityCallbacks)?
 
-    package init(_ source: Source, asker: (any SecurityAsking)? = nil) {
+    package init(_ source: Source, asker: (any SecurityCallbacks)? = nil) {
         self.source = source
         self.asker = asker
     }
 
-    package func bound(to asker: any SecurityAsking) -> ClientCode { ClientCode(source, asker: asker) }
+    package func bound(to asker: any SecurityCallbacks) -> ClientCode { ClientCode(source, asker: asker) }
 
-    package func decide(_ question: TrustQuestion) async -> TrustReply {
+    package func decide(_ question: TrustCallback) async -> TrustReply {
         guard case .callback(let spec) = source, let asker else {
             return TrustReply(isTrusted: false, reason: "no client can be asked")
         }
@@ -53,7 +53,7 @@ package struct ClientCode: Sendable, Hashable {
 }
 
 /// The content of a trust callback.
-package struct TrustQuestion: Sendable {
+package struct TrustCallback: Sendable {
     package var host: String
     package var port: Int
     /// Why the default evaluation refuses the server; nil if accepted.

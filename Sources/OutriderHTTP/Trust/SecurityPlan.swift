@@ -41,7 +41,7 @@ package final class SecurityPlan: Sendable {
         package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
 
         /// A copy whose callbacks go to that client.
-        package func bound(to asker: any SecurityAsking) -> Own {
+        package func bound(to asker: any SecurityCallbacks) -> Own {
             var own = self
             own.policy = policy?.bound(to: asker)
             own.settings.identity = settings.identity?.bound(to: asker)

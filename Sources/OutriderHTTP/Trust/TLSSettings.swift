@@ -107,7 +107,7 @@ package struct IdentitySpec: Sendable, Hashable {
     package var asks: Bool { if case .code? = passphrase { true } else { false } }
 
     /// A copy whose callbacks go to that client.
-    package func bound(to asker: any SecurityAsking) -> IdentitySpec {
+    package func bound(to asker: any SecurityCallbacks) -> IdentitySpec {
         guard case .code(let code)? = passphrase else { return self }
         return IdentitySpec(source, passphrase: .code(code.bound(to: asker)), pointer: pointer)
     }

@@ -10,7 +10,7 @@ import OutriderJSON
 /// Without an asker, as in `evaluate.*`, a rule with a callback fails.
 struct ResponseWork: Sendable {
     var facts: ResponseFacts
-    var asker: (any AnswerAsking)?
+    var asker: (any ResponseCallbacks)?
 
     /// Longer bodies are processed away from the event loop.
     static let longBody = 64 << 10

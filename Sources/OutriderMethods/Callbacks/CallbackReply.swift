@@ -4,7 +4,7 @@
 import OutriderRPC
 
 /// The reply to a callback, and the memory of its message; nil for a short message.
-struct CallbackReply<Answer: Sendable>: Sendable {
-    var answer: Answer
+struct CallbackReply<Value: Sendable>: Sendable {
+    var value: Value
     var charge: (any PayloadCharge)?
 }

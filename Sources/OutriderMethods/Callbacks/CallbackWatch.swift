@@ -8,12 +8,12 @@ import OutriderRPC
 /// Reports a callback to monitors, from the call to the reply or failure.
 struct CallbackWatch {
     private let kind: CallbackKind
-    private let names: QuestionNames
+    private let names: CallbackSubject
     private let subject: MonitorSubject
     private let service: Service
     private let began = ContinuousClock.now
 
-    init(_ kind: CallbackKind, _ names: QuestionNames, _ owner: MonitorOwner, _ service: Service) {
+    init(_ kind: CallbackKind, _ names: CallbackSubject, _ owner: MonitorOwner, _ service: Service) {
         self.kind = kind
         self.names = names
         self.service = service
@@ -25,7 +25,7 @@ struct CallbackWatch {
     func answered() {
         let seconds = (ContinuousClock.now - began).seconds
         service.callbacks.answered(after: seconds)
-        service.monitors.tell(.callbackAnswered, subject) { .callback(question(seconds)) }
+        service.monitors.tell(.callbackReplied, subject) { .callback(question(seconds)) }
     }
 
     func failed(_ error: RPCError) {

@@ -12,7 +12,7 @@ final class ClientDelegate: ExchangeDelegate {
     /// A callback: the client, and the options of the call.
     struct Code: Sendable {
         var spec: CallbackSpec
-        var asker: Asker
+        var asker: CallbackRunner
         /// The first reply holds for all attempts.
         var isAskedOnce = false
         /// The parameters to encode; nil for an adapter.
@@ -42,17 +42,17 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     private let registry: CallbackRegistry
-    private let asker: AnswerAsker
-    private let answers: AnswerReview?
+    private let asker: ClientResponseCallbacks
+    private let answers: ResponseReview?
     /// The callback for the head of a response; nil if none.
     private let disposition: CallbackSpec?
-    private let adapted = Mutex<[String: AdaptAnswer]>([:])
+    private let adapted = Mutex<[String: AttemptChange]>([:])
     private let decided = Mutex<[String: RetryVerdict]>([:])
 
     /// - Parameters:
     ///   - asker: runs callbacks on the client that made the request.
     ///   - answers: reviews responses before callbacks do.
-    init(_ registry: CallbackRegistry, _ asker: AnswerAsker, _ answers: AnswerReview?, disposition: CallbackSpec?) {
+    init(_ registry: CallbackRegistry, _ asker: ClientResponseCallbacks, _ answers: ResponseReview?, disposition: CallbackSpec?) {
         self.registry = registry
         self.asker = asker
         self.answers = answers
@@ -66,7 +66,7 @@ final class ClientDelegate: ExchangeDelegate {
             try answer.apply(to: &attempt)
             return attempt
         }
-        let reply: CallbackReply<AdaptAnswer> =
+        let reply: CallbackReply<AttemptChange> =
             if let parameters = code.parameters {
                 try await ask(.encode, code, moment, .encode(moment.request, parameters, retries: moment.retries))
             } else {
@@ -82,8 +82,8 @@ final class ClientDelegate: ExchangeDelegate {
     ) async throws(HTTPFailure) -> RetryVerdict {
         let code = code(name)
         if let verdict = decided.withLock({ $0[name] }) { return verdict }
-        let content = CallbackQuestion.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
-        guard let answer: RetryAnswer = try await askIfPossible(.retry, code, moment, content)?.answer else {
+        let content = CallbackParameters.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
+        guard let answer: RetryDecision = try await askIfPossible(.retry, code, moment, content)?.value else {
             return .doNotRetry
         }
         if code.isAskedOnce { decided.withLock { $0[name] = answer.verdict } }
@@ -93,38 +93,38 @@ final class ClientDelegate: ExchangeDelegate {
     func redirect(
         _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> Attempt? {
-        let content = CallbackQuestion.Content.redirect(hop, next)
+        let content = CallbackParameters.Content.redirect(hop, next)
         let code = code(name)
-        guard let reply: CallbackReply<RedirectAnswer> = try await askIfPossible(.redirect, code, moment, content),
-            reply.answer.follows
+        guard let reply: CallbackReply<RedirectDecision> = try await askIfPossible(.redirect, code, moment, content),
+            reply.value.follows
         else { return nil }
-        guard let change = reply.answer.change else { return next }
-        return try await code.asker.apply(CallbackReply(answer: change, charge: reply.charge), to: next).attempt
+        guard let change = reply.value.change else { return next }
+        return try await code.asker.apply(CallbackReply(value: change, charge: reply.charge), to: next).attempt
     }
 
     func destination(
         _ name: String, _ file: ArrivedFile, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> ArrivedFile.Destination? {
-        let content = CallbackQuestion.Content.destination(file, moment.request, moment.head)
-        let reply: CallbackReply<DestinationAnswer>? =
+        let content = CallbackParameters.Content.destination(file, moment.request, moment.head)
+        let reply: CallbackReply<DestinationDecision>? =
             try await askIfPossible(.destination, code(name), moment, content)
-        return reply?.answer.destination
+        return reply?.value.destination
     }
 
     func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
-        let content = CallbackQuestion.Content.cacheResponse(draft, moment.request)
+        let content = CallbackParameters.Content.cacheResponse(draft, moment.request)
         do throws(RPCError) {
-            let reply: CallbackReply<CacheAnswer> = try await reply(.cacheResponse, code(name), moment, content)
-            return reply.answer.applied(to: draft)
+            let reply: CallbackReply<CacheDecision> = try await reply(.cacheResponse, code(name), moment, content)
+            return reply.value.applied(to: draft)
         } catch {
             return nil
         }
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
-        let content = CallbackQuestion.Content.challenge(question, moment.request, moment.head)
+        let content = CallbackParameters.Content.challenge(question, moment.request, moment.head)
         var code = code(name)
         guard let desk = code.desk, let offer = question.offers.first else { return nil }
         let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
@@ -133,9 +133,9 @@ final class ClientDelegate: ExchangeDelegate {
         ) { seconds in
             code.spec.timeout = seconds
             do throws(RPCError) {
-                let reply: CallbackReply<ChallengeAnswer> =
+                let reply: CallbackReply<ChallengeDecision> =
                     try await self.reply(.challenge, code, moment, content)
-                return .some(reply.answer.given)
+                return .some(reply.value.given)
             } catch {
                 // other waiting requests may have more time, or not be cancelled
                 return error.isOfAsker ? nil : .some(nil)
@@ -148,10 +148,10 @@ final class ClientDelegate: ExchangeDelegate {
         try await answers?.judge(moment)
         guard let disposition else { return }
         let code = Code(spec: disposition, asker: asker.asker)
-        let content = CallbackQuestion.Content.disposition(moment.request, moment.head)
-        let reply: CallbackReply<DispositionAnswer>? =
+        let content = CallbackParameters.Content.disposition(moment.request, moment.head)
+        let reply: CallbackReply<DispositionDecision>? =
             try await askIfPossible(.disposition, code, moment, content)
-        if reply?.answer.isAllowed == false {
+        if reply?.value.isAllowed == false {
             throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
         }
     }
@@ -167,9 +167,9 @@ final class ClientDelegate: ExchangeDelegate {
     private func code(_ key: String) -> Code { registry.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
 
     /// Throws the failure that results from a missing reply.
-    private func ask<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(HTTPFailure) -> CallbackReply<Answer> {
+    private func ask<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
+    ) async throws(HTTPFailure) -> CallbackReply<Value> {
         do throws(RPCError) {
             return try await reply(kind, code, moment, content)
         } catch {
@@ -178,9 +178,9 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     /// Nil without a reply; the exchange then continues.
-    private func askIfPossible<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(HTTPFailure) -> CallbackReply<Answer>? {
+    private func askIfPossible<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
+    ) async throws(HTTPFailure) -> CallbackReply<Value>? {
         do throws(RPCError) {
             return try await reply(kind, code, moment, content)
         } catch {
@@ -188,9 +188,9 @@ final class ClientDelegate: ExchangeDelegate {
         }
     }
 
-    private func reply<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackQuestion.Content
-    ) async throws(RPCError) -> CallbackReply<Answer> {
+    private func reply<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
+    ) async throws(RPCError) -> CallbackReply<Value> {
         var names = asker.names
         names.callback = code.spec.name
         names.attempt = moment.attempt

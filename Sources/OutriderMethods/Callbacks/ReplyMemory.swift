@@ -6,13 +6,13 @@ import OutriderHTTP
 import OutriderRPC
 
 /// The memory of what long replies to callbacks leave behind.
-extension Asker {
+extension CallbackRunner {
     /// The attempt with the changes of the reply, and the reply for further attempts. A long body is counted in the
     /// budget, or goes to a private file; then the memory of the reply's message is given back.
     func apply(
-        _ reply: CallbackReply<AdaptAnswer>, to given: Attempt
-    ) async throws(HTTPFailure) -> (attempt: Attempt, answer: AdaptAnswer) {
-        var (attempt, answer) = (given, reply.answer)
+        _ reply: CallbackReply<AttemptChange>, to given: Attempt
+    ) async throws(HTTPFailure) -> (attempt: Attempt, answer: AttemptChange) {
+        var (attempt, answer) = (given, reply.value)
         guard let charge = reply.charge else {
             try answer.apply(to: &attempt)
             return (attempt, answer)

@@ -24,7 +24,7 @@ struct DiagnosticsCallback: Method {
     }
 
     struct Result: JSONEncodable {
-        var answer: Answer
+        var answer: CallbackResponse
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
@@ -35,7 +35,7 @@ struct DiagnosticsCallback: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let question = Question(params.method, params.params)
+        let question = Callback(params.method, params.params)
         return Result(answer: try await call.peer.ask(question, timeout: .seconds(params.timeout)))
     }
 }

@@ -12,12 +12,12 @@ struct EvaluateRetry: Method {
 
     struct Params: JSONDecodable {
         var retriers: [Retrier]
-        var question: RetryQuestion
+        var question: RetryContext
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             retriers = try fields.optional("retry", as: RetryParameter.self)?.retriers ?? [.policy(RetryPolicy())]
-            question = RetryQuestion(method: "GET", chance: 1)
+            question = RetryContext(method: "GET", chance: 1)
             if let method: String = try fields.optional("method") { question.method = method }
             question.status = try fields.integer("status", in: 100...999)
             if let headers: FieldsParameter = try fields.optional("headers") { question.fields = headers.fields }

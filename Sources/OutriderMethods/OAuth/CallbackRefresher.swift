@@ -9,9 +9,9 @@ import OutriderRPC
 /// Has the code of a client get the tokens of a credential: `callback.refresh`.
 struct CallbackRefresher: TokenRefresher {
     private let callback: CallbackSpec
-    private let asker: Asker
+    private let asker: CallbackRunner
 
-    init(_ callback: CallbackSpec, _ asker: Asker) {
+    init(_ callback: CallbackSpec, _ asker: CallbackRunner) {
         self.callback = callback
         self.asker = asker
     }
@@ -19,8 +19,8 @@ struct CallbackRefresher: TokenRefresher {
     func refresh(
         _ credential: CredentialSnapshot, _ reason: RefreshReason
     ) async throws(OAuthFailure) -> AccessToken {
-        let names = QuestionNames(callback: callback.name, request: nil, attempt: 0)
-        let answer: RefreshAnswer
+        let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
+        let answer: RefreshDecision
         do throws(RPCError) {
             answer = try await asker.ask(
                 .refresh, callback, names, .refresh(credential, reason), events: InboxOutlet())
@@ -50,13 +50,13 @@ struct InboxOutlet: DecisionOutlet {
 }
 
 /// `callback.refresh`: a token, or why there is none.
-struct RefreshAnswer: JSONDecodable {
+struct RefreshDecision: JSONDecodable {
     var token: Swift.Result<AccessToken, OAuthFailure>
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let given: TokenParameter? = try fields.optional("token")
-        let error: String? = try fields.optional("error", check: AnswerLimits.fault(inReason:))
+        let error: String? = try fields.optional("error", check: CallbackReplyLimits.fault(inReason:))
         let isFinal: Bool = try fields.optional("final") ?? false
         try fields.finish()
         switch (given, error) {

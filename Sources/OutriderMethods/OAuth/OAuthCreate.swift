@@ -123,7 +123,7 @@ struct OAuthCreate: Method {
             spec.name = made.handle.name
             record = made
         }
-        let refresher = params.callback.map { CallbackRefresher($0, Asker(call)) }
+        let refresher = params.callback.map { CallbackRefresher($0, CallbackRunner(call)) }
         if params.hasEvents { call.scope.service.credentials.watch(spec.name, call.peer, call.scope.owner) }
         do {
             _ = try await asked { () async throws(OAuthFailure) in

@@ -11,7 +11,7 @@ struct OAuthIntrospect: Method {
     static let name = "oauth.introspect"
 
     struct Result: JSONEncodable {
-        var answer: IntrospectionAnswer
+        var answer: IntrospectionResponse
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in

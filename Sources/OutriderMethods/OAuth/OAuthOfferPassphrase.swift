@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// `callback.passphrase`: what a person has said, or nothing.
-struct PassphraseAnswer: JSONDecodable {
+struct PassphraseDecision: JSONDecodable {
     var passphrase: Secret?
 
     /// Bytes.
@@ -44,10 +44,10 @@ struct OAuthOfferPassphrase: Method {
             desk.withdraw(owner)
             return JSONNothing()
         }
-        let asker = Asker(call)
+        let asker = CallbackRunner(call)
         desk.offer(owner) { directory, failures in
-            let names = QuestionNames(callback: callback.name, request: nil, attempt: 0)
-            let answer: PassphraseAnswer? = try? await asker.ask(
+            let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
+            let answer: PassphraseDecision? = try? await asker.ask(
                 .passphrase, callback, names, .passphrase(store: directory, failures: failures), events: InboxOutlet())
             return answer?.passphrase
         }

@@ -68,7 +68,7 @@ struct RequestAssembly {
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
         if let encoder, let parameters = spec.parameters {
-            let code = ClientDelegate.Code(spec: encoder, asker: Asker(call), parameters: parameters.value)
+            let code = ClientDelegate.Code(spec: encoder, asker: CallbackRunner(call), parameters: parameters.value)
             plan.adaptations.insert(.callback(registry.add(code)), at: 0)
             spec.parameters = nil
         }
@@ -88,14 +88,14 @@ struct RequestAssembly {
     func asker(
         _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet,
         isOfCall: Bool
-    ) -> AnswerAsker {
-        let names = QuestionNames(
+    ) -> ClientResponseCallbacks {
+        let names = CallbackSubject(
             callback: "", request: handle, session: session?.title, tag: params.spec.tag,
             attempt: 1)
-        return AnswerAsker(Asker(call), names, events, mayExceed: isOfCall && !params.isDetached)
+        return ClientResponseCallbacks(CallbackRunner(call), names, events, mayExceed: isOfCall && !params.isDetached)
     }
 
-    func advisor(_ params: RequestParameters, _ asker: AnswerAsker, _ review: AnswerReview?) -> ClientDelegate {
+    func advisor(_ params: RequestParameters, _ asker: ClientResponseCallbacks, _ review: ResponseReview?) -> ClientDelegate {
         ClientDelegate(registry, asker, review, disposition: params.codes?.disposition)
     }
 
@@ -109,7 +109,7 @@ struct RequestAssembly {
 
     /// The request's own callbacks get keys of their own, with their own options and timeout.
     private mutating func name(_ codes: RequestCodes, in plan: inout ExchangePlan, _ call: Call<ClientScope>) {
-        let asker = Asker(call)
+        let asker = CallbackRunner(call)
         if let redirect = codes.redirect {
             plan.redirect.callback = registry.add(ClientDelegate.Code(spec: redirect, asker: asker))
         }

@@ -27,8 +27,8 @@ struct RequestDraft {
     private let cache: CacheBinding?
     private let use: Use
     private let events: RequestEvents?
-    private let asker: AnswerAsker?
-    private let review: AnswerReview?
+    private let asker: ClientResponseCallbacks?
+    private let review: ResponseReview?
     private let advisor: (any ExchangeDelegate)?
 
     /// Throws `unknownHandle` for a stream in the body.
@@ -44,7 +44,7 @@ struct RequestDraft {
             asks ? events.map { assembly.asker(params, call, handle.name, $0, isOfCall: use.isOfCall) } : nil
         var spec = assembly.spec
         try spec.body.findStreams(in: call.scope.handles)
-        let review = AnswerReview(&spec, asker)
+        let review = ResponseReview(&spec, asker)
         var advisor: (any ExchangeDelegate)? =
             asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
         if let guide = use.guide { advisor = guide.join(&spec.plan, before: advisor) }

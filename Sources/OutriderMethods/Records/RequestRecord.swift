@@ -27,7 +27,7 @@ final class RequestRecord: Holdable {
     /// Nil for the default session.
     let session: SessionRecord?
     /// Runs callbacks about the response; nil if none are needed.
-    let asker: AnswerAsker?
+    let asker: ClientResponseCallbacks?
     /// The connection that gave the request's secrets; no other connection sees them.
     let giver: MonitorOwner
     /// The name for a detached request, unless `request.detach` gives another.
@@ -46,7 +46,7 @@ final class RequestRecord: Holdable {
         var expiry: Expiry?
     }
     /// Validates responses; nil without validators.
-    let review: AnswerReview?
+    let review: ResponseReview?
     /// The parameters for a repetition; nil if impossible.
     let again: RequestParameters?
     /// The stream for the body, if the request chose a stream.
@@ -56,8 +56,8 @@ final class RequestRecord: Holdable {
 
     init(
         _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
-        giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: AnswerReview?,
-        asker: AnswerAsker?
+        giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: ResponseReview?,
+        asker: ClientResponseCallbacks?
     ) {
         self.session = session
         self.handle = handle

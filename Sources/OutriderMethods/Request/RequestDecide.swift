@@ -33,7 +33,7 @@ struct RequestDecide: Method {
                     .callbackFailed, "the client answered with an error: \(message.excerpt)",
                     data: ["error": .object(["message": .string(message)])]))
         } else {
-            result = .success(CallbackReply(answer: params.answer, charge: call.charge))
+            result = .success(CallbackReply(value: params.answer, charge: call.charge))
         }
         guard decision.settle(result) else {
             throw RPCError(

@@ -25,7 +25,7 @@ enum ResponseSource: Sendable {
         var facts: ResponseFacts
         var body: ExchangeOutcome.Body
         var failure: HTTPFailure?
-        var asker: (any AnswerAsking)?
+        var asker: (any ResponseCallbacks)?
     }
 
     /// Waits until the request is over.

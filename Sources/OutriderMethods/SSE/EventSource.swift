@@ -109,7 +109,7 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
         await inner?.challenge(name, question, moment)
     }

@@ -31,7 +31,7 @@ package final class ClientScope: ConnectionScope {
     let desks = SharedChallengePrompts()
     let routers: RouterTable
     /// The client's callbacks about servers and keys; nil until a request names one.
-    private let security = Mutex<(any SecurityAsking)?>(nil)
+    private let security = Mutex<(any SecurityCallbacks)?>(nil)
     private let ended = Atomic(false)
     /// The client's identity for monitors.
     let owner: MonitorOwner
@@ -77,7 +77,7 @@ package final class ClientScope: ConnectionScope {
     }
 
     /// The caller of the client's callbacks about servers and keys, made once.
-    func securityAsker(make: () -> any SecurityAsking) -> any SecurityAsking {
+    func securityAsker(make: () -> any SecurityCallbacks) -> any SecurityCallbacks {
         security.withLock { asker in
             if let asker { return asker }
             let made = make()

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Shares a challenge callback among requests that wait for the same credentials: the client is called once for all.
 ///
-/// Drives SharedQuestionMachine. Lives as long as a request that uses the desk, or the session with the callback.
+/// Drives SharedCallbackMachine. Lives as long as a request that uses the desk, or the session with the callback.
 final class SharedChallengePrompt: Sendable {
     private enum Turn: Sendable {
         case ask
@@ -22,7 +22,7 @@ final class SharedChallengePrompt: Sendable {
     }
 
     private struct Contents: ~Copyable {
-        var machine = SharedQuestionMachine()
+        var machine = SharedCallbackMachine()
         var waiters: [Int: Waiter] = [:]
         var nextID = 0
     }
@@ -70,7 +70,7 @@ final class SharedChallengePrompt: Sendable {
 
     private func enter(
         _ space: ProtectionSpace, _ sent: ContinuousClock.Instant, _ refused: UserCredential?
-    ) -> (Int, SharedQuestionMachine.Step) {
+    ) -> (Int, SharedCallbackMachine.Step) {
         contents.withLock { contents in
             contents.nextID &+= 1
             let id = contents.nextID

@@ -85,19 +85,19 @@ struct SessionParameters: Sendable {
         if let httpVersion { settings.httpVersion = httpVersion }
         if let cache {
             settings.cache = cache.applied(to: nil)
-            settings.cacherCode = settings.cache?.code.map { ClientDelegate.Code(spec: $0, asker: Asker(call)) }
+            settings.cacherCode = settings.cache?.code.map { ClientDelegate.Code(spec: $0, asker: CallbackRunner(call)) }
         }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy
-            settings.redirectCode = redirect.callback.map { ClientDelegate.Code(spec: $0, asker: Asker(call)) }
+            settings.redirectCode = redirect.callback.map { ClientDelegate.Code(spec: $0, asker: CallbackRunner(call)) }
         }
         if let startsImmediately { settings.spec.startsImmediately = startsImmediately }
         if let limits { settings.spec.limits = limits.limits }
         if let credentials { settings.credentials = credentials.map(\.entry) }
         if let challenge {
             settings.challengeCode = ClientDelegate.Code(
-                spec: challenge.spec, asker: Asker(call), desk: SharedChallengePrompt())
+                spec: challenge.spec, asker: CallbackRunner(call), desk: SharedChallengePrompt())
         }
         if !security.isEmpty {
             settings.security.apply(security)

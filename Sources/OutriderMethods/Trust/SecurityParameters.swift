@@ -32,7 +32,7 @@ struct SessionSecurity: Sendable {
     /// Nil if the session has no such settings.
     ///
     /// - Parameter asker: runs the callbacks that the session names.
-    func plan(over service: SecurityPlan, _ asker: any SecurityAsking) -> SecurityPlan? {
+    func plan(over service: SecurityPlan, _ asker: any SecurityCallbacks) -> SecurityPlan? {
         if isEmpty { return nil }
         var table = SecurityPlan.Table()
         if let trust {

@@ -52,7 +52,7 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationQuestion, _ moment: ExchangeMoment
+        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
         await inner?.challenge(name, question, moment)
     }

@@ -54,15 +54,15 @@ package struct CallMachine: ~Copyable {
     private var tickets: [RequestID: CallTicket] = [:]
     private var nextTicket = 1
     private var questions: Set<Int64> = []
-    private var nextQuestion = Self.firstQuestion
+    private var nextCallback = Self.firstCallback
     /// Calls whose clients wait for a reply.
     package private(set) var unanswered = 0
 
     /// Above the ids that clients count up to: Vim cannot reply to string ids, and small integers collide with its own
     /// ids.
-    private static let firstQuestion: Int64 = 1_000_000_001
+    private static let firstCallback: Int64 = 1_000_000_001
     /// 2^31 - 1, for clients with 32-bit integers.
-    private static let lastQuestion: Int64 = 2_147_483_647
+    private static let lastCallback: Int64 = 2_147_483_647
 
     package init(limits: CallLimits = CallLimits()) { self.limits = limits }
 
@@ -166,15 +166,15 @@ package struct CallMachine: ~Copyable {
                     .tooMany, "at most \(limits.callbacks) callbacks may wait on a connection",
                     data: ["limit": .integer(Int64(limits.callbacks)), "what": .string("callbacks")]))
         }
-        while tickets[.integer(nextQuestion)] != nil || questions.contains(nextQuestion) { advance() }
-        let id = nextQuestion
+        while tickets[.integer(nextCallback)] != nil || questions.contains(nextCallback) { advance() }
+        let id = nextCallback
         advance()
         questions.insert(id)
         return .send(id)
     }
 
     private mutating func advance() {
-        nextQuestion = nextQuestion >= Self.lastQuestion ? Self.firstQuestion : nextQuestion + 1
+        nextCallback = nextCallback >= Self.lastCallback ? Self.firstCallback : nextCallback + 1
     }
 
     /// The callback that the client's reply belongs to; nil if no callback with that id waits (any more).

@@ -18,7 +18,7 @@ package struct Event: Sendable {
 }
 
 /// A callback: a call from the service to a client.
-package struct Question: Sendable {
+package struct Callback: Sendable {
     package let method: String
     package let params: JSONText
 

@@ -9,7 +9,7 @@ package enum Message: Equatable, Sendable {
     /// A call; the id is nil for a notification, which gets no reply. The method is not looked up yet.
     case call(id: RequestID?, method: String, params: JSONValue)
     /// A reply to a callback.
-    case reply(id: RequestID, Answer)
+    case reply(id: RequestID, Reply)
     /// Cancels the call with that id. `silently`: the call then gets no reply.
     case cancel(RequestID, silently: Bool)
     /// To be rejected with an error; a nil id is written as null.
@@ -17,7 +17,7 @@ package enum Message: Equatable, Sendable {
     /// Dropped without a reply.
     case ignored
 
-    package enum Answer: Equatable, Sendable {
+    package enum Reply: Equatable, Sendable {
         case result(JSONValue)
         case error(JSONValue)
     }

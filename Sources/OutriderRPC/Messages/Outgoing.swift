@@ -113,7 +113,7 @@ package enum Outgoing: Sendable {
     /// A nil id is written as null.
     case error(RequestID?, RPCError)
     case event(Event)
-    case question(Int64, Question)
+    case question(Int64, Callback)
 
     /// Without framing: a reply as a member of a batch.
     package func frame(_ framing: Framing?) -> OutgoingFrame {

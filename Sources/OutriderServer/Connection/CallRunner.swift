@@ -61,7 +61,7 @@ extension Connection {
     }
 
     /// The reply to a callback, with an error in place of a result that another user may not send.
-    private func permitted(_ answer: Message.Answer) -> Message.Answer {
+    private func permitted(_ answer: Message.Reply) -> Message.Reply {
         guard setting.isOtherUser, case .result(let value) = answer, let error = dispatch?.refusal(ofResult: value)
         else {
             return answer

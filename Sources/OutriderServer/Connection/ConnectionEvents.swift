@@ -86,24 +86,24 @@ extension Connection {
 
     // MARK: callbacks to the client
 
-    func ask(_ question: Question, timeout: Duration) async throws(RPCError) -> Answer {
+    func ask(_ question: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse {
         let id = try reserve(question)
         let timer = loop.scheduleTask(in: .clamped(timeout)) { self.timedOut(id, question, timeout) }
         defer { timer.cancel() }
         do {
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Answer, any Error>) in
+                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<CallbackResponse, any Error>) in
                     self.send(question, id, continuation)
                 }
             } onCancel: {
-                self.cancelQuestion(id)
+                self.cancelCallback(id)
             }
         } catch {
             throw error as? RPCError ?? Self.goneError
         }
     }
 
-    private func reserve(_ question: Question) throws(RPCError) -> Int64 {
+    private func reserve(_ question: Callback) throws(RPCError) -> Int64 {
         let ask = state.withLock { state in
             let ask = state.calls.ask(question.method)
             if case .send(let id) = ask { state.questions[id] = .reserved }
@@ -115,8 +115,8 @@ extension Connection {
         }
     }
 
-    private func send(_ question: Question, _ id: Int64, _ continuation: CheckedContinuation<Answer, any Error>) {
-        enum Step { case sent(Effects), over(Result<Answer, RPCError>) }
+    private func send(_ question: Callback, _ id: Int64, _ continuation: CheckedContinuation<CallbackResponse, any Error>) {
+        enum Step { case sent(Effects), over(Result<CallbackResponse, RPCError>) }
         let step: Step = state.withLock { state in
             if case .over(let result) = state.questions[id] {
                 state.questions[id] = nil
@@ -131,7 +131,7 @@ extension Connection {
         }
     }
 
-    private func timedOut(_ id: Int64, _ question: Question, _ timeout: Duration) {
+    private func timedOut(_ id: Int64, _ question: Callback, _ timeout: Duration) {
         let seconds = timeout.seconds
         let error = RPCError(
             .callbackTimedOut, "the client did not answer \(question.method) within \(seconds) s",
@@ -143,10 +143,10 @@ extension Connection {
     }
 
     /// Sends `$/cancelRequest` to the client, without waiting for the reply.
-    private func cancelQuestion(_ id: Int64) {
+    private func cancelCallback(_ id: Int64) {
         let (continuation, effects) = state.withLock { state in
             guard state.calls.gaveUp(id) else {
-                return (CheckedContinuation<Answer, any Error>?.none, Effects())
+                return (CheckedContinuation<CallbackResponse, any Error>?.none, Effects())
             }
             let continuation = state.settle(id, .failure(Self.cancelledError))
             guard continuation != nil, state.phase != .closed else { return (continuation, Effects()) }
@@ -158,18 +158,18 @@ extension Connection {
 
     /// A reply of the client, and the memory of its message. Replies to callbacks that are over, or that never existed,
     /// are ignored.
-    func answered(_ id: RequestID, _ answer: Message.Answer, _ charge: (any PayloadCharge)?) {
+    func answered(_ id: RequestID, _ answer: Message.Reply, _ charge: (any PayloadCharge)?) {
         guard case .integer(let question) = id else { return ignored() }
-        let result: Result<Answer, RPCError>
+        let result: Result<CallbackResponse, RPCError>
         switch answer {
-        case .result(let value): result = .success(Answer(id: question, value: value, charge: charge))
+        case .result(let value): result = .success(CallbackResponse(id: question, value: value, charge: charge))
         case .error(let error):
             let message = error.object?["message"]?.string ?? "no message"
             result = .failure(
                 RPCError(
                     .callbackFailed, "the client answered with an error: \(message.excerpt)", data: ["error": error]))
         }
-        let continuation: CheckedContinuation<Answer, any Error>? = state.withLock { state in
+        let continuation: CheckedContinuation<CallbackResponse, any Error>? = state.withLock { state in
             guard let question = state.calls.answered(id) else { return nil }
             return state.settle(question, result)
         }

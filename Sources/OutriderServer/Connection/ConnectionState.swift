@@ -53,18 +53,18 @@ struct ConnectionState: ~Copyable {
         case closed
     }
 
-    enum PendingQuestion {
+    enum PendingCallback {
         case reserved
-        case waiting(CheckedContinuation<Answer, any Error>)
+        case waiting(CheckedContinuation<CallbackResponse, any Error>)
         /// Over before the caller began to wait.
-        case over(Result<Answer, RPCError>)
+        case over(Result<CallbackResponse, RPCError>)
     }
 
     var calls: CallMachine
     var outbox: OutboxMachine
     var batches = BatchMachine()
     var running: [CallTicket: RunningCall] = [:]
-    var questions: [Int64: PendingQuestion] = [:]
+    var questions: [Int64: PendingCallback] = [:]
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter = 0
     var terms = PeerTerms()
@@ -284,8 +284,8 @@ struct ConnectionState: ~Copyable {
 
     /// Ends a callback. Returns the continuation to resume, if the caller waits already.
     mutating func settle(
-        _ question: Int64, _ result: Result<Answer, RPCError>
-    ) -> CheckedContinuation<Answer, any Error>? {
+        _ question: Int64, _ result: Result<CallbackResponse, RPCError>
+    ) -> CheckedContinuation<CallbackResponse, any Error>? {
         switch questions[question] {
         case .waiting(let continuation):
             questions[question] = nil

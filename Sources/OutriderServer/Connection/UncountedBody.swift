@@ -54,7 +54,7 @@ extension ConnectionState {
     /// The remaining work for a message without room.
     enum Refusal {
         case effects(Effects)
-        case question(CheckedContinuation<Answer, any Error>?)
+        case question(CheckedContinuation<CallbackResponse, any Error>?)
         case dropped
         /// The connection must end.
         case lost

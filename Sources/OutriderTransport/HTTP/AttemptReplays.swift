@@ -35,7 +35,7 @@ struct AttemptReplays {
         case .beforeResponse(replayable: true):
             guard
                 Replay.isAllowed(
-                    method: attempt.method, wasReused: true, answerBegan: responseBegan,
+                    method: attempt.method, wasReused: true, responseBegan: responseBegan,
                     fileBodyBegan: bodyBegan, replayedBefore: hasReplayed)
             else { return .no }
             hasReplayed = true

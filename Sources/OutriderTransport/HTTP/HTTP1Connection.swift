@@ -68,7 +68,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var isLent = true
 
     /// The handler behind the parser, after the first response that needed the parser.
-    private var parts: AnswerParts?
+    private var parts: ResponseParts?
     /// Finds phrases beside the parser, which gives the standard phrase of each status.
     private var phrases = ReasonPhrases()
     /// The last read from the network, while its bytes are parsed.
@@ -183,7 +183,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let arrival = Self.unwrapInboundIn(data)
-        switch machine.bytesReceived(beginsAnswer: arrival.beginsLikeAnswer) {
+        switch machine.bytesReceived(beginsResponse: arrival.beginsLikeAnswer) {
         case .wanted: break
         // unexpected bytes after a response could be taken for the next response
         case .unasked: return isClosed ? () : broke(.quiet, nil)
@@ -202,7 +202,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
     }
 
-    /// Only `AnswerParts` writes here, and only for the parser.
+    /// Only `ResponseParts` writes here, and only for the parser.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) { promise?.succeed() }
 
     private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
@@ -239,9 +239,9 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private func startParser(_ context: ChannelHandlerContext) -> Bool {
         running.reader = .parser
         do {
-            let parts = try self.parts ?? AnswerParts.install(behind: self, in: context.pipeline)
+            let parts = try self.parts ?? ResponseParts.install(behind: self, in: context.pipeline)
             self.parts = parts
-            parts.expectAnswer(to: running.method)
+            parts.expectResponse(to: running.method)
             return true
         } catch {
             broke(.inHead, error)

@@ -124,7 +124,7 @@ private final class Desk: Sendable {
 
     func leave(_ visitor: any Channel) { state.withLock { $0.visitors.removeAll { $0 === visitor } } }
 
-    func answer(_ head: [UInt8]) -> LoopbackMachine.Answer? {
+    func answer(_ head: [UInt8]) -> LoopbackMachine.Outcome? {
         state.withLock { $0.machine?.take(head: head, isExpected: expects) }
     }
 

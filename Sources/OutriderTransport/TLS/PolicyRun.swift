@@ -60,7 +60,7 @@ struct PolicyRun: Sendable {
     private func verdict(_ code: ClientCode) async throws(HTTPFailure) -> TrustVerdict {
         let subject = served.subject
         let facts = served.certificates.map { CertificateFacts($0, $0.der) }
-        var question = TrustQuestion(host: subject.host, port: subject.port, reason: nil, chain: facts)
+        var question = TrustCallback(host: subject.host, port: subject.port, reason: nil, chain: facts)
         var path = served.certificates
         do throws(HTTPFailure) {
             path = try await defaultVerdict().path

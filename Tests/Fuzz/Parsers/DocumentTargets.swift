@@ -143,17 +143,17 @@ func propertyList(_ input: Input) {
 
 /// The scanner of secrets beside the parser of all JSON; a text that is cut off never has other tokens.
 func tokens(_ input: Input) {
-    let outcome = TokenAnswerScanner.scan(input.bytes)
+    let outcome = TokenResponseScanner.scan(input.bytes)
     guard case .whole(let answer) = outcome else { return }
-    let bytes = input.bytes.starts(with: TokenAnswerScanner.mark) ? Array(input.bytes.dropFirst(3)) : input.bytes
+    let bytes = input.bytes.starts(with: TokenResponseScanner.mark) ? Array(input.bytes.dropFirst(3)) : input.bytes
     if answer.fault == nil, let value = try? JSONParser.parse(bytes), case .object(let object) = value {
         expect((object["access_token"]?.string ?? "") == (answer.accessToken?.exposed ?? ""), "another access token")
         expect((object["refresh_token"]?.string ?? "") == (answer.refreshToken?.exposed ?? ""), "another refresh token")
     }
     let end = Int(input.hash % UInt64(input.bytes.count + 1))
     // half of a byte order mark is no text
-    if end < TokenAnswerScanner.mark.count, bytes.count < input.bytes.count { return }
-    switch TokenAnswerScanner.scan(Array(input.bytes[..<end])) {
+    if end < TokenResponseScanner.mark.count, bytes.count < input.bytes.count { return }
+    switch TokenResponseScanner.scan(Array(input.bytes[..<end])) {
     case .malformed: expect(false, "the first \(end) bytes are malformed")
     case .whole(let other): expect(other == answer, "the first \(end) bytes have another answer")
     case .cut(let other):

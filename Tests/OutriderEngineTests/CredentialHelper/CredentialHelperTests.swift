@@ -44,49 +44,49 @@ import Testing
 
     @Test func `an answer that was cut anywhere is read as far as it is whole`() throws {
         let seal = try Self.seal()
-        let pieces: [AnswerJournal.Piece] = [
+        let pieces: [ResponseJournal.Piece] = [
             .head(attempt: 5, status: 200, retryAfter: nil, asked: ClockPair(wall: 1, boot: 2)), .body([1, 2]),
             .body([3]), .end,
         ]
         var bytes: [UInt8] = []
         var ends: [Int] = []
         for (number, piece) in pieces.enumerated() {
-            bytes += try #require(AnswerJournal.sealed(piece, number: number, seal))
+            bytes += try #require(ResponseJournal.sealed(piece, number: number, seal))
             ends.append(bytes.count)
         }
         for count in 0...bytes.count {
-            let answer = AnswerJournal.read(Array(bytes[..<count]), seal)
+            let answer = ResponseJournal.read(Array(bytes[..<count]), seal)
             #expect((answer != nil) == (count >= ends[0]))
             #expect(answer?.body ?? [] == (count >= ends[2] ? [1, 2, 3] : count >= ends[1] ? [1, 2] : []))
             #expect((answer?.isComplete ?? false) == (count == ends[3]))
         }
         // pieces in another order are none
-        #expect(AnswerJournal.read(Array(bytes[..<ends[0]] + bytes[ends[1]...]), seal)?.body == [])
+        #expect(ResponseJournal.read(Array(bytes[..<ends[0]] + bytes[ends[1]...]), seal)?.body == [])
     }
 
     @Test func `an answer that comes byte by byte is not too long to be read again`() throws {
         let seal = try Self.seal()
-        var gathering = AnswerJournal.Gathering()
+        var gathering = ResponseJournal.Gathering()
         var bytes: [UInt8] = []
         var number = 0
-        func take(_ piece: AnswerJournal.Piece) throws {
+        func take(_ piece: ResponseJournal.Piece) throws {
             for whole in gathering.take(piece) {
-                bytes += try #require(AnswerJournal.sealed(whole, number: number, seal))
+                bytes += try #require(ResponseJournal.sealed(whole, number: number, seal))
                 number += 1
             }
         }
-        let body = (0..<TokenAnswerScanner.mostBytes).map { UInt8(truncatingIfNeeded: $0) }
+        let body = (0..<TokenResponseScanner.mostBytes).map { UInt8(truncatingIfNeeded: $0) }
         try take(.head(attempt: 5, status: 200, retryAfter: nil, asked: ClockPair(wall: 1, boot: 2)))
         for (index, byte) in body.enumerated() {
             try take(.body([byte]))
             // what came first is written down at once, and later little is missing
             guard [0, 10, 1023, 1500, 10_000].contains(index) else { continue }
-            let missing = index + 1 - (AnswerJournal.read(bytes, seal)?.body.count ?? 0)
+            let missing = index + 1 - (ResponseJournal.read(bytes, seal)?.body.count ?? 0)
             #expect(index < 1024 ? missing == 0 : missing < 256)
         }
         try take(.end)
         #expect(bytes.count < 1 << 20)
-        let answer = try #require(AnswerJournal.read(bytes, seal))
+        let answer = try #require(ResponseJournal.read(bytes, seal))
         #expect(answer.body == body && answer.isComplete)
     }
 }

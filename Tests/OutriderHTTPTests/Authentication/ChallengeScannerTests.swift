@@ -87,7 +87,7 @@ import Testing
         for sample in Mutations(of: Self.samples, count: 30_000, seed: 7616, spice: "\",= \\;:abDigestBasic/%") {
             for challenge in ChallengeScanner.challenges(in: [sample, sample]) {
                 guard let digest = DigestChallenge(challenge, from: url) else { continue }
-                let answer = DigestAnswer(
+                let answer = DigestCredentials(
                     digest, UserCredential("u", "p"), method: "GET", uri: url.target, count: 1, clientNonce: "c")
                 #expect(FieldRules.fault(inField: "Authorization", answer.fieldValue) == nil, "\(sample)")
                 answered += 1

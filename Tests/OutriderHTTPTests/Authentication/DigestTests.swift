@@ -57,7 +57,7 @@ import Testing
             "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), "
                 + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
                 + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("Mufasa", "Circle of Life"), method: "GET", uri: "/dir/index.html", count: 1,
             clientNonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ")
         #expect(answer.response == response)
@@ -75,7 +75,7 @@ import Testing
             "Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
                 + "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", "
                 + "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\", charset=UTF-8, userhash=true")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("J\u{E4}s\u{F8}n Doe", "Secret, or not?"), method: "GET", uri: "/doe.json",
             count: 1,
             clientNonce: "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v")
@@ -90,7 +90,7 @@ import Testing
         let challenge = try Self.challenge(
             "Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", "
                 + "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("Mufasa", "Circle Of Life"), method: "GET", uri: "/dir/index.html", count: 1,
             clientNonce: "0a4f113b")
         #expect(answer.response == "6629fae49393a05397450978507c4ef1")
@@ -102,7 +102,7 @@ import Testing
     @Test func `a server of RFC 2069 gets what it knows, without count and client nonce`() throws {
         let challenge = try Self.challenge(
             "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("Mufasa", "CircleOfLife"), method: "GET", uri: "/dir/index.html", count: 7,
             clientNonce: "x")
         #expect(answer.response == "1949323746fe6a43ef61f9606e7febea")
@@ -113,13 +113,13 @@ import Testing
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\", algorithm=MD5-sess")
         #expect(challenge.isSession && challenge.protection == .authInt)
         let md5 = DigestAlgorithm.md5
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "PUT", uri: "/x", count: 16, clientNonce: "c",
             bodyHash: md5.hash("body"))
         let secret = md5.hash("\(md5.hash("u:r:p")):n:c")
         let expected = md5.hash("\(secret):n:00000010:c:auth-int:\(md5.hash("PUT:/x:\(md5.hash("body"))"))")
         #expect(answer.response == expected)
-        let other = DigestAnswer(
+        let other = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "PUT", uri: "/x", count: 16, clientNonce: "c",
             bodyHash: md5.hash("other"))
         #expect(other.response != expected)
@@ -135,7 +135,7 @@ import Testing
         ])
     func names(more: String, name: String, expected: String) throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\"\(more)")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential(name, "p"), method: "GET", uri: "/", count: 1, clientNonce: "c")
         #expect(answer.fieldValue.hasPrefix("Digest \(expected), "))
     }
@@ -162,7 +162,7 @@ import Testing
 
     @Test func `a server that proves the password is believed, and one that cannot is not`() throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=auth")
-        let answer = DigestAnswer(
+        let answer = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "GET", uri: "/", count: 1, clientNonce: "c")
         let right = AuthenticationInfo(["rspauth=\"\(answer.serverResponse())\", qop=auth, nextnonce=\"m\""])
         #expect(right.fault(of: answer, bodyHash: nil) == nil && right.nextNonce == "m")

@@ -23,7 +23,7 @@ import Testing
             #expect(machine.isReused == (round > 1))
             #expect(machine.begin(method: "GET") == false)
             machine.requestSent()
-            #expect(machine.bytesReceived(beginsAnswer: true) == .wanted)
+            #expect(machine.bytesReceived(beginsResponse: true) == .wanted)
             let head = try machine.headReceived(Self.head(200, Self.five))
             #expect(head == .answer(.length(5), stopSending: false))
             #expect(machine.bodyEnded() == .reuse)
@@ -101,7 +101,7 @@ import Testing
 
         var begun = HTTP1Machine()
         #expect(begun.begin(method: "GET") == true)
-        #expect(begun.bytesReceived(beginsAnswer: true) == .wanted)
+        #expect(begun.bytesReceived(beginsResponse: true) == .wanted)
         #expect(begun.closed() == .inHead)
 
         var interim = HTTP1Machine()
@@ -138,7 +138,7 @@ import Testing
 
     @Test func `bytes that nobody asked for end the connection`() throws {
         var machine = HTTP1Machine()
-        #expect(machine.bytesReceived(beginsAnswer: true) == .unasked)
+        #expect(machine.bytesReceived(beginsResponse: true) == .unasked)
         #expect(machine.begin(method: "GET") == false)
 
         var second = HTTP1Machine()
@@ -157,7 +157,7 @@ import Testing
         _ = try machine.headReceived(Self.head(status, [.init("Content-Length", "0")]))
         #expect(machine.bodyEnded() == .reuse)
         #expect(machine.begin(method: "GET") == true)
-        #expect(machine.bytesReceived(beginsAnswer: false) == (mayLeave ? .leftOver : .wanted))
+        #expect(machine.bytesReceived(beginsResponse: false) == (mayLeave ? .leftOver : .wanted))
         // the request may be sent again, as if the connection had ended in silence
         if mayLeave { #expect(machine.closed() == .beforeResponse(replayable: true)) }
     }
@@ -167,12 +167,12 @@ import Testing
         #expect(machine.begin(method: "HEAD") == true)
         machine.requestSent()
         // the first answer of a connection has nothing before it
-        #expect(machine.bytesReceived(beginsAnswer: false) == .wanted)
+        #expect(machine.bytesReceived(beginsResponse: false) == .wanted)
         _ = try machine.headReceived(Self.head(200, Self.five))
         #expect(machine.bodyEnded() == .reuse)
         #expect(machine.begin(method: "GET") == true)
-        #expect(machine.bytesReceived(beginsAnswer: true) == .wanted)
-        #expect(machine.bytesReceived(beginsAnswer: false) == .wanted)
+        #expect(machine.bytesReceived(beginsResponse: true) == .wanted)
+        #expect(machine.bytesReceived(beginsResponse: false) == .wanted)
     }
 
     @Test func `a head without a request is refused`() {
@@ -209,7 +209,7 @@ import Testing
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0: #expect(machine.begin(method: "GET") == (wasIdle && !isDead))
                 case 1: machine.requestSent()
-                case 2: if machine.bytesReceived(beginsAnswer: true) != .wanted { isDead = true }
+                case 2: if machine.bytesReceived(beginsResponse: true) != .wanted { isDead = true }
                 case 3:
                     let status = [100, 200, 204, 304, 500, 7].randomElement(using: &random) ?? 200
                     if (try? machine.headReceived(Self.head(status, Self.five))) == nil { isDead = true }

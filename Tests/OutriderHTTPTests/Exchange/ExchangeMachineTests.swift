@@ -19,7 +19,7 @@ struct ExchangeMachineTests {
     }
 
     @Test func `each step that is asked for comes in its place`() {
-        var machine = ExchangeMachine([.adapt, .judge, .review, .retry, .retryAnswers], mostAttempts: 9)
+        var machine = ExchangeMachine([.adapt, .judge, .review, .retry, .retryReplies], mostAttempts: 9)
         #expect(machine.start() == .adapt)
         #expect(machine.attempts == 0)
         #expect(machine.adapted() == .send)
@@ -70,14 +70,14 @@ struct ExchangeMachineTests {
     }
 
     @Test func `an answer may be given up at its head, to be repeated`() {
-        var machine = ExchangeMachine([.retry, .retryAnswers], mostAttempts: 2)
+        var machine = ExchangeMachine([.retry, .retryReplies], mostAttempts: 2)
         _ = machine.start()
         _ = machine.responded()
-        #expect(machine.asksAboutAnswers == true)
+        #expect(machine.asksAboutResponses == true)
         #expect(machine.refused() == .ask(nil))
         #expect(machine.decided(.retry(after: 0)) == .send)
         _ = machine.responded()
-        #expect(machine.asksAboutAnswers == false)
+        #expect(machine.asksAboutResponses == false)
         #expect(machine.refused() == .finish(nil))
     }
 

@@ -9,7 +9,7 @@ import Testing
 @Suite struct WebIdentityTests {
     private static func answer(
         key: String = "<AccessKeyId>ASIA1</AccessKeyId>", expiration: String = "2030-01-01T00:00:00Z"
-    ) -> WebIdentity.Answer? {
+    ) -> WebIdentity.Outcome? {
         WebIdentity.answer(
             Array(
                 """

@@ -13,7 +13,7 @@ struct RetryPolicyTests {
         status: Int? = nil, fields: HTTPFields = [], retries: Int = 0, elapsed: Double = 0, chance: Double = 0
     ) -> RetryVerdict {
         policy.verdict(
-            RetryQuestion(
+            RetryContext(
                 method: method, failure: failure, status: status, fields: fields, retries: retries, elapsed: elapsed,
                 now: 1_000_000_000, chance: chance))
     }
@@ -130,7 +130,7 @@ struct RetryPolicyTests {
         let offline = Retrier.offline(wait: 1.2)
         func asked(_ kind: HTTPFailure.Kind, _ retries: Int, _ elapsed: Double) -> RetryVerdict? {
             offline.verdict(
-                RetryQuestion(method: "POST", failure: HTTPFailure(kind, ""), retries: retries, elapsed: elapsed))
+                RetryContext(method: "POST", failure: HTTPFailure(kind, ""), retries: retries, elapsed: elapsed))
         }
         #expect(asked(.offline, 0, 9) == .retry(after: 0))
         #expect(asked(.unreachable, 1, 0.5) == .retry(after: 0))

@@ -23,8 +23,8 @@ import Testing
         AccessToken(Secret("old"), obtained: now, scope: scope, missingScope: missing)
     }
 
-    private static func answer(_ scope: [String]?, identity: Bool = false, refresh: Bool = true) -> TokenAnswer {
-        var answer = TokenAnswer()
+    private static func answer(_ scope: [String]?, identity: Bool = false, refresh: Bool = true) -> TokenResponse {
+        var answer = TokenResponse()
         answer.accessToken = Secret("new")
         answer.refreshToken = refresh ? Secret("r2") : nil
         answer.idToken = identity ? Secret("i") : nil
@@ -33,7 +33,7 @@ import Testing
     }
 
     private static func renewed(
-        _ record: CredentialRecord, _ answer: TokenAnswer, _ request: TokenRequest
+        _ record: CredentialRecord, _ answer: TokenResponse, _ request: TokenRequest
     ) -> AccessToken? {
         record.renewed(by: answer, to: request, asked: now, replayAge: nil, boot: "b").access
     }

@@ -25,8 +25,8 @@ import Testing
         return files
     }
 
-    private static func answer(_ body: String, attempt: UInt64 = 0) -> RotationAnswer {
-        RotationAnswer(attempt: attempt, status: 200, asked: now, body: Array(body.utf8), isComplete: true)
+    private static func answer(_ body: String, attempt: UInt64 = 0) -> TokenEndpointResponse {
+        TokenEndpointResponse(attempt: attempt, status: 200, asked: now, body: Array(body.utf8), isComplete: true)
     }
 
     /// The machine of a login, which has asked.

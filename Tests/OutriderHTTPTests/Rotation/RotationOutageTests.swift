@@ -21,8 +21,8 @@ import Testing
             spec, CredentialSecrets(refreshToken: Secret("rt1")), access: nil, generation: 1, boot: "b")
     }
 
-    private static func answer(_ intent: RotationIntent, _ status: Int, _ body: String = "") -> RotationAnswer {
-        RotationAnswer(
+    private static func answer(_ intent: RotationIntent, _ status: Int, _ body: String = "") -> TokenEndpointResponse {
+        TokenEndpointResponse(
             attempt: intent.attempt, status: status, asked: intent.began, body: Array(body.utf8), isComplete: true)
     }
 

@@ -153,7 +153,7 @@ struct RotationWorld {
         let (status, body) = fault == .busy ? (503, "{}") : present(number)
         if fault == .lostAfter { return machine.lost(nil, after: 1, at: now) }
         try step(&choices)
-        var answer = RotationAnswer(
+        var answer = TokenEndpointResponse(
             attempt: intent.attempt, status: status, asked: now, body: [], isComplete: false)
         files.answer = answer
         try step(&choices)

@@ -9,7 +9,7 @@ import Testing
     private static func whole(
         _ status: Int, _ body: [UInt8], isComplete: Bool = true, isLogin: Bool = false
     ) -> TokenVerdict {
-        let answer = RotationAnswer(
+        let answer = TokenEndpointResponse(
             attempt: 1, status: status, asked: ClockPair(wall: 1e9, boot: 5), body: body, isComplete: isComplete)
         return TokenVerdict.of(answer, for: "work", isLogin: isLogin)
     }

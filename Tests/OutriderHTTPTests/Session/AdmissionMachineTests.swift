@@ -13,7 +13,7 @@ private final class Admission {
     var running: Int { machine.running }
     var waiting: Int { machine.waiting }
 
-    func ask(_ id: Int, _ priority: RequestPriority, now: Double) -> AdmissionMachine.Answer {
+    func ask(_ id: Int, _ priority: RequestPriority, now: Double) -> AdmissionMachine.Verdict {
         machine.ask(id, priority, now: now)
     }
 

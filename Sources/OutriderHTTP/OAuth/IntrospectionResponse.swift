@@ -4,7 +4,7 @@
 package import OutriderJSON
 
 /// A token introspection response (RFC 7662 section 2.2).
-package struct IntrospectionAnswer: Sendable, Equatable {
+package struct IntrospectionResponse: Sendable, Equatable {
     package let isActive: Bool
     /// The complete response.
     package let document: JSONObject

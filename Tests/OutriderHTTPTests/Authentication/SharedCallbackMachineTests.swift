@@ -5,8 +5,8 @@ import OutriderHTTP
 import Testing
 
 /// Asking once for many.
-@Suite struct SharedQuestionMachineTests {
-    private typealias Machine = SharedQuestionMachine
+@Suite struct SharedCallbackMachineTests {
+    private typealias Machine = SharedCallbackMachine
 
     private static func space(_ realm: String = "a") throws -> ProtectionSpace {
         ProtectionSpace(.origin, of: try HTTPURL(parsing: "http://127.0.0.1/"), realm: realm)

@@ -5,7 +5,7 @@ import OutriderHTTP
 
 /// A response as received, in pieces, each sealed with its number: after any interruption, the complete pieces stay
 /// readable.
-enum AnswerJournal {
+enum ResponseJournal {
     enum Piece {
         case head(attempt: UInt64, status: Int, retryAfter: Double?, asked: ClockPair)
         case body([UInt8])
@@ -56,9 +56,9 @@ enum AnswerJournal {
     }
 
     /// The response from a journal; nil without a head.
-    static func read(_ bytes: [UInt8], _ seal: Seal) -> RotationAnswer? {
+    static func read(_ bytes: [UInt8], _ seal: Seal) -> TokenEndpointResponse? {
         var rest = bytes[...]
-        var answer: RotationAnswer?
+        var answer: TokenEndpointResponse?
         var number: UInt64 = 0
         while rest.count > 4 {
             let size = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
@@ -79,8 +79,8 @@ enum AnswerJournal {
         return answer
     }
 
-    private static func head(_ scanner: PackedScanner) throws(PackedFault) -> RotationAnswer {
-        RotationAnswer(
+    private static func head(_ scanner: PackedScanner) throws(PackedFault) -> TokenEndpointResponse {
+        TokenEndpointResponse(
             attempt: try scanner.number(1).orFault(), status: try scanner.integer(2).orFault(),
             retryAfter: try scanner.real(3), asked: try scanner.value(4).orFault(), body: [], isComplete: false)
     }

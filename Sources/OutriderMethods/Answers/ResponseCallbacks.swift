@@ -6,23 +6,23 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Runs the client's callbacks about a response.
-protocol AnswerAsking: Sendable {
+protocol ResponseCallbacks: Sendable {
     /// Throws the client's objection. Without a body if only the head has come.
     func validate(_ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?) async throws(HTTPFailure)
 
     /// The value of the body, with or without a failure.
     func serialize(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body, failure: HTTPFailure?
-    ) async throws(HTTPFailure) -> AnsweredValue<JSONText>
+    ) async throws(HTTPFailure) -> CallbackValue<JSONText>
 
     /// The bytes to read in place of these.
     func preprocess(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: [UInt8]
-    ) async throws(HTTPFailure) -> AnsweredValue<[UInt8]>
+    ) async throws(HTTPFailure) -> CallbackValue<[UInt8]>
 }
 
 /// A value that a callback made, and its memory, which the user of the value keeps; nil for a short value.
-struct AnsweredValue<Value: Sendable>: Sendable {
+struct CallbackValue<Value: Sendable>: Sendable {
     var value: Value
     var holder: (any BodyHolder)?
 }

@@ -6,19 +6,19 @@ import OutriderHTTP
 import Synchronization
 
 /// Reviews the responses of a request during the exchange, so that retriers see failed rules and conversions.
-final class AnswerReview: Sendable {
+final class ResponseReview: Sendable {
     private let validation: Validation?
     private let serialize: SerializeSpec
     private let handlers: [ResponseRecipient]
     /// Whether to convert the body during the exchange: for retriers, or because of callbacks.
     private let checksShape: Bool
     private let hasRetriers: Bool
-    private let asker: (any AnswerAsking)?
+    private let asker: (any ResponseCallbacks)?
     /// The converted body of the last response.
     private let body = Mutex<SerializedBody?>(nil)
 
     /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
-    init?(_ spec: inout RequestSpec, _ asker: (any AnswerAsking)?) {
+    init?(_ spec: inout RequestSpec, _ asker: (any ResponseCallbacks)?) {
         let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
         let asks = spec.destination == .inline && spec.serialize.asksClient
@@ -35,7 +35,7 @@ final class AnswerReview: Sendable {
         hasRetriers = retries
         self.asker = asker
         spec.plan.asksAboutHead = spec.plan.asksAboutHead || validation?.looksAtHead ?? false
-        spec.plan.asksAboutAnswer = true
+        spec.plan.asksAboutResponse = true
     }
 
     /// The converted body of the last response.
@@ -87,9 +87,9 @@ extension ResponseRecipient {
 
 /// An advisor without callbacks: only rules that are data.
 final class ReviewOnly: ExchangeDelegate {
-    private let answers: AnswerReview
+    private let answers: ResponseReview
 
-    init(_ answers: AnswerReview) { self.answers = answers }
+    init(_ answers: ResponseReview) { self.answers = answers }
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt { moment.request }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The relevant members of a token endpoint response (RFC 6749 sections 5.1 and 5.2).
-package struct TokenAnswer: Sendable, Equatable {
+package struct TokenResponse: Sendable, Equatable {
     package var accessToken: Secret?
     package var type: String?
     /// Seconds, at most ten years; nil if absent or malformed.

@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 /// The reply to `callback.trust`: whether the server is trusted.
-struct TrustAnswer: JSONDecodable {
+struct TrustDecision: JSONDecodable {
     var reply: TrustReply
 
     /// Seconds.
@@ -27,7 +27,7 @@ struct TrustAnswer: JSONDecodable {
 }
 
 /// Runs the callbacks of a client about servers and keys: once for all connections that wait for the same reply.
-final class SecurityAsker: SecurityAsking {
+final class ClientSecurityCallbacks: SecurityCallbacks {
     private struct Key: Hashable {
         var callback: String
         var host: String
@@ -44,17 +44,17 @@ final class SecurityAsker: SecurityAsking {
 
     private static let mostRemembered = 1000
 
-    private let asker: Asker
+    private let asker: CallbackRunner
     /// Whether the client may use the credentials of the service's user.
     private let isOwner: Bool
     private let state = Mutex(State())
 
     init(_ call: Call<ClientScope>) {
-        asker = Asker(call)
+        asker = CallbackRunner(call)
         isOwner = !call.peer.info.isOtherUser
     }
 
-    func decide(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply {
+    func decide(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
         let key = Key(
             callback: spec.name, host: question.host, port: question.port, reason: question.reason,
             chain: question.chain.map(\.sha256))
@@ -71,10 +71,10 @@ final class SecurityAsker: SecurityAsking {
         }
     }
 
-    private func reply(_ question: TrustQuestion, _ spec: CallbackSpec) async -> TrustReply {
-        let names = QuestionNames(callback: spec.name, request: nil, attempt: 0)
+    private func reply(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
+        let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
         do throws(RPCError) {
-            let answer: TrustAnswer = try await asker.ask(
+            let answer: TrustDecision = try await asker.ask(
                 .trust, spec, names, .trust(question), events: InboxOutlet())
             return answer.reply
         } catch {
@@ -99,8 +99,8 @@ final class SecurityAsker: SecurityAsking {
     }
 
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText? {
-        let names = QuestionNames(callback: spec.name, request: nil, attempt: 0)
-        let answer: PassphraseAnswer? = try? await asker.ask(
+        let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
+        let answer: PassphraseDecision? = try? await asker.ask(
             .passphrase, spec, names, .keyPassphrase(file: file, failures: failures), events: InboxOutlet())
         return answer?.passphrase.map { SecretText($0.exposed) }
     }
@@ -115,5 +115,5 @@ final class SecurityAsker: SecurityAsking {
 
 extension ClientScope {
     /// The caller of this client's callbacks about servers and keys.
-    func securityAsker(_ call: Call<ClientScope>) -> any SecurityAsking { securityAsker { SecurityAsker(call) } }
+    func securityAsker(_ call: Call<ClientScope>) -> any SecurityCallbacks { securityAsker { ClientSecurityCallbacks(call) } }
 }

@@ -14,7 +14,7 @@
 ///
 /// Responsible for: one callback per space at a time; bounds on the remembered credentials.
 /// Not responsible for: the callbacks themselves, waiting, deadlines.
-package struct SharedQuestionMachine: ~Copyable {
+package struct SharedCallbackMachine: ~Copyable {
     package typealias ID = Int
 
     package enum Step: Sendable {

@@ -5,10 +5,10 @@ import OutriderHTTP
 import Testing
 
 /// What token endpoints say, and what must not be believed.
-@Suite struct TokenAnswerScannerTests {
-    private static func scan(_ text: String) -> TokenAnswerScanner.Outcome { TokenAnswerScanner.scan(Array(text.utf8)) }
+@Suite struct TokenResponseScannerTests {
+    private static func scan(_ text: String) -> TokenResponseScanner.Outcome { TokenResponseScanner.scan(Array(text.utf8)) }
 
-    private static func answer(_ text: String) throws -> TokenAnswer {
+    private static func answer(_ text: String) throws -> TokenResponse {
         guard case .whole(let answer) = scan(text) else { throw PackedFault() }
         return answer
     }
@@ -58,7 +58,7 @@ import Testing
     @Test func `every beginning of an answer is cut, and keeps what was whole`() throws {
         let bytes = Array(#"{"access_token":"aa","n":[1,true],"refresh_token":"rr","expires_in":60}"#.utf8)
         for count in 0..<bytes.count {
-            guard case .cut(let answer) = TokenAnswerScanner.scan(Array(bytes[..<count])) else {
+            guard case .cut(let answer) = TokenResponseScanner.scan(Array(bytes[..<count])) else {
                 Issue.record("\(count)")
                 continue
             }
@@ -82,7 +82,7 @@ import Testing
         let comma: [UInt8] = [0x2C]
         for beginning: [UInt8] in [[0x7B], [0xEF, 0xBB, 0xBF, 0x7B]] {
             for members: [UInt8] in [tokens + comma + member, member + comma + tokens] {
-                guard case .whole(let answer) = TokenAnswerScanner.scan(beginning + members + [0x7D]) else {
+                guard case .whole(let answer) = TokenResponseScanner.scan(beginning + members + [0x7D]) else {
                     Issue.record("\(String(decoding: members, as: UTF8.self))")
                     continue
                 }
@@ -129,7 +129,7 @@ import Testing
             for byte in UInt8.min...UInt8.max {
                 var changed = bytes
                 changed[index] = byte
-                if case .whole(let answer) = TokenAnswerScanner.scan(changed) {
+                if case .whole(let answer) = TokenResponseScanner.scan(changed) {
                     #expect(answer.expiresIn.map { $0 > 0 && $0 <= 315_360_000 } ?? true)
                 }
             }

@@ -5,12 +5,12 @@
 ///
 /// Nested values and unknown members are skipped, whatever their characters and however often they repeat. If a known
 /// member repeats with another value, the response is refused, since two parsers could choose different values.
-package struct TokenAnswerScanner {
+package struct TokenResponseScanner {
     package enum Outcome: Sendable, Equatable {
-        case whole(TokenAnswer)
+        case whole(TokenResponse)
         /// The bytes end too early; the members so far are complete. Or both tokens were complete, and malformed JSON
         /// followed.
-        case cut(TokenAnswer)
+        case cut(TokenResponse)
         case malformed
     }
 
@@ -32,8 +32,8 @@ package struct TokenAnswerScanner {
 
     package static func scan(_ bytes: [UInt8]) -> Outcome {
         if bytes.count > mostBytes { return .malformed }
-        var scanner = TokenAnswerScanner(bytes: bytes)
-        var answer = TokenAnswer()
+        var scanner = TokenResponseScanner(bytes: bytes)
+        var answer = TokenResponse()
         do throws(Stop) {
             try scanner.object(into: &answer)
             return .whole(answer)
@@ -48,7 +48,7 @@ package struct TokenAnswerScanner {
         if bytes.starts(with: Self.mark) { position = Self.mark.count }
     }
 
-    private mutating func object(into answer: inout TokenAnswer) throws(Stop) {
+    private mutating func object(into answer: inout TokenResponse) throws(Stop) {
         try expect(UInt8(ascii: "{"))
         var names: Set<String> = []
         var count = 0
@@ -62,7 +62,7 @@ package struct TokenAnswerScanner {
                 guard count <= Self.mostMembers else { throw .malformed }
                 try expect(UInt8(ascii: ":"))
                 let value = try value(depth: 1)
-                guard let name, TokenAnswer.members.contains(name) else { continue }
+                guard let name, TokenResponse.members.contains(name) else { continue }
                 var next = answer
                 guard next.take(name, value) else { throw .refused }
                 if !names.insert(name).inserted, next != answer || value == .null { throw .refused }
@@ -73,7 +73,7 @@ package struct TokenAnswerScanner {
         if position < bytes.count { throw .malformed }
     }
 
-    private mutating func value(depth: Int) throws(Stop) -> TokenAnswer.Value {
+    private mutating func value(depth: Int) throws(Stop) -> TokenResponse.Value {
         guard depth < Self.mostDepth else { throw .malformed }
         switch try peek() {
         case UInt8(ascii: "\""): return try text().map { .text($0) } ?? .unreadable
@@ -85,7 +85,7 @@ package struct TokenAnswerScanner {
         }
     }
 
-    private mutating func nested(depth: Int) throws(Stop) -> TokenAnswer.Value {
+    private mutating func nested(depth: Int) throws(Stop) -> TokenResponse.Value {
         let isObject = try peek() == UInt8(ascii: "{")
         let end = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
         position += 1
@@ -112,7 +112,7 @@ package struct TokenAnswerScanner {
         return byte != end
     }
 
-    private mutating func literal(_ word: StaticString, _ value: TokenAnswer.Value) throws(Stop) -> TokenAnswer.Value {
+    private mutating func literal(_ word: StaticString, _ value: TokenResponse.Value) throws(Stop) -> TokenResponse.Value {
         let found = bytes[position...].prefix(word.utf8CodeUnitCount)
         let wanted = UnsafeBufferPointer(start: word.utf8Start, count: found.count)
         guard found.elementsEqual(wanted) else { throw .malformed }
@@ -121,7 +121,7 @@ package struct TokenAnswerScanner {
         return value
     }
 
-    private mutating func number() throws(Stop) -> TokenAnswer.Value {
+    private mutating func number() throws(Stop) -> TokenResponse.Value {
         let digits = bytes[position...].prefix { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The reply to `callback.adapt`: changes to the attempt.
-struct AdaptAnswer: JSONDecodable {
+struct AttemptChange: JSONDecodable {
     private var url: String?
     private var method: String?
     private var fields: HTTPFields?
@@ -28,8 +28,8 @@ struct AdaptAnswer: JSONDecodable {
         var fields = try JSONFields(json)
         url = try fields.optional("url")
         method = try fields.optional("method")
-        self.fields = try fields.optional("headers", check: AnswerLimits.fault(inFields:))?.fields
-        removed = try fields.optional("removeHeaders", check: AnswerLimits.fault(inNames:)) ?? []
+        self.fields = try fields.optional("headers", check: CallbackReplyLimits.fault(inFields:))?.fields
+        removed = try fields.optional("removeHeaders", check: CallbackReplyLimits.fault(inNames:)) ?? []
         query = try fields.optional("query")
         body = try fields.optional("body", as: BodyParameter.self).map { .given($0.body) }
         timeout = try fields.optional("timeout")
@@ -41,7 +41,7 @@ struct AdaptAnswer: JSONDecodable {
         if let url { attempt.url = try HTTPURL(parsing: url) }
         if let query {
             let text = try QueryEncoding().encode(query.object, at: "/query")
-            if let fault = AnswerLimits.fault(inQuery: text) {
+            if let fault = CallbackReplyLimits.fault(inQuery: text) {
                 throw HTTPFailure(.createURLRequestFailed, "query \(fault)", pointer: "/query")
             }
             attempt.url.append(query: text)
@@ -68,7 +68,7 @@ struct AdaptAnswer: JSONDecodable {
     }
 }
 
-extension AdaptAnswer {
+extension AttemptChange {
     /// Keeps the body of an attempt to which the reply was applied, if the budget counts the body, or a file has it.
     mutating func keep(bodyOf attempt: Attempt) {
         guard case .given(let spec) = body, let holder = attempt.bodyHolder else { return }
@@ -77,7 +77,7 @@ extension AdaptAnswer {
 }
 
 /// The reply to `callback.retry`: whether to make another attempt.
-struct RetryAnswer: JSONDecodable {
+struct RetryDecision: JSONDecodable {
     var verdict: RetryVerdict
 
     /// Seconds.
@@ -87,7 +87,7 @@ struct RetryAnswer: JSONDecodable {
         var fields = try JSONFields(json)
         let retry: Bool? = try fields.optional("retry")
         let delay = try fields.number("delay", in: Self.delays)
-        let error: String? = try fields.optional("error", check: AnswerLimits.fault(inReason:))
+        let error: String? = try fields.optional("error", check: CallbackReplyLimits.fault(inReason:))
         try fields.finish()
         let isWanted = try JSONFields.need("retry", retry)
         if delay != nil && !isWanted {
@@ -107,7 +107,7 @@ struct RetryAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.validate`: whether the response is acceptable.
-struct ValidateAnswer: JSONDecodable {
+struct ValidateDecision: JSONDecodable {
     var isValid: Bool
     /// Why the response is not acceptable.
     var reason: String?
@@ -115,14 +115,14 @@ struct ValidateAnswer: JSONDecodable {
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
         let valid: Bool? = try fields.optional("valid")
-        reason = try fields.optional("reason", check: AnswerLimits.fault(inReason:))
+        reason = try fields.optional("reason", check: CallbackReplyLimits.fault(inReason:))
         try fields.finish()
         isValid = try JSONFields.need("valid", valid)
     }
 }
 
 /// The reply to `callback.serialize`: the value of the body.
-struct SerializeAnswer: JSONDecodable {
+struct SerializeDecision: JSONDecodable {
     var value: JSONText
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -133,7 +133,7 @@ struct SerializeAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.preprocess`: the bytes to read, as `text` or `base64`.
-struct PreprocessAnswer: JSONDecodable {
+struct PreprocessDecision: JSONDecodable {
     var bytes: [UInt8]
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -154,7 +154,7 @@ struct PreprocessAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.disposition`: whether to read the body.
-struct DispositionAnswer: JSONDecodable {
+struct DispositionDecision: JSONDecodable {
     var isAllowed: Bool
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -166,10 +166,10 @@ struct DispositionAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.redirect`: whether to follow, and how.
-struct RedirectAnswer: JSONDecodable {
+struct RedirectDecision: JSONDecodable {
     var follows: Bool
     /// Changes to the attempt that follows the redirect.
-    var change: AdaptAnswer?
+    var change: AttemptChange?
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
@@ -184,7 +184,7 @@ struct RedirectAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.destination`: the path of the file.
-struct DestinationAnswer: JSONDecodable {
+struct DestinationDecision: JSONDecodable {
     var destination: ArrivedFile.Destination
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -199,7 +199,7 @@ struct DestinationAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.challenge`: the credentials; none without `credential`.
-struct ChallengeAnswer: JSONDecodable {
+struct ChallengeDecision: JSONDecodable {
     var given: CallbackCredential?
 
     init(json: JSONValue) throws(JSONComplaint) {
@@ -212,7 +212,7 @@ struct ChallengeAnswer: JSONDecodable {
 }
 
 /// The reply to `callback.cacheResponse`: changes to the stored response.
-struct CacheAnswer: JSONDecodable {
+struct CacheDecision: JSONDecodable {
     private var isStored: Bool
     private var fields: HTTPFields?
     private var bytes: [UInt8]?

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The members that the params of all callbacks share.
-struct QuestionNames: Sendable {
+struct CallbackSubject: Sendable {
     /// The client's own name for the callback.
     var callback: String
     /// Nil for a callback without a request; `attempt` is then meaningless.
@@ -18,7 +18,7 @@ struct QuestionNames: Sendable {
 }
 
 /// The params of a callback.
-struct CallbackQuestion: JSONEncodable, Sendable {
+struct CallbackParameters: JSONEncodable, Sendable {
     enum Content: Sendable {
         case adapt(Attempt, retries: Int)
         case encode(Attempt, JSONValue, retries: Int)
@@ -29,15 +29,15 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         case disposition(Attempt, ExchangeHead?)
         case redirect(RedirectHop, Attempt)
         case destination(ArrivedFile, Attempt, ExchangeHead?)
-        case challenge(AuthenticationQuestion, Attempt, ExchangeHead?)
+        case challenge(AuthenticationCallback, Attempt, ExchangeHead?)
         case refresh(CredentialSnapshot, RefreshReason)
         case passphrase(store: String, failures: Int)
         case keyPassphrase(file: String, failures: Int)
-        case trust(TrustQuestion)
+        case trust(TrustCallback)
         case cacheResponse(CacheDraft, Attempt)
     }
 
-    var names: QuestionNames
+    var names: CallbackSubject
     var deadline: WallTime
     var content: Content
 
@@ -127,7 +127,7 @@ struct CallbackQuestion: JSONEncodable, Sendable {
         writer.member("hasBody", attempt.body != .none)
     }
 
-    private static func encode(_ question: TrustQuestion, to writer: inout JSONWriter) {
+    private static func encode(_ question: TrustCallback, to writer: inout JSONWriter) {
         writer.member("host", question.host)
         writer.member("port", question.port)
         writer.member("trusted", question.reason == nil)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OutriderMethods
 
-struct CallbackAnswerTests {
+struct CallbackReplyTests {
     private func parse(_ text: String) throws -> JSONValue { try JSONParser.parse(Array(text.utf8)) }
 
     private func attempt() throws -> Attempt {
@@ -19,14 +19,14 @@ struct CallbackAnswerTests {
 
     @Test func `an empty answer changes nothing`() throws {
         var attempt = try attempt()
-        try AdaptAnswer(json: parse("{}")).apply(to: &attempt)
+        try AttemptChange(json: parse("{}")).apply(to: &attempt)
         let before = try self.attempt().fields
         #expect(attempt.url.description == "http://a/b?c=1" && attempt.fields == before)
     }
 
     @Test func `an adapter changes what it names`() throws {
         var attempt = try attempt()
-        let answer = try AdaptAnswer(
+        let answer = try AttemptChange(
             json: parse(
                 #"{"method":"PUT","headers":{"x-a":"9"},"removeHeaders":["b"],"query":{"d":2},"body":{"json":{}},"timeout":7}"#
             ))
@@ -40,7 +40,7 @@ struct CallbackAnswerTests {
         #"{"headers":{"X":"a\r\nb"}}"#, #"{"method":"G T"}"#, #"{"url":"ftp://x/"}"#, #"{"url":""}"#,
     ]) func `what may not be sent is refused`(text: String) throws {
         var attempt = try attempt()
-        let answer = try AdaptAnswer(json: parse(text))
+        let answer = try AttemptChange(json: parse(text))
         #expect(throws: HTTPFailure.self) { try answer.apply(to: &attempt) }
     }
 
@@ -49,7 +49,7 @@ struct CallbackAnswerTests {
         (#"{"retry":false}"#, .doNotRetry),
         (#"{"retry":false,"error":"no"}"#, .fail(HTTPFailure(.sessionTaskFailed, "no"))),
     ]) func `the four answers of a retrier`(text: String, verdict: RetryVerdict) throws {
-        let answer = try RetryAnswer(json: parse(text)).verdict
+        let answer = try RetryDecision(json: parse(text)).verdict
         #expect(answer == verdict)
     }
 
@@ -64,7 +64,7 @@ struct CallbackAnswerTests {
         ] {
             let json = try parse(text)
             #expect {
-                _ = try AdaptAnswer(json: json)
+                _ = try AttemptChange(json: json)
             } throws: { error in
                 let complaint = error as? JSONComplaint
                 return complaint?.pointer.description == pointer && complaint?.message.contains("1048576 bytes") == true
@@ -72,9 +72,9 @@ struct CallbackAnswerTests {
         }
         var attempt = try attempt()
         let fitting = "{\"headers\":{\"X\":\"\(less)\"},\"query\":{\"a\":\"\(less)\"}}"
-        try AdaptAnswer(json: parse(fitting)).apply(to: &attempt)
+        try AttemptChange(json: parse(fitting)).apply(to: &attempt)
         #expect(attempt.fields.first("X")?.utf8.count == less.utf8.count)
-        let long = try AdaptAnswer(json: parse("{\"query\":{\"a\":\"\(most)\"}}"))
+        let long = try AttemptChange(json: parse("{\"query\":{\"a\":\"\(most)\"}}"))
         #expect {
             try long.apply(to: &attempt)
         } throws: { error in
@@ -84,9 +84,9 @@ struct CallbackAnswerTests {
 
     @Test func `reasons have a limit, which is named`() throws {
         let (most, more) = (String(repeating: "a", count: 16 << 10), String(repeating: "a", count: (16 << 10) + 1))
-        #expect(try ValidateAnswer(json: parse("{\"valid\":false,\"reason\":\"\(most)\"}")).reason == most)
-        _ = try RetryAnswer(json: parse("{\"retry\":false,\"error\":\"\(most)\"}"))
-        _ = try RefreshAnswer(json: parse("{\"error\":\"\(most)\"}"))
+        #expect(try ValidateDecision(json: parse("{\"valid\":false,\"reason\":\"\(most)\"}")).reason == most)
+        _ = try RetryDecision(json: parse("{\"retry\":false,\"error\":\"\(most)\"}"))
+        _ = try RefreshDecision(json: parse("{\"error\":\"\(most)\"}"))
         func place(_ decode: () throws -> Void) -> String? {
             do {
                 try decode()
@@ -97,9 +97,9 @@ struct CallbackAnswerTests {
                 }
             }
         }
-        #expect(place { _ = try ValidateAnswer(json: parse("{\"valid\":false,\"reason\":\"\(more)\"}")) } == "/reason")
-        #expect(place { _ = try RetryAnswer(json: parse("{\"retry\":false,\"error\":\"\(more)\"}")) } == "/error")
-        #expect(place { _ = try RefreshAnswer(json: parse("{\"error\":\"\(more)\"}")) } == "/error")
+        #expect(place { _ = try ValidateDecision(json: parse("{\"valid\":false,\"reason\":\"\(more)\"}")) } == "/reason")
+        #expect(place { _ = try RetryDecision(json: parse("{\"retry\":false,\"error\":\"\(more)\"}")) } == "/error")
+        #expect(place { _ = try RefreshDecision(json: parse("{\"error\":\"\(more)\"}")) } == "/error")
     }
 
     @Test(arguments: [
@@ -108,42 +108,42 @@ struct CallbackAnswerTests {
         (#"{"retry":true,"delay":1e9}"#, "/delay"), (#"{"retry":true,"again":true}"#, "/again"), ("[1]", ""),
     ]) func `other answers of a retrier are none`(text: String, pointer: String) throws {
         let value = try parse(text)
-        let complaint = #expect(throws: JSONComplaint.self) { try RetryAnswer(json: value) }
+        let complaint = #expect(throws: JSONComplaint.self) { try RetryDecision(json: value) }
         #expect(complaint?.pointer.description == pointer)
     }
 
     @Test func `a redirect may be followed otherwise, but not be refused otherwise`() throws {
-        let follows = try RedirectAnswer(json: parse(#"{"follow":true,"request":{"method":"GET"}}"#)).follows
-        let stays = try RedirectAnswer(json: parse(#"{"follow":false}"#)).follows
+        let follows = try RedirectDecision(json: parse(#"{"follow":true,"request":{"method":"GET"}}"#)).follows
+        let stays = try RedirectDecision(json: parse(#"{"follow":false}"#)).follows
         #expect(follows && !stays)
         let value = try parse(#"{"follow":false,"request":{}}"#)
-        #expect(throws: JSONComplaint.self) { try RedirectAnswer(json: value) }
+        #expect(throws: JSONComplaint.self) { try RedirectDecision(json: value) }
     }
 
     @Test func `a challenge is answered with a credential or with none`() throws {
-        let given = try ChallengeAnswer(json: parse(#"{"credential":{"username":"u","password":"p"}}"#)).given
+        let given = try ChallengeDecision(json: parse(#"{"credential":{"username":"u","password":"p"}}"#)).given
         #expect(given?.credential == UserCredential("u", "p") && given?.isKept == true)
         let once = #"{"credential":{"username":"u","schemes":["basic"]},"persistence":"none"}"#
-        let other = try ChallengeAnswer(json: parse(once)).given
+        let other = try ChallengeDecision(json: parse(once)).given
         #expect(other?.credential == UserCredential("u", "", schemes: [.basic]) && other?.isKept == false)
-        #expect(try ChallengeAnswer(json: parse("{}")).given == nil)
+        #expect(try ChallengeDecision(json: parse("{}")).given == nil)
         for text in [
             #"{"credential":{}}"#, #"{"credential":{"username":"a:b"}}"#, #"{"persistence":"permanent"}"#, #"{"x":1}"#,
         ] {
             let value = try parse(text)
-            #expect(throws: JSONComplaint.self) { try ChallengeAnswer(json: value) }
+            #expect(throws: JSONComplaint.self) { try ChallengeDecision(json: value) }
         }
     }
 
     @Test func `a passphrase is a text of some length, or nothing`() throws {
-        #expect(try PassphraseAnswer(json: parse(#"{"passphrase":"a b"}"#)).passphrase?.exposed == "a b")
+        #expect(try PassphraseDecision(json: parse(#"{"passphrase":"a b"}"#)).passphrase?.exposed == "a b")
         for text in ["{}", "null", #"{"passphrase":null}"#] {
-            #expect(try PassphraseAnswer(json: parse(text)).passphrase == nil)
+            #expect(try PassphraseDecision(json: parse(text)).passphrase == nil)
         }
         let long = String(repeating: "x", count: 1025)
         for text in [#"{"passphrase":""}"#, #"{"passphrase":1}"#, #"{"passphrase":"\#(long)"}"#, #"{"x":1}"#, "1"] {
             let value = try parse(text)
-            #expect(throws: JSONComplaint.self) { try PassphraseAnswer(json: value) }
+            #expect(throws: JSONComplaint.self) { try PassphraseDecision(json: value) }
         }
     }
 
@@ -168,10 +168,10 @@ struct CallbackAnswerTests {
         let decision = Decision()
         #expect(decision.isOpen)
         async let outcome = decision.outcome()
-        #expect(decision.settle(.success(CallbackReply(answer: .bool(true)))))
-        #expect(!decision.settle(.success(CallbackReply(answer: .bool(false)))) && !decision.isOpen)
+        #expect(decision.settle(.success(CallbackReply(value: .bool(true)))))
+        #expect(!decision.settle(.success(CallbackReply(value: .bool(false)))) && !decision.isOpen)
         decision.close()
-        #expect(try await outcome.get().answer == .bool(true))
+        #expect(try await outcome.get().value == .bool(true))
     }
 
     @Test func `a decision ends with its owner, and with the task that waits`() async {

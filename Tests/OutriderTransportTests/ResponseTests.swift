@@ -8,7 +8,7 @@ import Testing
 
 /// Answers as servers really send them, good and bad.
 @Suite(.timeLimit(.minutes(1)))
-struct AnswerTests {
+struct ResponseTests {
     private static let ok = "HTTP/1.1 200 OK\r\n"
     private static let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 

@@ -6,7 +6,7 @@ import NIOHTTP1
 
 /// The handler behind a connection's parser: tells the parser the request's method, and returns the parsed parts to the
 /// connection.
-final class AnswerParts: ChannelInboundHandler {
+final class ResponseParts: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
@@ -16,17 +16,17 @@ final class AnswerParts: ChannelInboundHandler {
     private init(_ connection: HTTP1Connection) { self.connection = connection }
 
     /// Adds a parser, followed by this handler, to the end of the pipeline.
-    static func install(behind connection: HTTP1Connection, in pipeline: ChannelPipeline) throws -> AnswerParts {
+    static func install(behind connection: HTTP1Connection, in pipeline: ChannelPipeline) throws -> ResponseParts {
         let decoder = HTTPResponseDecoder(
             leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
             limitConfiguration: HTTP1Limits.decoder)
-        let parts = AnswerParts(connection)
+        let parts = ResponseParts(connection)
         try pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
         try pipeline.syncOperations.addHandler(parts)
         return parts
     }
 
-    func expectAnswer(to method: String) {
+    func expectResponse(to method: String) {
         let head = HTTPRequestHead(version: .http1_1, method: HTTPMethod(rawValue: method), uri: "")
         context?.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// A response to a Digest challenge (RFC 7616 section 3.4), and the proof expected from the server.
-package struct DigestAnswer: Sendable {
+package struct DigestCredentials: Sendable {
     package var challenge: DigestChallenge
     package var credential: UserCredential
     package var method: String

@@ -5,7 +5,7 @@ import OutriderHTTP
 
 /// Limits of members of replies to callbacks that stay in memory uncounted: with a failure, or with an attempt. Bodies and
 /// values have no such limit, for they are counted.
-enum AnswerLimits {
+enum CallbackReplyLimits {
     /// Bytes of a sentence that becomes part of a failure: 16 KiB.
     static let reasonBytes = 16 << 10
     /// Bytes of header fields, as in any request, and of a query.

@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// Runs the callbacks of a client: by a JSON-RPC request to the client, or by a decision that the client fetches.
-struct Asker: Sendable {
+struct CallbackRunner: Sendable {
     let peer: any Peer
     /// The table of waiting decisions.
     let decisions: HandleTable
@@ -33,21 +33,21 @@ struct Asker: Sendable {
     /// The decoded reply. Throws callbackTimedOut, callbackFailed, clientGone or tooMany.
     ///
     /// - Parameter events: of the request that the callback is about.
-    func ask<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
+    func ask<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         events: any DecisionOutlet
-    ) async throws(RPCError) -> Answer {
-        try await reply(kind, spec, names, content, events: events).answer
+    ) async throws(RPCError) -> Value {
+        try await reply(kind, spec, names, content, events: events).value
     }
 
     /// The same with the memory of the reply's message, for a reply whose content stays.
-    func reply<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
+    func reply<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         events: any DecisionOutlet
-    ) async throws(RPCError) -> CallbackReply<Answer> {
+    ) async throws(RPCError) -> CallbackReply<Value> {
         let watch = CallbackWatch(kind, names, owner, service)
         do throws(RPCError) {
-            let reply: CallbackReply<Answer> = try await answer(kind, spec, names, content, events)
+            let reply: CallbackReply<Value> = try await answer(kind, spec, names, content, events)
             watch.answered()
             return reply
         } catch {
@@ -56,34 +56,34 @@ struct Asker: Sendable {
         }
     }
 
-    private func answer<Answer: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: QuestionNames, _ content: CallbackQuestion.Content,
+    private func answer<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         _ events: any DecisionOutlet
-    ) async throws(RPCError) -> CallbackReply<Answer> {
-        let question = CallbackQuestion(
+    ) async throws(RPCError) -> CallbackReply<Value> {
+        let question = CallbackParameters(
             names: names, deadline: WallTime.now.later(by: spec.timeout), content: content)
         let reply: CallbackReply<JSONValue>
         switch spec.way {
         case .request:
-            let given = try await peer.ask(Question(kind.method, question), timeout: .seconds(spec.timeout))
-            reply = CallbackReply(answer: given.value, charge: given.charge)
+            let given = try await peer.ask(Callback(kind.method, question), timeout: .seconds(spec.timeout))
+            reply = CallbackReply(value: given.value, charge: given.charge)
         case .pull: reply = try await pull(kind, spec, question, events)
         }
-        return CallbackReply(answer: try await decoded(reply, kind), charge: reply.charge)
+        return CallbackReply(value: try await decoded(reply, kind), charge: reply.charge)
     }
 
     /// Decodes a long reply away from the event loop.
-    private func decoded<Answer: JSONDecodable & Sendable>(
+    private func decoded<Value: JSONDecodable & Sendable>(
         _ reply: CallbackReply<JSONValue>, _ kind: CallbackKind
-    ) async throws(RPCError) -> Answer {
-        let value = reply.answer
-        let decoded: Result<Answer, JSONComplaint>
+    ) async throws(RPCError) -> Value {
+        let value = reply.value
+        let decoded: Result<Value, JSONComplaint>
         if reply.charge == nil {
-            decoded = Result { () throws(JSONComplaint) in try Answer(json: value) }
+            decoded = Result { () throws(JSONComplaint) in try Value(json: value) }
         } else {
             do throws(HTTPFailure) {
                 decoded = try await compute(for: quota.client) {
-                    Result { () throws(JSONComplaint) in try Answer(json: value) }
+                    Result { () throws(JSONComplaint) in try Value(json: value) }
                 }
             } catch {
                 throw RPCError(error)
@@ -100,7 +100,7 @@ struct Asker: Sendable {
     }
 
     private func pull(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ question: CallbackQuestion, _ events: any DecisionOutlet
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ question: CallbackParameters, _ events: any DecisionOutlet
     ) async throws(RPCError) -> CallbackReply<JSONValue> {
         let decision = Decision()
         let handle = Handle<Decision>()
@@ -133,7 +133,7 @@ protocol DecisionOutlet: Sendable {
 struct DecisionShape: Sendable {
     var decision: Handle<Decision>
     var kind: CallbackKind
-    var question: CallbackQuestion
+    var question: CallbackParameters
 
     func encodeMembers(to writer: inout JSONWriter) {
         writer.member("decision", decision)
