@@ -50,10 +50,8 @@ static inline int outrider_lock_heap(size_t room) {
 
 /// Large blocks are mapped, each by itself, and go back to the system when they are freed. By default glibc raises the limit
 /// from which it maps to the size of the largest block so far, up to 32 MB, and keeps what it does not map.
-///
-/// Blocks for bodies of 1 MiB come from the heap, which keeps a little: each new page costs more than copying its bytes.
 static inline void outrider_map_large_blocks(void) {
-    mallopt(M_MMAP_THRESHOLD, 1280 << 10);
+    mallopt(M_MMAP_THRESHOLD, 512 << 10);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
 }

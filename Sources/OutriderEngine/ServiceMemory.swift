@@ -5,7 +5,7 @@ import CLinux
 
 /// The memory of the process as a whole.
 package enum ServiceMemory {
-    /// Returns freed blocks of 1.25 MiB or more to the system at once. To be called early, before many exist.
+    /// Returns freed blocks of 512 KiB or more to the system at once. To be called early, before many exist.
     package static func returnLargeBlocks() { outrider_map_large_blocks() }
 
     /// Returns the free pages of the heap to the system. Takes milliseconds.
