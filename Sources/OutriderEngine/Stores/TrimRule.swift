@@ -5,8 +5,8 @@
 ///
 /// A rest comes before: trimming takes milliseconds, in which no thread can allocate.
 struct TrimRule {
-    /// Less free memory than this is not worth the time: 8 MiB.
-    static let least = 8 << 20
+    /// Less free memory than this is not worth the time: 16 MiB.
+    static let least = 16 << 20
 
     /// The most bytes that were used since the last trim.
     private var most = 0
