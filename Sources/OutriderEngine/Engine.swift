@@ -99,7 +99,7 @@ package final class Engine: Sendable {
     ) -> Exchange {
         let exchange = Exchange(spec, request, in: environment, setup, stage: setup.stage ?? stage)
         exchange.tellCreation()
-        if let failure = setup.gate?.join(exchange) { exchange.end(with: failure) }
+        if let failure = exchange.gate?.join(exchange) { exchange.end(with: failure) }
         return exchange
     }
 

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What takes part in an exchange beside its request.
-package struct ExchangeSetup {
+/// What takes part in an exchange beside its request. A class: the members go to the exchange one by one, and are not copied
+/// before.
+package final class ExchangeSetup {
     /// The limits of the client, from `Engine.makeQuota`.
-    package var quota: BodyQuota
+    package let quota: BodyQuota
     /// Whether the outcome stays available with its body.
-    package var keepsBody: Bool
+    package let keepsBody: Bool
     /// Receives the events; nil if no client listens.
-    package var observer: (any ExchangeObserver)?
+    package let observer: (any ExchangeObserver)?
     /// Runs the callbacks; nil if no client takes part.
-    package var advisor: (any ExchangeDelegate)?
+    package let advisor: (any ExchangeDelegate)?
     /// Admits each attempt; nil for a request outside of all limits of a session.
-    package var gate: (any AdmissionGate)?
+    package let gate: (any AdmissionGate)?
     /// Takes the body piece by piece; nil to keep the whole body.
-    package var outlet: (any BodyOutlet)?
+    package let outlet: (any BodyOutlet)?
     /// The names of the request for monitors.
-    package var identity: ExchangeIdentity
+    package let identity: ExchangeIdentity
     /// The credentials of the session; nil without a session.
-    package var sessionCredentials: SessionCredentials?
+    package let sessionCredentials: SessionCredentials?
     /// Finds and keeps cookies; nil for a request without cookies.
-    package var cookies: ExchangeCookies?
+    package let cookies: ExchangeCookies?
     /// Finds and stores responses; nil for a request without a cache.
-    package var cache: CacheBinding?
+    package let cache: CacheBinding?
     /// The replay stage before the network; nil for the stage of the engine.
-    package var stage: ReplayStage?
+    package let stage: ReplayStage?
 
     package init(
         quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,

@@ -33,20 +33,27 @@ struct RequestDraft {
 
     /// Throws `unknownHandle` for a stream in the body.
     init(
-        _ params: RequestParameters, _ assembly: RequestAssembly, _ call: Call<ClientScope>, _ use: Use
+        _ params: borrowing RequestParameters, _ assembly: borrowing RequestAssembly, _ call: Call<ClientScope>,
+        _ use: Use
     ) throws(RPCError) {
-        let handle = handle
         self.use = use
         (session, cache) = (assembly.session, assembly.cache)
         let asks = assembly.asks
-        let events = asks || params.isHeard ? RequestEvents(params, of: handle, call, use) : nil
-        let asker =
-            asks ? events.map { assembly.asker(params, call, handle.name, $0, isOfCall: use.isOfCall) } : nil
+        let events = asks || params.isHeard ? RequestEvents.make(params, of: handle, call, use) : nil
+        var asker: ClientResponseCallbacks?
+        if asks, let events {
+            asker = assembly.asker(params, call, handle.name, events, isOfCall: use.isOfCall)
+        }
         var spec = assembly.spec
-        try spec.body.findStreams(in: call.scope.handles)
+        // changing a spec copies it
+        if !spec.body.isAtHand { try spec.body.findStreams(in: call.scope.handles) }
         let review = ResponseReview(&spec, asker)
-        var advisor: (any ExchangeDelegate)? =
-            asker.map { assembly.advisor(params, $0, review) } ?? review.map { ReviewOnly($0) }
+        var advisor: (any ExchangeDelegate)?
+        if let asker {
+            advisor = assembly.advisor(params, asker, review)
+        } else if let review {
+            advisor = ReviewOnly(review)
+        }
         if let guide = use.guide { advisor = guide.join(&spec.plan, before: advisor) }
         (self.spec, self.events, self.asker, self.review, self.advisor) = (spec, events, asker, review, advisor)
     }
@@ -137,11 +144,11 @@ extension RequestRecord {
 }
 
 extension RequestEvents {
-    fileprivate convenience init(
+    fileprivate static func make(
         _ params: RequestParameters, of handle: Handle<RequestRecord>, _ call: Call<ClientScope>,
         _ use: RequestDraft.Use
-    ) {
-        self.init(
+    ) -> RequestEvents {
+        RequestEvents(
             params.events, of: handle.name, call: use.eventsNameCall ?? use.isOfCall ? call.id : nil,
             tag: params.spec.tag, peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
             isShared: params.isDetached,

@@ -55,7 +55,7 @@ final class RequestRecord: Holdable {
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
     init(
-        _ params: RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
+        _ params: borrowing RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
         giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: ResponseReview?,
         asker: ClientResponseCallbacks?
     ) {
@@ -69,7 +69,7 @@ final class RequestRecord: Holdable {
         self.events = events
         // download.resume repeats a download, even for a request of a waiting call
         let isGone = (isOfCall && params.spec.download == nil) || params.isStreamed
-        again = isGone || !exchange.hasShortBody ? nil : params
+        again = isGone || !exchange.hasShortBody ? nil : copy params
         self.review = review
         self.asker = asker
         serialize = params.spec.serialize

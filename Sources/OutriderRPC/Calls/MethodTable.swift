@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+package import OutriderJSON
+
 /// Maps method names to implementations. Built once at start.
 package struct MethodTable<Scope: ConnectionScope>: Sendable {
-    private var methods: [String: any Method<Scope>.Type] = [:]
+    /// A class, because the metadata of a metatype with a generic scope are looked up at each use.
+    private final class Entry: Sendable {
+        let method: any Method<Scope>.Type
+
+        init(_ method: any Method<Scope>.Type) { self.method = method }
+    }
+
+    private var methods: [String: Entry] = [:]
     /// Sorted.
     package private(set) var names: [String] = []
     /// The methods whose calls may be followed by raw bytes.
@@ -19,8 +28,18 @@ package struct MethodTable<Scope: ConnectionScope>: Sendable {
     package mutating func add<M: Method>(_ method: M.Type) where M.Scope == Scope {
         if M.takesBytes { rawMethods.insert(M.name) }
         if methods[M.name] == nil { names.insert(M.name, at: names.firstIndex { $0 > M.name } ?? names.endIndex) }
-        methods[M.name] = method
+        methods[M.name] = Entry(method)
     }
 
-    package subscript(name: String) -> (any Method<Scope>.Type)? { methods[name] }
+    package subscript(name: String) -> (any Method<Scope>.Type)? { methods[name]?.method }
+
+    package func knows(_ name: String) -> Bool { methods[name] != nil }
+
+    /// As `Method.started`; nil for an unknown method.
+    package func start(
+        _ name: String, _ params: JSONValue, _ call: Call<Scope>, _ completion: @escaping CallCompletion
+    ) throws -> StartedCall? {
+        guard let entry = methods[name] else { return nil }
+        return try entry.method.started(params, call, completion)
+    }
 }

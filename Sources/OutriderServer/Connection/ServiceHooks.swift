@@ -71,7 +71,7 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
         self.isOtherUser = isOtherUser
     }
 
-    func knows(_ method: String) -> Bool { table[method] != nil }
+    func knows(_ method: String) -> Bool { table.knows(method) }
 
     var names: [String] { table.names }
 
@@ -90,8 +90,7 @@ final class ScopeDispatch<Scope: ConnectionScope>: Dispatch {
         _ completion: @escaping CallCompletion
     ) throws -> StartedCall? {
         if isOtherUser, let refusal = table.ownerRules.refusal(of: method, params) { throw refusal }
-        return try table[method]?.started(
-            params, Call(id: id, scope: scope, peer: peer, later: later), completion)
+        return try table.start(method, params, Call(id: id, scope: scope, peer: peer, later: later), completion)
     }
 
     func refusal(ofResult value: JSONValue) -> RPCError? {
