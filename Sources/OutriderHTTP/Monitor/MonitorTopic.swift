@@ -19,7 +19,7 @@ package enum MonitorTopic: UInt8, Sendable, CaseIterable {
     case requestRedirected, requestValidated, requestOffline, requestRetrying, requestFinished, requestParsed
     case requestDetached, requestAdopted, requestForgotten
     case responseStored, responseReleased
-    case callbackAsked, callbackReplied, callbackFailed
+    case callbackAsked, callbackAnswered, callbackFailed
     case sessionCreated, sessionUpdated, sessionFlushed, sessionClosed
     case tokenRefreshing, tokenRefreshed, tokenFailed
     case cookiesRefused

@@ -25,7 +25,7 @@ struct CallbackWatch {
     func answered() {
         let seconds = (ContinuousClock.now - began).seconds
         service.callbacks.answered(after: seconds)
-        service.monitors.tell(.callbackReplied, subject) { .callback(question(seconds)) }
+        service.monitors.tell(.callbackAnswered, subject) { .callback(question(seconds)) }
     }
 
     func failed(_ error: RPCError) {

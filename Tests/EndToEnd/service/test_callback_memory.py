@@ -106,19 +106,22 @@ def test_a_body_that_is_asked_for_once_serves_all_attempts(service, client, orig
 
 
 def test_bodies_of_decisions_are_counted_too(service, client, origin):
-    many = [client() for _ in range(6)]
-    for number, one in enumerate(many):
+    """Two have room beside their messages; of the longer ones, each is in memory or in a file."""
+    sizes = [MIB // 2] * 2 + [2 * MIB] * 4
+    many = [client() for _ in sizes]
+    for number, (one, size) in enumerate(zip(many, sizes)):
         pulled = {**ADAPTER, "decide": "pull"}
         one.send(1, "data.send", url=origin.url + "/hold", method="POST", interceptors=[pulled])
         one.send(2, "events.next")
         event = one.wait(2)["result"]
         decision = next(item["params"]["decision"] for item in event["events"])
-        one.send(3, "request.decide", decision=decision, answer={"body": {"text": chr(65 + number) * (2 * MIB)}})
+        one.send(3, "request.decide", decision=decision, answer={"body": {"text": chr(65 + number) * size}})
         assert "result" in one.wait(3)
-    until(service, lambda now: now["spilt"]["payloads"] >= 1 and now["held"] > MIB)
+    until(service, lambda now: now["spilt"]["payloads"] >= 1 and now["held"] >= MIB
+          and now["held"] + now["spilt"]["bytes"] >= sum(sizes))
     origin.release.set()
-    for number, one in enumerate(many):
-        found = hashlib.sha256(bytes([65 + number]) * (2 * MIB)).hexdigest()
+    for number, (one, size) in enumerate(zip(many, sizes)):
+        found = hashlib.sha256(bytes([65 + number]) * size).hexdigest()
         assert one.wait(1)["result"]["body"]["text"] == found
     until(service, lambda now: now["held"] == 0)
 
