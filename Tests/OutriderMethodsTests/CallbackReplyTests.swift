@@ -97,7 +97,8 @@ struct CallbackReplyTests {
                 }
             }
         }
-        #expect(place { _ = try ValidateDecision(json: parse("{\"valid\":false,\"reason\":\"\(more)\"}")) } == "/reason")
+        #expect(
+            place { _ = try ValidateDecision(json: parse("{\"valid\":false,\"reason\":\"\(more)\"}")) } == "/reason")
         #expect(place { _ = try RetryDecision(json: parse("{\"retry\":false,\"error\":\"\(more)\"}")) } == "/error")
         #expect(place { _ = try RefreshDecision(json: parse("{\"error\":\"\(more)\"}")) } == "/error")
     }

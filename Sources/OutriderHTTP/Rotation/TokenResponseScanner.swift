@@ -112,7 +112,9 @@ package struct TokenResponseScanner {
         return byte != end
     }
 
-    private mutating func literal(_ word: StaticString, _ value: TokenResponse.Value) throws(Stop) -> TokenResponse.Value {
+    private mutating func literal(_ word: StaticString, _ value: TokenResponse.Value) throws(Stop)
+        -> TokenResponse.Value
+    {
         let found = bytes[position...].prefix(word.utf8CodeUnitCount)
         let wanted = UnsafeBufferPointer(start: word.utf8Start, count: found.count)
         guard found.elementsEqual(wanted) else { throw .malformed }

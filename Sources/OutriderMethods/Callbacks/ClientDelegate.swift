@@ -52,7 +52,10 @@ final class ClientDelegate: ExchangeDelegate {
     /// - Parameters:
     ///   - asker: runs callbacks on the client that made the request.
     ///   - answers: reviews responses before callbacks do.
-    init(_ registry: CallbackRegistry, _ asker: ClientResponseCallbacks, _ answers: ResponseReview?, disposition: CallbackSpec?) {
+    init(
+        _ registry: CallbackRegistry, _ asker: ClientResponseCallbacks, _ answers: ResponseReview?,
+        disposition: CallbackSpec?
+    ) {
         self.registry = registry
         self.asker = asker
         self.answers = answers

@@ -95,7 +95,9 @@ struct RequestAssembly {
         return ClientResponseCallbacks(CallbackRunner(call), names, events, mayExceed: isOfCall && !params.isDetached)
     }
 
-    func advisor(_ params: RequestParameters, _ asker: ClientResponseCallbacks, _ review: ResponseReview?) -> ClientDelegate {
+    func advisor(_ params: RequestParameters, _ asker: ClientResponseCallbacks, _ review: ResponseReview?)
+        -> ClientDelegate
+    {
         ClientDelegate(registry, asker, review, disposition: params.codes?.disposition)
     }
 

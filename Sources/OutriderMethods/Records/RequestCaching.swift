@@ -28,7 +28,8 @@ extension RequestAssembly {
         }
         if let code = choice.code {
             let asker = code == earlier?.code ? session?.shared.settings.cacherCode?.asker : nil
-            choice.spec.cacher = .modify(registry.add(ClientDelegate.Code(spec: code, asker: asker ?? CallbackRunner(call))))
+            choice.spec.cacher = .modify(
+                registry.add(ClientDelegate.Code(spec: code, asker: asker ?? CallbackRunner(call))))
         }
         let store = choice.store(session, call.scope)
         cache = call.scope.service.engine.binding(store, choice.spec)

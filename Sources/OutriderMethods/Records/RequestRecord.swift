@@ -55,7 +55,8 @@ final class RequestRecord: Holdable {
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 
     init(
-        _ params: borrowing RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange, owner: HandleTable,
+        _ params: borrowing RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange,
+        owner: HandleTable,
         giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: ResponseReview?,
         asker: ClientResponseCallbacks?
     ) {

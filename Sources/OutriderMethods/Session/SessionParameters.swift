@@ -85,7 +85,9 @@ struct SessionParameters: Sendable {
         if let httpVersion { settings.httpVersion = httpVersion }
         if let cache {
             settings.cache = cache.applied(to: nil)
-            settings.cacherCode = settings.cache?.code.map { ClientDelegate.Code(spec: $0, asker: CallbackRunner(call)) }
+            settings.cacherCode = settings.cache?.code.map {
+                ClientDelegate.Code(spec: $0, asker: CallbackRunner(call))
+            }
         }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {

@@ -115,5 +115,7 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
 extension ClientScope {
     /// The caller of this client's callbacks about servers and keys.
-    func securityAsker(_ call: Call<ClientScope>) -> any SecurityCallbacks { securityAsker { ClientSecurityCallbacks(call) } }
+    func securityAsker(_ call: Call<ClientScope>) -> any SecurityCallbacks {
+        securityAsker { ClientSecurityCallbacks(call) }
+    }
 }

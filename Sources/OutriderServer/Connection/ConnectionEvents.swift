@@ -92,7 +92,8 @@ extension Connection {
         defer { timer.cancel() }
         do {
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<CallbackResponse, any Error>) in
+                try await withCheckedThrowingContinuation {
+                    (continuation: CheckedContinuation<CallbackResponse, any Error>) in
                     self.send(question, id, continuation)
                 }
             } onCancel: {
@@ -115,7 +116,9 @@ extension Connection {
         }
     }
 
-    private func send(_ question: Callback, _ id: Int64, _ continuation: CheckedContinuation<CallbackResponse, any Error>) {
+    private func send(
+        _ question: Callback, _ id: Int64, _ continuation: CheckedContinuation<CallbackResponse, any Error>
+    ) {
         enum Step { case sent(Effects), over(Result<CallbackResponse, RPCError>) }
         let step: Step = state.withLock { state in
             if case .over(let result) = state.questions[id] {

@@ -6,7 +6,9 @@ import Testing
 
 /// What token endpoints say, and what must not be believed.
 @Suite struct TokenResponseScannerTests {
-    private static func scan(_ text: String) -> TokenResponseScanner.Outcome { TokenResponseScanner.scan(Array(text.utf8)) }
+    private static func scan(_ text: String) -> TokenResponseScanner.Outcome {
+        TokenResponseScanner.scan(Array(text.utf8))
+    }
 
     private static func answer(_ text: String) throws -> TokenResponse {
         guard case .whole(let answer) = scan(text) else { throw PackedFault() }

@@ -9,8 +9,10 @@ import time
 
 
 def shut(listener):
-    """Closes a listener, and wakes the thread that waits in accept(), which close() alone does not: a stop of the process
-    begins that call anew, with the next listener that has its number, and takes a connection from another server."""
+    """Closes a listener, and wakes the thread that waits in accept(), which close() alone does not.
+
+    When the process is stopped and goes on, such a call begins anew with the next listener that has its number, and
+    takes a connection from another server."""
     with contextlib.suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     listener.close()
