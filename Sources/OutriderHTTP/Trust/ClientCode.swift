@@ -21,32 +21,32 @@ package struct ClientCode: Sendable, Hashable {
 
     package let source: Source
     /// Nil until the parameters are bound to their client.
-    private let asker: (any SecurityCallbacks)?
+    private let callbacks: (any SecurityCallbacks)?
 
-    package init(_ source: Source, asker: (any SecurityCallbacks)? = nil) {
+    package init(_ source: Source, callbacks: (any SecurityCallbacks)? = nil) {
         self.source = source
-        self.asker = asker
+        self.callbacks = callbacks
     }
 
-    package func bound(to asker: any SecurityCallbacks) -> ClientCode { ClientCode(source, asker: asker) }
+    package func bound(to callbacks: any SecurityCallbacks) -> ClientCode { ClientCode(source, callbacks: callbacks) }
 
     package func decide(_ question: TrustCallback) async -> TrustReply {
-        guard case .callback(let spec) = source, let asker else {
+        guard case .callback(let spec) = source, let callbacks else {
             return TrustReply(isTrusted: false, reason: "no client can be asked")
         }
-        return await asker.decide(question, spec)
+        return await callbacks.decide(question, spec)
     }
 
     package func passphrase(of file: String, failures: Int) async -> SecretText? {
         switch source {
-        case .callback(let spec): await asker?.passphrase(of: file, failures: failures, spec)
+        case .callback(let spec): await callbacks?.passphrase(of: file, failures: failures, spec)
         // a second call would return the same token
-        case .credential(let name): failures == 0 ? await asker?.token(of: name) : nil
+        case .credential(let name): failures == 0 ? await callbacks?.token(of: name) : nil
         }
     }
 
     package static func == (one: ClientCode, other: ClientCode) -> Bool {
-        one.source == other.source && one.asker === other.asker
+        one.source == other.source && one.callbacks === other.callbacks
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(source) }

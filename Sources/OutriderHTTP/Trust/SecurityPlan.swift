@@ -41,10 +41,10 @@ package final class SecurityPlan: Sendable {
         package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
 
         /// A copy whose callbacks go to that client.
-        package func bound(to asker: any SecurityCallbacks) -> Own {
+        package func bound(to callbacks: any SecurityCallbacks) -> Own {
             var own = self
-            own.policy = policy?.bound(to: asker)
-            own.settings.identity = settings.identity?.bound(to: asker)
+            own.policy = policy?.bound(to: callbacks)
+            own.settings.identity = settings.identity?.bound(to: callbacks)
             return own
         }
     }

@@ -107,9 +107,9 @@ package struct IdentitySpec: Sendable, Hashable {
     package var asks: Bool { if case .code? = passphrase { true } else { false } }
 
     /// A copy whose callbacks go to that client.
-    package func bound(to asker: any SecurityCallbacks) -> IdentitySpec {
+    package func bound(to callbacks: any SecurityCallbacks) -> IdentitySpec {
         guard case .code(let code)? = passphrase else { return self }
-        return IdentitySpec(source, passphrase: .code(code.bound(to: asker)), pointer: pointer)
+        return IdentitySpec(source, passphrase: .code(code.bound(to: callbacks)), pointer: pointer)
     }
 
     /// The same of a session, whose parameters no failure points to.

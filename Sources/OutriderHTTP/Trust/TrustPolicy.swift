@@ -47,10 +47,10 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     }
 
     /// A copy whose callbacks go to that client.
-    package func bound(to asker: any SecurityCallbacks) -> TrustPolicy {
+    package func bound(to callbacks: any SecurityCallbacks) -> TrustPolicy {
         switch self {
-        case .callback(let code): .callback(code.bound(to: asker))
-        case .all(let policies): .all(policies.map { $0.bound(to: asker) })
+        case .callback(let code): .callback(code.bound(to: callbacks))
+        case .all(let policies): .all(policies.map { $0.bound(to: callbacks) })
         default: self
         }
     }

@@ -12,7 +12,7 @@ final class ClientDelegate: ExchangeDelegate {
     /// A callback: the client, and the options of the call.
     struct Code: Sendable {
         var spec: CallbackSpec
-        var asker: CallbackRunner
+        var runner: CallbackRunner
         /// The first reply holds for all attempts.
         var isAskedOnce = false
         /// The parameters to encode; nil for an adapter.
@@ -42,23 +42,23 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     private let registry: CallbackRegistry
-    private let asker: ClientResponseCallbacks
-    private let answers: ResponseReview?
+    private let callbacks: ClientResponseCallbacks
+    private let review: ResponseReview?
     /// The callback for the head of a response; nil if none.
     private let disposition: CallbackSpec?
     private let adapted = Mutex<[String: AttemptChange]>([:])
     private let decided = Mutex<[String: RetryVerdict]>([:])
 
     /// - Parameters:
-    ///   - asker: runs callbacks on the client that made the request.
-    ///   - answers: reviews responses before callbacks do.
+    ///   - callbacks: runs callbacks on the client that made the request.
+    ///   - review: reviews responses before callbacks do; nil for none.
     init(
-        _ registry: CallbackRegistry, _ asker: ClientResponseCallbacks, _ answers: ResponseReview?,
+        _ registry: CallbackRegistry, _ callbacks: ClientResponseCallbacks, _ review: ResponseReview?,
         disposition: CallbackSpec?
     ) {
         self.registry = registry
-        self.asker = asker
-        self.answers = answers
+        self.callbacks = callbacks
+        self.review = review
         self.disposition = disposition
     }
 
@@ -75,7 +75,7 @@ final class ClientDelegate: ExchangeDelegate {
             } else {
                 try await ask(.adapt, code, moment, .adapt(moment.request, retries: moment.retries))
             }
-        let (attempt, answer) = try await code.asker.apply(reply, to: moment.request)
+        let (attempt, answer) = try await code.runner.apply(reply, to: moment.request)
         if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
         return attempt
     }
@@ -102,7 +102,7 @@ final class ClientDelegate: ExchangeDelegate {
             reply.value.follows
         else { return nil }
         guard let change = reply.value.change else { return next }
-        return try await code.asker.apply(CallbackReply(value: change, charge: reply.charge), to: next).attempt
+        return try await code.runner.apply(CallbackReply(value: change, charge: reply.charge), to: next).attempt
     }
 
     func destination(
@@ -132,7 +132,8 @@ final class ClientDelegate: ExchangeDelegate {
         guard let desk = code.desk, let offer = question.offers.first else { return nil }
         let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
         return await desk.credential(
-            for: space, sentAt: moment.sent, refused: question.refused, within: code.spec.timeout, asker.asker.engine
+            for: space, sentAt: moment.sent, refused: question.refused, within: code.spec.timeout,
+            callbacks.runner.engine
         ) { seconds in
             code.spec.timeout = seconds
             do throws(RPCError) {
@@ -147,10 +148,10 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
-        asker.turn(to: moment.attempt)
-        try await answers?.judge(moment)
+        callbacks.turn(to: moment.attempt)
+        try await review?.judge(moment)
         guard let disposition else { return }
-        let code = Code(spec: disposition, asker: asker.asker)
+        let code = Code(spec: disposition, runner: callbacks.runner)
         let content = CallbackParameters.Content.disposition(moment.request, moment.head)
         let reply: CallbackReply<DispositionDecision>? =
             try await askIfPossible(.disposition, code, moment, content)
@@ -160,14 +161,16 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
-        asker.turn(to: moment.attempt)
-        try await answers?.review(body, moment)
+        callbacks.turn(to: moment.attempt)
+        try await review?.review(body, moment)
     }
 
     // MARK: callbacks
 
     /// The callback of the key; any other name is the request's own callback.
-    private func code(_ key: String) -> Code { registry.code(key) ?? Code(spec: CallbackSpec(key), asker: asker.asker) }
+    private func code(_ key: String) -> Code {
+        registry.code(key) ?? Code(spec: CallbackSpec(key), runner: callbacks.runner)
+    }
 
     /// Throws the failure that results from a missing reply.
     private func ask<Value: JSONDecodable & Sendable>(
@@ -194,9 +197,9 @@ final class ClientDelegate: ExchangeDelegate {
     private func reply<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
     ) async throws(RPCError) -> CallbackReply<Value> {
-        var names = asker.names
+        var names = callbacks.names
         names.callback = code.spec.name
         names.attempt = moment.attempt
-        return try await code.asker.reply(kind, code.spec, names, content, events: asker.events)
+        return try await code.runner.reply(kind, code.spec, names, content, events: callbacks.events)
     }
 }

@@ -9,15 +9,15 @@ import Synchronization
 
 /// Runs the callbacks about responses on the client that made the request.
 final class ClientResponseCallbacks: ResponseCallbacks {
-    let asker: CallbackRunner
+    let runner: CallbackRunner
     let names: CallbackSubject
     let events: any DecisionOutlet
     /// Whether values live with the call that waits for them, and so may exceed the budget as its message may.
     private let mayExceed: Bool
     private let attempt = Atomic(1)
 
-    init(_ asker: CallbackRunner, _ names: CallbackSubject, _ events: any DecisionOutlet, mayExceed: Bool) {
-        self.asker = asker
+    init(_ runner: CallbackRunner, _ names: CallbackSubject, _ events: any DecisionOutlet, mayExceed: Bool) {
+        self.runner = runner
         self.mayExceed = mayExceed
         self.names = names
         self.events = events
@@ -61,10 +61,10 @@ final class ClientResponseCallbacks: ResponseCallbacks {
             sent: .sent)
     }
 
-    private var quota: BodyQuota { asker.quota }
+    private var quota: BodyQuota { runner.quota }
 
     /// The most bytes of a body in a callback: as much as the client can read, even with every character escaped.
-    private var limit: Int { min(8 << 20, (asker.peer.terms.maxMessageBytes ?? 48 << 20) / 6) }
+    private var limit: Int { min(8 << 20, (runner.peer.terms.maxMessageBytes ?? 48 << 20) / 6) }
 
     private func ask<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ content: CallbackParameters.Content
@@ -73,7 +73,7 @@ final class ClientResponseCallbacks: ResponseCallbacks {
         names.callback = spec.name
         names.attempt = attempt.load(ordering: .relaxed)
         do throws(RPCError) {
-            return try await asker.reply(kind, spec, names, content, events: events)
+            return try await runner.reply(kind, spec, names, content, events: events)
         } catch {
             throw kind.failure(error) ?? HTTPFailure(.sessionTaskFailed, error.message, underlying: error.underlying)
         }

@@ -33,13 +33,13 @@ extension InterceptorSpec {
         case .retry(let retriers, let code):
             for retrier in retriers {
                 if let code, retrier == .callback(code.name) {
-                    whole.ask(ClientDelegate.Code(spec: code, asker: CallbackRunner(call)), .retry)
+                    whole.ask(ClientDelegate.Code(spec: code, runner: CallbackRunner(call)), .retry)
                 } else {
                     whole.retry(retrier)
                 }
             }
         case .callback(let spec, let roles, let isAskedOnce):
-            whole.ask(ClientDelegate.Code(spec: spec, asker: CallbackRunner(call), isAskedOnce: isAskedOnce), roles)
+            whole.ask(ClientDelegate.Code(spec: spec, runner: CallbackRunner(call), isAskedOnce: isAskedOnce), roles)
         case .chain(let links):
             var chain = Interceptor()
             for link in links {

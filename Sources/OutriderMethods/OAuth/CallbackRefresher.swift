@@ -9,11 +9,11 @@ import OutriderRPC
 /// Has the code of a client get the tokens of a credential: `callback.refresh`.
 struct CallbackRefresher: TokenRefresher {
     private let callback: CallbackSpec
-    private let asker: CallbackRunner
+    private let runner: CallbackRunner
 
-    init(_ callback: CallbackSpec, _ asker: CallbackRunner) {
+    init(_ callback: CallbackSpec, _ runner: CallbackRunner) {
         self.callback = callback
-        self.asker = asker
+        self.runner = runner
     }
 
     func refresh(
@@ -22,7 +22,7 @@ struct CallbackRefresher: TokenRefresher {
         let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
         let answer: RefreshDecision
         do throws(RPCError) {
-            answer = try await asker.ask(
+            answer = try await runner.ask(
                 .refresh, callback, names, .refresh(credential, reason), events: InboxOutlet())
         } catch {
             throw OAuthFailure(.temporary, "callback_failed", "the client gave no token: \(error.message)")

@@ -6,7 +6,7 @@ package import OutriderJSON
 
 /// A credential as a file describes it, for who puts it into the store without the service: the params of `oauth.create`.
 ///
-/// The words of the RFCs are taken, too, as authorization servers and other programs write them: those of a token's answer
+/// The words of the RFCs are taken, too, as authorization servers and other programs write them: those of a token response
 /// (RFC 6749 section 5.1) beside the others, those of a client (RFC 7591 section 2), and those of metadata (RFC 8414).
 package struct CredentialImport: Sendable {
     private var params: OAuthCreate.Params

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Takes the answer of a login that did not come to a listener.
+/// Takes the response of a login that did not come to a listener.
 struct OAuthCallback: Method {
     static let name = "oauth.callback"
 

@@ -44,10 +44,10 @@ struct OAuthOfferPassphrase: Method {
             desk.withdraw(owner)
             return JSONNothing()
         }
-        let asker = CallbackRunner(call)
+        let runner = CallbackRunner(call)
         desk.offer(owner) { directory, failures in
             let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
-            let answer: PassphraseDecision? = try? await asker.ask(
+            let answer: PassphraseDecision? = try? await runner.ask(
                 .passphrase, callback, names, .passphrase(store: directory, failures: failures), events: InboxOutlet())
             return answer?.passphrase
         }

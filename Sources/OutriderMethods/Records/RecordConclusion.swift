@@ -37,7 +37,7 @@ extension RequestRecord {
     }
 
     private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
-        let work = ResponseWork(facts: facts(outcome), asker: asker)
+        let work = ResponseWork(facts: facts(outcome), callbacks: callbacks)
         // reuse the result that retriers already saw, without further callbacks
         let made = review?.made
         return await Conclusion.make(

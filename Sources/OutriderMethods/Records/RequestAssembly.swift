@@ -33,7 +33,7 @@ struct RequestAssembly {
             spec.proxies = try proxy.rules(with: engine.settings)
         }
         if let plan = shared?.settings.plan { spec.security = plan }
-        if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityAsker(call)) }
+        if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityCallbacks(call)) }
         if params.cache != nil || shared?.settings.cache != nil {
             addCache(params, call, opens: opens)
         }
@@ -68,7 +68,7 @@ struct RequestAssembly {
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
         if let encoder, let parameters = spec.parameters {
-            let code = ClientDelegate.Code(spec: encoder, asker: CallbackRunner(call), parameters: parameters.value)
+            let code = ClientDelegate.Code(spec: encoder, runner: CallbackRunner(call), parameters: parameters.value)
             plan.adaptations.insert(.callback(registry.add(code)), at: 0)
             spec.parameters = nil
         }
@@ -85,7 +85,7 @@ struct RequestAssembly {
     }
 
     /// The caller of the client's callbacks about the request of that handle.
-    func asker(
+    func callbacks(
         _ params: RequestParameters, _ call: Call<ClientScope>, _ handle: String, _ events: any DecisionOutlet,
         isOfCall: Bool
     ) -> ClientResponseCallbacks {
@@ -95,10 +95,10 @@ struct RequestAssembly {
         return ClientResponseCallbacks(CallbackRunner(call), names, events, mayExceed: isOfCall && !params.isDetached)
     }
 
-    func advisor(_ params: RequestParameters, _ asker: ClientResponseCallbacks, _ review: ResponseReview?)
+    func advisor(_ params: RequestParameters, _ callbacks: ClientResponseCallbacks, _ review: ResponseReview?)
         -> ClientDelegate
     {
-        ClientDelegate(registry, asker, review, disposition: params.codes?.disposition)
+        ClientDelegate(registry, callbacks, review, disposition: params.codes?.disposition)
     }
 
     private mutating func addFields(_ fields: HTTPFields, hasCredential: Bool) {
@@ -111,20 +111,20 @@ struct RequestAssembly {
 
     /// The request's own callbacks get keys of their own, with their own options and timeout.
     private mutating func name(_ codes: RequestCodes, in plan: inout ExchangePlan, _ call: Call<ClientScope>) {
-        let asker = CallbackRunner(call)
+        let runner = CallbackRunner(call)
         if let redirect = codes.redirect {
-            plan.redirect.callback = registry.add(ClientDelegate.Code(spec: redirect, asker: asker))
+            plan.redirect.callback = registry.add(ClientDelegate.Code(spec: redirect, runner: runner))
         }
         if let destination = codes.destination, var options = spec.download?.options {
-            options.destinationCode = registry.add(ClientDelegate.Code(spec: destination, asker: asker))
+            options.destinationCode = registry.add(ClientDelegate.Code(spec: destination, runner: runner))
             spec.download = DownloadSpec(options)
         }
         if let challenge = codes.challenge {
             let desk = call.scope.desks.desk(of: challenge.name, session: session?.title)
-            plan.challenge = registry.add(ClientDelegate.Code(spec: challenge, asker: asker, desk: desk))
+            plan.challenge = registry.add(ClientDelegate.Code(spec: challenge, runner: runner, desk: desk))
         }
         guard let retry = codes.retry else { return }
-        let key = registry.add(ClientDelegate.Code(spec: retry, asker: asker))
+        let key = registry.add(ClientDelegate.Code(spec: retry, runner: runner))
         plan.retriers = plan.retriers.map { $0 == .callback(retry.name) ? .callback(key) : $0 }
     }
 }

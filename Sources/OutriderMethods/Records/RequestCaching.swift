@@ -27,9 +27,9 @@ extension RequestAssembly {
             return
         }
         if let code = choice.code {
-            let asker = code == earlier?.code ? session?.shared.settings.cacherCode?.asker : nil
+            let runner = code == earlier?.code ? session?.shared.settings.cacherCode?.runner : nil
             choice.spec.cacher = .modify(
-                registry.add(ClientDelegate.Code(spec: code, asker: asker ?? CallbackRunner(call))))
+                registry.add(ClientDelegate.Code(spec: code, runner: runner ?? CallbackRunner(call))))
         }
         let store = choice.store(session, call.scope)
         cache = call.scope.service.engine.binding(store, choice.spec)

@@ -8,7 +8,7 @@ import OutriderRPC
 /// A complete request before its exchange, with everything that takes part.
 ///
 /// Making the draft and the record needs no suspension; between both the caller makes the request of the exchange.
-struct RequestDraft {
+struct RequestDraft: ~Copyable {
     /// How the method that makes the request uses it.
     struct Use {
         /// Whether the call waits for the end of the request.
@@ -27,7 +27,7 @@ struct RequestDraft {
     private let cache: CacheBinding?
     private let use: Use
     private let events: RequestEvents?
-    private let asker: ClientResponseCallbacks?
+    private let callbacks: ClientResponseCallbacks?
     private let review: ResponseReview?
     private let advisor: (any ExchangeDelegate)?
 
@@ -40,22 +40,22 @@ struct RequestDraft {
         (session, cache) = (assembly.session, assembly.cache)
         let asks = assembly.asks
         let events = asks || params.isHeard ? RequestEvents.make(params, of: handle, call, use) : nil
-        var asker: ClientResponseCallbacks?
+        var callbacks: ClientResponseCallbacks?
         if asks, let events {
-            asker = assembly.asker(params, call, handle.name, events, isOfCall: use.isOfCall)
+            callbacks = assembly.callbacks(params, call, handle.name, events, isOfCall: use.isOfCall)
         }
         var spec = assembly.spec
         // changing a spec copies it
         if !spec.body.isAtHand { try spec.body.findStreams(in: call.scope.handles) }
-        let review = ResponseReview(&spec, asker)
+        let review = ResponseReview(&spec, callbacks)
         var advisor: (any ExchangeDelegate)?
-        if let asker {
-            advisor = assembly.advisor(params, asker, review)
+        if let callbacks {
+            advisor = assembly.advisor(params, callbacks, review)
         } else if let review {
             advisor = ReviewOnly(review)
         }
         if let guide = use.guide { advisor = guide.join(&spec.plan, before: advisor) }
-        (self.spec, self.events, self.asker, self.review, self.advisor) = (spec, events, asker, review, advisor)
+        (self.spec, self.events, self.callbacks, self.review, self.advisor) = (spec, events, callbacks, review, advisor)
     }
 
     /// Makes the request's exchange, not yet started, and keeps the record under its handle. Throws `tooMany` and
@@ -70,7 +70,7 @@ struct RequestDraft {
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: use.isOfCall,
-            events: events, session: session, review: review, asker: asker)
+            events: events, session: session, review: review, callbacks: callbacks)
         do throws(RPCError) {
             if params.isDetached, let label = params.label { try record.name(label, in: owner) }
             // a client that cannot learn the handle needs no entry

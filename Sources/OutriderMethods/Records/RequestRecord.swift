@@ -27,7 +27,7 @@ final class RequestRecord: Holdable {
     /// Nil for the default session.
     let session: SessionRecord?
     /// Runs callbacks about the response; nil if none are needed.
-    let asker: ClientResponseCallbacks?
+    let callbacks: ClientResponseCallbacks?
     /// The connection that gave the request's secrets; no other connection sees them.
     let giver: MonitorOwner
     /// The name for a detached request, unless `request.detach` gives another.
@@ -58,7 +58,7 @@ final class RequestRecord: Holdable {
         _ params: borrowing RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange,
         owner: HandleTable,
         giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: ResponseReview?,
-        asker: ClientResponseCallbacks?
+        callbacks: ClientResponseCallbacks?
     ) {
         self.session = session
         self.handle = handle
@@ -72,7 +72,7 @@ final class RequestRecord: Holdable {
         let isGone = (isOfCall && params.spec.download == nil) || params.isStreamed
         again = isGone || !exchange.hasShortBody ? nil : copy params
         self.review = review
-        self.asker = asker
+        self.callbacks = callbacks
         serialize = params.spec.serialize
         options = params.spec.options
         tag = params.spec.tag

@@ -57,7 +57,7 @@ struct ResponseSerialize: Method {
             again = record.handle
         }
         let found = try await source.found(call)
-        let work = ResponseWork(facts: found.facts, asker: found.asker)
+        let work = ResponseWork(facts: found.facts, callbacks: found.callbacks)
         let result = Reply(
             request: again, result: await work.result(params.handler, found.body, failure: found.failure))
         let text = await background { JSONText(written: JSONWriter.bytes(of: result)) }

@@ -25,7 +25,7 @@ enum ResponseSource: Sendable {
         var facts: ResponseFacts
         var body: ExchangeOutcome.Body
         var failure: HTTPFailure?
-        var asker: (any ResponseCallbacks)?
+        var callbacks: (any ResponseCallbacks)?
     }
 
     /// Waits until the request is over.
@@ -51,7 +51,7 @@ enum ResponseSource: Sendable {
                 throw RPCError(.wrongState, reason, data: ["pointer": .string("/response")])
             }
             return Found(
-                facts: record.facts(outcome), body: outcome.body, failure: outcome.failure, asker: record.asker)
+                facts: record.facts(outcome), body: outcome.body, failure: outcome.failure, callbacks: record.callbacks)
         }
     }
 }

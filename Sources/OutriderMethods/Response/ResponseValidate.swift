@@ -27,7 +27,7 @@ struct ResponseValidate: Method {
         let found = try await params.source.found(call)
         var failure = found.failure
         if failure == nil, let validation = params.validation {
-            let work = ResponseWork(facts: found.facts, asker: found.asker)
+            let work = ResponseWork(facts: found.facts, callbacks: found.callbacks)
             failure = await work.fault(validation, found.body, includingHead: true)
         }
         return ValidationVerdict(failure: failure)

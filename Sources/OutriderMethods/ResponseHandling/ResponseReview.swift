@@ -13,12 +13,13 @@ final class ResponseReview: Sendable {
     /// Whether to convert the body during the exchange: for retriers, or because of callbacks.
     private let checksShape: Bool
     private let hasRetriers: Bool
-    private let asker: (any ResponseCallbacks)?
+    private let callbacks: (any ResponseCallbacks)?
     /// The converted body of the last response.
     private let body = Mutex<SerializedBody?>(nil)
 
     /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
-    init?(_ spec: inout RequestSpec, _ asker: (any ResponseCallbacks)?) {
+    init?(_ spec: inout RequestSpec, _ callbacks: (any ResponseCallbacks)?) {
+        if callbacks == nil, spec.options == nil, spec.shared == nil { return nil }
         let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
         let asks = spec.destination == .inline && spec.serialize.asksClient
@@ -33,7 +34,7 @@ final class ResponseReview: Sendable {
         self.handlers = handlers
         self.checksShape = checksShape
         hasRetriers = retries
-        self.asker = asker
+        self.callbacks = callbacks
         spec.plan.asksAboutHead = spec.plan.asksAboutHead || validation?.looksAtHead ?? false
         spec.plan.asksAboutResponse = true
     }
@@ -44,7 +45,7 @@ final class ResponseReview: Sendable {
     /// Throws the failure of a rule about the head.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         guard let validation, validation.looksAtHead else { return }
-        let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
+        let work = ResponseWork(facts: ResponseFacts(moment), callbacks: callbacks)
         guard let failure = await work.faultOfHead(validation) else { return }
         moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
         throw failure
@@ -53,7 +54,7 @@ final class ResponseReview: Sendable {
     /// Throws the failure of a rule about the response, or of its conversion.
     func review(_ answer: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
         body.withLock { $0 = nil }
-        let work = ResponseWork(facts: ResponseFacts(moment), asker: asker)
+        let work = ResponseWork(facts: ResponseFacts(moment), callbacks: callbacks)
         if let validation {
             let failure = await work.fault(validation, answer, includingHead: false)
             moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }

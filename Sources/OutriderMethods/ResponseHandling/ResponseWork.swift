@@ -7,10 +7,10 @@ import OutriderJSON
 
 /// Validates a response, and converts its body, with callbacks if a rule names one.
 ///
-/// Without an asker, as in `evaluate.*`, a rule with a callback fails.
+/// Without callbacks, as in `evaluate.*`, a rule with a callback fails.
 struct ResponseWork: Sendable {
     var facts: ResponseFacts
-    var asker: (any ResponseCallbacks)?
+    var callbacks: (any ResponseCallbacks)?
 
     /// Longer bodies are processed away from the event loop.
     static let longBody = 64 << 10
@@ -52,9 +52,9 @@ struct ResponseWork: Sendable {
     }
 
     private func objection(_ callback: CallbackSpec, _ body: ExchangeOutcome.Body?) async -> HTTPFailure? {
-        guard let asker else { return Self.noClient(.customValidationFailed, "callback.validate") }
+        guard let callbacks else { return Self.noClient(.customValidationFailed, "callback.validate") }
         do throws(HTTPFailure) {
-            try await asker.validate(callback, facts, body: body)
+            try await callbacks.validate(callback, facts, body: body)
             return nil
         } catch {
             return error
@@ -107,11 +107,11 @@ struct ResponseWork: Sendable {
         _ bytes: [UInt8], _ whole: ExchangeOutcome.Body, _ spec: SerializeSpec, _ failure: HTTPFailure?
     ) async -> SerializedBody {
         if let callback = spec.extras?.callback {
-            guard let asker else {
+            guard let callbacks else {
                 return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.serialize"))
             }
             do throws(HTTPFailure) {
-                let answered = try await asker.serialize(callback, facts, body: whole, failure: failure)
+                let answered = try await callbacks.serialize(callback, facts, body: whole, failure: failure)
                 var body = SerializedBody(.json(answered.value))
                 body.holder = answered.holder
                 return body
@@ -122,11 +122,11 @@ struct ResponseWork: Sendable {
         guard let callback = spec.extras?.preprocess?.callback, !bytes.isEmpty else {
             return Serialization.serialize(bytes, as: spec, facts)
         }
-        guard let asker else {
+        guard let callbacks else {
             return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.preprocess"))
         }
         do throws(HTTPFailure) {
-            let answered = try await asker.preprocess(callback, facts, body: bytes)
+            let answered = try await callbacks.preprocess(callback, facts, body: bytes)
             let (changed, facts) = (answered.value, facts)
             var body = await Self.run(changed, spec) { Serialization.preprocessed(changed, as: spec, facts) }
             body.holder = answered.holder

@@ -77,11 +77,11 @@ package final class ClientScope: ConnectionScope {
     }
 
     /// The caller of the client's callbacks about servers and keys, made once.
-    func securityAsker(make: () -> any SecurityCallbacks) -> any SecurityCallbacks {
-        security.withLock { asker in
-            if let asker { return asker }
+    func securityCallbacks(make: () -> any SecurityCallbacks) -> any SecurityCallbacks {
+        security.withLock { callbacks in
+            if let callbacks { return callbacks }
             let made = make()
-            asker = made
+            callbacks = made
             return made
         }
     }

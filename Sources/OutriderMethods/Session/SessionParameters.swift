@@ -86,25 +86,27 @@ struct SessionParameters: Sendable {
         if let cache {
             settings.cache = cache.applied(to: nil)
             settings.cacherCode = settings.cache?.code.map {
-                ClientDelegate.Code(spec: $0, asker: CallbackRunner(call))
+                ClientDelegate.Code(spec: $0, runner: CallbackRunner(call))
             }
         }
         if let connectionsPerHost { settings.spec.connectionsPerHost = connectionsPerHost }
         if let redirect {
             settings.spec.redirect = redirect.policy
-            settings.redirectCode = redirect.callback.map { ClientDelegate.Code(spec: $0, asker: CallbackRunner(call)) }
+            settings.redirectCode = redirect.callback.map {
+                ClientDelegate.Code(spec: $0, runner: CallbackRunner(call))
+            }
         }
         if let startsImmediately { settings.spec.startsImmediately = startsImmediately }
         if let limits { settings.spec.limits = limits.limits }
         if let credentials { settings.credentials = credentials.map(\.entry) }
         if let challenge {
             settings.challengeCode = ClientDelegate.Code(
-                spec: challenge.spec, asker: CallbackRunner(call), desk: SharedChallengePrompt())
+                spec: challenge.spec, runner: CallbackRunner(call), desk: SharedChallengePrompt())
         }
         if !security.isEmpty {
             settings.security.apply(security)
             settings.plan = settings.security.plan(
-                over: call.scope.service.engine.settings.security, call.scope.securityAsker(call))
+                over: call.scope.service.engine.settings.security, call.scope.securityCallbacks(call))
         }
         guard let interceptors else { return }
         let interceptor = try interceptors.resolved(call)

@@ -44,13 +44,13 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
     private static let mostRemembered = 1000
 
-    private let asker: CallbackRunner
+    private let runner: CallbackRunner
     /// Whether the client may use the credentials of the service's user.
     private let isOwner: Bool
     private let state = Mutex(State())
 
     init(_ call: Call<ClientScope>) {
-        asker = CallbackRunner(call)
+        runner = CallbackRunner(call)
         isOwner = !call.peer.info.isOtherUser
     }
 
@@ -74,7 +74,7 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
     private func reply(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
         let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
         do throws(RPCError) {
-            let answer: TrustDecision = try await asker.ask(
+            let answer: TrustDecision = try await runner.ask(
                 .trust, spec, names, .trust(question), events: InboxOutlet())
             return answer.reply
         } catch {
@@ -100,13 +100,13 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText? {
         let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
-        let answer: PassphraseDecision? = try? await asker.ask(
+        let answer: PassphraseDecision? = try? await runner.ask(
             .passphrase, spec, names, .keyPassphrase(file: file, failures: failures), events: InboxOutlet())
         return answer?.passphrase.map { SecretText($0.exposed) }
     }
 
     func token(of credential: String) async -> SecretText? {
-        guard isOwner, let found = try? await asker.engine.credentials.find(credential, atOnce: true),
+        guard isOwner, let found = try? await runner.engine.credentials.find(credential, atOnce: true),
             let token = try? await found.token(for: .broker(minValidity: 0), within: OAuthToken.timeout)
         else { return nil }
         return SecretText(token.0.token.exposed)
@@ -115,7 +115,7 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
 extension ClientScope {
     /// The caller of this client's callbacks about servers and keys.
-    func securityAsker(_ call: Call<ClientScope>) -> any SecurityCallbacks {
-        securityAsker { ClientSecurityCallbacks(call) }
+    func securityCallbacks(_ call: Call<ClientScope>) -> any SecurityCallbacks {
+        securityCallbacks { ClientSecurityCallbacks(call) }
     }
 }

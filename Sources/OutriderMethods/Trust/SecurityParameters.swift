@@ -31,19 +31,19 @@ struct SessionSecurity: Sendable {
 
     /// Nil if the session has no such settings.
     ///
-    /// - Parameter asker: runs the callbacks that the session names.
-    func plan(over service: SecurityPlan, _ asker: any SecurityCallbacks) -> SecurityPlan? {
+    /// - Parameter callbacks: runs the callbacks that the session names.
+    func plan(over service: SecurityPlan, _ callbacks: any SecurityCallbacks) -> SecurityPlan? {
         if isEmpty { return nil }
         var table = SecurityPlan.Table()
         if let trust {
-            table.policy = trust.policy?.bound(to: asker)
-            table.hosts = trust.hosts.map { $0.bound(to: asker) }
+            table.policy = trust.policy?.bound(to: callbacks)
+            table.hosts = trust.hosts.map { $0.bound(to: callbacks) }
             table.allHostsMustBeEvaluated = trust.allHostsMustBeEvaluated
         }
         if let tls {
             table.settings = tls.settings
-            table.settings.identity = tls.settings.identity?.ofSession.bound(to: asker)
-            table.identities = tls.identities.map { $0.ofSession.bound(to: asker) }
+            table.settings.identity = tls.settings.identity?.ofSession.bound(to: callbacks)
+            table.identities = tls.identities.map { $0.ofSession.bound(to: callbacks) }
         }
         if let connectTo { table.connectTo = connectTo.map.table.map(\.target) }
         return SecurityPlan(table, over: service)

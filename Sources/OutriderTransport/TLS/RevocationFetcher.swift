@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Never through a proxy, without credentials and cookies, and without following redirects.
 final class RevocationFetcher: Sendable {
-    /// One question: its responder or list, and the body of the request, empty for a list.
+    /// One lookup: its responder or list, and the body of the request, empty for a list.
     struct Question: Hashable, Sendable {
         var url: String
         var body: [UInt8] = []

@@ -5,7 +5,7 @@ import OutriderJSON
 
 /// A client of a service: makes a call, and reads the events before its reply, and its reply.
 struct ServiceClient: ~Copyable {
-    /// An answer: where its parts stand in its line.
+    /// A reply: where its parts stand in its line.
     struct Reply {
         var line: [UInt8]
         var result: Range<Int>?
@@ -122,7 +122,7 @@ struct ServiceClient: ~Copyable {
         try? wire.send(JSONWriter.bytes(of: Outgoing(id: nil, method: "$/cancelRequest", params: params)))
     }
 
-    /// Calls, and waits for the answer. Events on the way go to the closure; questions are refused.
+    /// Calls, and waits for the reply. Events on the way go to the closure; callbacks are refused.
     mutating func call(
         _ method: String, _ params: JSONText, by deadline: Deadline,
         onEvent: ([UInt8]) throws(CommandFailure) -> Void = { (_) throws(CommandFailure) in }
