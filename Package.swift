@@ -118,6 +118,7 @@ let package = Package(
             name: "OutriderTransport",
             dependencies: [
                 "CBrotli",
+                "CLinux",
                 "CZlib",
                 "CZstd",
                 "OutriderFiles",

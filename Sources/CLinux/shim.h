@@ -65,6 +65,9 @@ static inline int outrider_limit_files(int process, uint64_t soft, uint64_t hard
     return (int)syscall(SYS_prlimit64, process, 7 /* RLIMIT_NOFILE */, limit, NULL);
 }
 
+/// Names the calling thread in the lists of the system (ps -L, top -H): at most 15 bytes.
+static inline void outrider_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 /// A key of the user's keyring by its name, or -1; and a new one in its place, which all processes of the user may read:
 /// those of a service manager have another session than those of a terminal.
 static inline long outrider_key_find(const char *name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import CLinux
 import Glibc
 package import OutriderHTTP
 import Synchronization
@@ -11,11 +12,12 @@ package final class BlockingThreads: Sendable {
     package typealias Work = @Sendable () -> Void
 
     /// Opens, reads, writes, syncs and removes files.
-    package static let files = BlockingThreads(64)
+    package static let files = BlockingThreads(64, name: "files")
     /// Looks up host names.
-    package static let names = BlockingThreads(64, mostWaiting: 512)
+    package static let names = BlockingThreads(64, name: "names", mostWaiting: 512)
     /// For long computations; more threads than processors would only slow down the event loop.
-    package static let computing = BlockingThreads(max(2, sysconf(CInt(truncatingIfNeeded: _SC_NPROCESSORS_ONLN))))
+    package static let computing = BlockingThreads(
+        max(2, sysconf(CInt(truncatingIfNeeded: _SC_NPROCESSORS_ONLN))), name: "computing")
 
     private static let idleSeconds = 10
 
@@ -35,10 +37,14 @@ package final class BlockingThreads: Sendable {
         var threads = 0
     }
 
+    private let name: String
     private let state: Mutex<State>
 
-    /// - Parameter mostWaiting: limit of waiting jobs per client; further jobs are refused.
-    package init(_ threads: Int, mostWaiting: Int = 10_000) {
+    /// - Parameters:
+    ///   - name: the name of the threads in the system's lists, at most 15 bytes.
+    ///   - mostWaiting: limit of waiting jobs per client; further jobs are refused.
+    package init(_ threads: Int, name: String, mostWaiting: Int = 10_000) {
+        self.name = name
         state = Mutex(State(queue: FairQueue(places: threads, mostWaiting: mostWaiting)))
     }
 
@@ -80,7 +86,7 @@ package final class BlockingThreads: Sendable {
         switch start {
         case .wake(let thread): thread.wake()
         case .thread(let thread):
-            guard !PosixThread.start({ self.work(thread) }) else { return }
+            guard !PosixThread.start(name, { self.work(thread) }) else { return }
             // a running thread takes the job; without any, the caller must run the job
             let isAlone = state.withLock { state in
                 state.threads -= 1
@@ -189,19 +195,26 @@ package final class BlockingThreads: Sendable {
 /// Starts detached threads.
 private enum PosixThread {
     private final class Body: Sendable {
+        let name: String
         let run: BlockingThreads.Work
 
-        init(_ run: @escaping BlockingThreads.Work) { self.run = run }
+        init(_ name: String, _ run: @escaping BlockingThreads.Work) {
+            self.name = name
+            self.run = run
+        }
     }
 
     /// False if the system has no room for another thread.
-    static func start(_ run: @escaping BlockingThreads.Work) -> Bool {
+    static func start(_ name: String, _ run: @escaping BlockingThreads.Work) -> Bool {
         var thread = pthread_t()
-        let body = Unmanaged.passRetained(Body(run)).toOpaque()
+        let body = Unmanaged.passRetained(Body(name, run)).toOpaque()
         let failed = pthread_create(
             &thread, nil,
             { body in
-                if let body { Unmanaged<Body>.fromOpaque(body).takeRetainedValue().run() }
+                guard let body else { return nil }
+                let taken = Unmanaged<Body>.fromOpaque(body).takeRetainedValue()
+                outrider_name_thread(taken.name)
+                taken.run()
                 return nil
             }, body)
         if failed == 0 {

@@ -23,7 +23,7 @@ struct BlockingThreadsTests {
     }
 
     @Test func `a thread that rests keeps nothing of its last work`() async {
-        let threads = BlockingThreads(1)
+        let threads = BlockingThreads(1, name: "test")
         // the first work starts the thread, and the second wakes it
         for _ in 0..<2 {
             let (told, moments) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)

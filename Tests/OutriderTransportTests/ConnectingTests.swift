@@ -114,7 +114,7 @@ struct ConnectingTests {
 
     @Test func `lookups without end are refused`() async throws {
         // one thread, which hangs, and no lookup may wait for it
-        let threads = BlockingThreads(1, mostWaiting: 0)
+        let threads = BlockingThreads(1, name: "test", mostWaiting: 0)
         let gate = testGroup.next().makePromise(of: Void.self)
         threads.run(for: .service) { try? gate.futureResult.wait() }
         defer { gate.succeed() }

@@ -23,8 +23,8 @@ protocol DiskCacheOwner: AnyObject, Sendable {
 /// (`CacheFiles`).
 package final class DiskCache: Sendable {
     /// The threads of all named caches; a cache occupies at most a single thread of each kind.
-    private static let reading = BlockingThreads(16)
-    private static let writing = BlockingThreads(16)
+    private static let reading = BlockingThreads(16, name: "cache reads")
+    private static let writing = BlockingThreads(16, name: "cache writes")
 
     /// A lookup of the response that a request selects.
     struct Lookup {

@@ -18,7 +18,7 @@ package struct JarStoreState: Sendable, Equatable {
 /// Not responsible for: statements (`JarDatabase`); the choice of files (`JarFiles`).
 final class JarStore: Sendable {
     /// A single thread for all jars, which ends when idle.
-    static let thread = BlockingThreads(1)
+    static let thread = BlockingThreads(1, name: "cookies")
 
     private struct State {
         /// The newest row of each cookie that is not on the disk yet.
