@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "OutriderHTTP": {"Crypto", "CryptoExtras", "OutriderJSON"},
     "OutriderTransport": {
         "CBrotli",
+        "CLinux",
         "CZlib",
         "CZstd",
         "OutriderFiles",
