@@ -86,7 +86,7 @@ package final class Engine: Sendable {
     // MARK: exchanges
 
     /// Makes an exchange, ready to start. Looks up the files of the body first.
-    package func exchange(_ spec: RequestSpec, _ setup: ExchangeSetup) async -> Exchange {
+    package func exchange(_ spec: RequestSpec, _ setup: consuming ExchangeSetup) async -> Exchange {
         exchange(spec, await request(for: spec, quota: setup.quota), setup)
     }
 
@@ -95,9 +95,10 @@ package final class Engine: Sendable {
     /// - Parameter request: the request that was built for `spec`; with a failure, the exchange ends with that failure
     ///   once started.
     package func exchange(
-        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: ExchangeSetup
+        _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: consuming ExchangeSetup
     ) -> Exchange {
-        let exchange = Exchange(spec, request, in: environment, setup, stage: setup.stage ?? stage)
+        let stage = setup.stage ?? stage
+        let exchange = Exchange(spec, request, in: environment, setup, stage: stage)
         exchange.tellCreation()
         if let failure = exchange.gate?.join(exchange) { exchange.end(with: failure) }
         return exchange

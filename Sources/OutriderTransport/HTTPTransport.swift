@@ -94,7 +94,7 @@ package final class HTTPTransport: Transport {
 }
 
 /// The observer for requests of the transport itself.
-private struct Unobserved: AttemptObserver {
+private final class Unobserved: AttemptObserver {
     func sending(_ control: any AttemptControl) {}
     func bodySent(_ bytes: Int64, onWire: Int64?) {}
     func informational(_: ResponseHead) {}

@@ -76,7 +76,7 @@ private final class AwaitedAttempt: @unchecked Sendable {
 }
 
 /// Observes the progress of an attempt, on the transport's event loop; must return quickly.
-package protocol AttemptObserver: Sendable {
+package protocol AttemptObserver: AnyObject, Sendable {
     /// The attempt has a connection and its head is about to be written; `hold` delays the write until `release`.
     func sending(_ control: any AttemptControl)
     /// The attempt waits: no connection is available, and no place for a new connection.
@@ -170,7 +170,7 @@ package struct AttemptResponse: Sendable {
 }
 
 /// The decoded body of a response, pulled chunk by chunk: only as much is read from the network as the caller pulls.
-package protocol AttemptResponseBody: Sendable {
+package protocol AttemptResponseBody: AnyObject, Sendable {
     /// The declared length in bytes on the wire; nil if not declared, or hidden by a content coding.
     var expectedBytes: Int64? { get }
 

@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    private struct Deaf: AttemptObserver {
+    private final class Deaf: AttemptObserver {
         func sending(_ control: any AttemptControl) {}
         func bodySent(_ bytes: Int64, onWire: Int64?) {}
         func informational(_: ResponseHead) {}

@@ -226,7 +226,7 @@ extension DownloadRun {
 }
 
 /// Ignores the events of a segment's request.
-private struct Unheard: AttemptObserver {
+private final class Unheard: AttemptObserver {
     func sending(_ control: any AttemptControl) {}
 
     func bodySent(_ bytes: Int64, onWire: Int64?) {}

@@ -84,7 +84,7 @@ package final class Exchange: Sendable {
         /// Bodies that the client provides; told when no more bytes are needed.
         var feeds: [any BodyFeed] = []
 
-        init(_ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: ExchangeSetup) {
+        init(_ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, _ setup: borrowing ExchangeSetup) {
             self.request = request
             owner = setup.identity.owner
             observer = setup.observer
@@ -135,7 +135,7 @@ package final class Exchange: Sendable {
     /// - Parameter stage: the replay stage before the network; nil for none.
     init(
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,
-        _ setup: ExchangeSetup, stage: ReplayStage?
+        _ setup: consuming ExchangeSetup, stage: ReplayStage?
     ) {
         cache = setup.cache
         self.stage = stage

@@ -21,7 +21,10 @@ extension ExchangeDriver {
         guard cancellation == nil, let sending else {
             return broke(cancellation ?? .unbuilt)
         }
-        while let ready = sending.poll({ if self.took($0, of: body) { self.pull(body) } }) {
+        let completion = { (result: Result<ByteBuffer?, HTTPFailure>) in
+            if self.took(result, of: body) { self.pull(body) }
+        }
+        while let ready = sending.poll(completion) {
             guard took(ready, of: body) else { return }
         }
     }

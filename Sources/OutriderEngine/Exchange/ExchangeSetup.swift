@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What takes part in an exchange beside its request. A class: the members go to the exchange one by one, and are not copied
-/// before.
-package final class ExchangeSetup {
+/// What takes part in an exchange beside its request.
+package struct ExchangeSetup: ~Copyable {
     /// The limits of the client, from `Engine.makeQuota`.
     package let quota: BodyQuota
     /// Whether the outcome stays available with its body.

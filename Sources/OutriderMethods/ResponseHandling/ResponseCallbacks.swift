@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Runs the client's callbacks about a response.
-protocol ResponseCallbacks: Sendable {
+protocol ResponseCallbacks: AnyObject, Sendable {
     /// Throws the client's objection. Without a body if only the head has come.
     func validate(_ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?) async throws(HTTPFailure)
 

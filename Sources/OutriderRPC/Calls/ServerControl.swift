@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The service as a whole, as methods see it.
-package protocol ServerControl: Sendable {
+package protocol ServerControl: AnyObject, Sendable {
     var name: String { get }
     var version: String { get }
     /// Changes with every start.

@@ -33,7 +33,7 @@ protocol ConnectionHost: ServiceHooks {
 }
 
 /// The methods of the service, bound to the scope of a connection.
-package protocol Dispatch: Sendable {
+package protocol Dispatch: AnyObject, Sendable {
     func knows(_ method: String) -> Bool
     /// Sorted.
     var names: [String] { get }
