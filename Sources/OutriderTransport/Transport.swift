@@ -84,7 +84,7 @@ package protocol AttemptObserver: AnyObject, Sendable {
     /// A phase of opening a connection begins: resolve, connect, proxy or tls.
     func connecting(_ phase: HTTPFailure.Phase)
     /// A callback to a client, about the server or a key, begins or ends; timeouts stop meanwhile.
-    func asks(_ isAsking: Bool)
+    func callbackRuns(_ isCallbackRunning: Bool)
     /// A connection carries the attempt; the timeline names the connection.
     func connected(_ timeline: Timeline)
     /// The kernel has taken `bytes` bytes of the request's body in total, counted before compression. `onWire`: the
@@ -101,7 +101,7 @@ package protocol AttemptObserver: AnyObject, Sendable {
 extension AttemptObserver {
     package func queued() {}
     package func connecting(_ phase: HTTPFailure.Phase) {}
-    package func asks(_ isAsking: Bool) {}
+    package func callbackRuns(_ isCallbackRunning: Bool) {}
     package func connected(_ timeline: Timeline) {}
     package func gaveUp(_ timeline: Timeline) {}
     package func bodyEnded() {}

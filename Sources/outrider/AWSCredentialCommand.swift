@@ -67,11 +67,11 @@ struct AWSCredentialCommand: ParsableCommand {
         try check(&service.client)
         let first = try service.client.token(of: name, minValidity: nil).token
         let keys: WebIdentity.Keys
-        switch try ask(first, &service.client) {
+        switch try exchange(first, &service.client) {
         case .keys(let found): keys = found
         case .refused(let code, let message):
             guard WebIdentity.wantsOtherToken(code), let next = try other(than: first, &service.client),
-                case .keys(let found) = try ask(next, &service.client)
+                case .keys(let found) = try exchange(next, &service.client)
             else {
                 throw CommandFailure(
                     code: ServiceClient.unauthorized,
@@ -79,12 +79,12 @@ struct AWSCredentialCommand: ParsableCommand {
             }
             keys = found
         }
-        let answer: JSONObject = [
+        let output: JSONObject = [
             "Version": .integer(1), "AccessKeyId": .string(keys.accessKeyID),
             "SecretAccessKey": .string(keys.secretAccessKey.exposed),
             "SessionToken": .string(keys.sessionToken.exposed), "Expiration": .string(keys.expiration),
         ]
-        try StandardOutput.line(JSONWriter.bytes(of: answer))
+        try StandardOutput.line(JSONWriter.bytes(of: output))
     }
 
     private func check(_ client: inout ServiceClient) throws(CommandFailure) {
@@ -106,11 +106,12 @@ struct AWSCredentialCommand: ParsableCommand {
 
     /// The token after a refresh; nil if the refresh gives the same token.
     private func other(than refused: String, _ client: inout ServiceClient) throws(CommandFailure) -> String? {
-        let answer = try client.result("oauth.token", ["credential": .string(name), "refused": .string(refused)])
-        return answer["accessToken"]?.string.flatMap { $0 == refused ? nil : $0 }
+        let result = try client.result("oauth.token", ["credential": .string(name), "refused": .string(refused)])
+        return result["accessToken"]?.string.flatMap { $0 == refused ? nil : $0 }
     }
 
-    private func ask(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Outcome {
+    private func exchange(_ token: String, _ client: inout ServiceClient) throws(CommandFailure) -> WebIdentity.Outcome
+    {
         // the credential may have been replaced since the request for its token
         try check(&client)
         let form = WebIdentity.form(role: role, session: session, seconds: duration, token: Secret(token))
@@ -127,14 +128,14 @@ struct AWSCredentialCommand: ParsableCommand {
             let error = response["error"]?.object ?? [:]
             throw CommandFailure(
                 code: FailureStatus.of(code: error["code"]?.integer ?? 0),
-                "\(url): \(error["message"]?.string ?? "no answer")")
+                "\(url): \(error["message"]?.string ?? "no response")")
         }
         // such responses are short: a missing inline body counts as empty
         let body = response["body"]?.object ?? [:]
         let bytes =
             body["text"]?.string.map { Array($0.utf8) } ?? body["base64"]?.string.flatMap { Base64.decode($0) } ?? []
-        if let answer = WebIdentity.answer(bytes) { return answer }
+        if let outcome = WebIdentity.outcome(bytes) { return outcome }
         let status = response["status"]?.integer.map { " (status \($0))" } ?? ""
-        throw CommandFailure(.error, "\(url) does not answer like a Security Token Service\(status)")
+        throw CommandFailure(.error, "\(url) does not respond like a Security Token Service\(status)")
     }
 }

@@ -48,10 +48,10 @@ struct DockerCredentialCommand: ParsableCommand {
         let found = try service.client.token(of: credential, minValidity: nil)
         // the credential may have been replaced meanwhile
         guard try service.client.mayHave(credential, url) else { throw try Self.none() }
-        let answer: JSONObject = [
+        let output: JSONObject = [
             "ServerURL": .string(server), "Username": .string(username), "Secret": .string(found.token),
         ]
-        try StandardOutput.line(JSONWriter.bytes(of: answer))
+        try StandardOutput.line(JSONWriter.bytes(of: output))
     }
 
     /// Writes Docker's own message for missing credentials to standard output.

@@ -31,14 +31,14 @@ struct GitCredentialCommand: ParsableCommand {
 
     func run() throws {
         guard action == "get" || action == "erase" else { return }
-        let asked = try Self.pairs(try StandardInput.whole(most: 1 << 16))
-        guard let scheme = asked["protocol"], let host = asked["host"] else {
+        let query = try Self.pairs(try StandardInput.whole(most: 1 << 16))
+        guard let scheme = query["protocol"], let host = query["host"] else {
             throw CommandFailure(.usage, "Git says neither protocol nor host")
         }
         try Self.check(scheme, host)
         var service = try service.connect(orPrivate: true)
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }
-        if action == "erase" { return try erase(asked["password"] ?? asked["credential"], &service.client) }
+        if action == "erase" { return try erase(query["password"] ?? query["credential"], &service.client) }
         let found = try service.client.token(of: credential, minValidity: nil)
         // the credential may have been replaced meanwhile
         guard try service.client.mayHave(credential, "\(scheme)://\(host)") else { return }

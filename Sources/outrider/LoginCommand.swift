@@ -235,10 +235,10 @@ struct LoginCommand: AsyncParsableCommand {
     private func showDevice(_ client: inout ServiceClient) throws(CommandFailure) {
         var params: JSONObject = ["credential": .string(name)]
         if let scope { params["scope"] = .array(Self.words(scope)) }
-        let answer = try client.result("oauth.device", params)
-        let place = answer["verificationUri"]?.string ?? ""
-        let whole = answer["verificationUriComplete"]?.string
-        StandardError.line("On any device, open \(place) and enter the code \(answer["userCode"]?.string ?? ""):")
+        let result = try client.result("oauth.device", params)
+        let place = result["verificationUri"]?.string ?? ""
+        let whole = result["verificationUriComplete"]?.string
+        StandardError.line("On any device, open \(place) and enter the code \(result["userCode"]?.string ?? ""):")
         try show(whole ?? place)
         if open, let failure = Browser.open(whole ?? place) { StandardError.line("outrider: \(failure.message)") }
     }
@@ -266,9 +266,9 @@ struct LogoutCommand: ParsableCommand {
 
     func run() throws {
         var service = try service.connect(orPrivate: true)
-        let answer = try service.client.result("oauth.revoke", ["credential": .string(name)])
+        let result = try service.client.result("oauth.revoke", ["credential": .string(name)])
         if forget { _ = try service.client.result("oauth.delete", ["credential": .string(name)]) }
-        guard let error = answer["error"]?.object else { return }
+        guard let error = result["error"]?.object else { return }
         let why = error["message"]?.string ?? "the server did not revoke them"
         throw CommandFailure(code: ServiceClient.unauthorized, "the tokens are forgotten here, but not revoked: \(why)")
     }

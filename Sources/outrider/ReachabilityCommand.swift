@@ -53,9 +53,9 @@ struct ReachabilityCommand: ParsableCommand {
         guard let subscription = reply["subscription"] else {
             throw CommandFailure(.brokeProtocol, "the result of reachability.watch names no subscription")
         }
-        let asked: JSONObject = ["subscription": subscription, "wait": .integer(600)]
+        let params: JSONObject = ["subscription": subscription, "wait": .integer(600)]
         while true {
-            let next = try service.client.object("events.next", asked, by: .never)
+            let next = try service.client.object("events.next", params, by: .never)
             for event in next["events"]?.array ?? [] {
                 if let state = event.object?["params"]?.object { try Self.write(state) }
             }

@@ -69,11 +69,11 @@ struct SSECommand: ParsableCommand {
         let opened = try service.client.reply("sse.open", params, by: .never)
         try Self.check(opened.text(of: "response", "error"))
         guard let stream = try opened.text(of: "stream").map(ServiceClient.parsed) else {
-            throw CommandFailure(.brokeProtocol, "the answer to sse.open names no stream")
+            throw CommandFailure(.brokeProtocol, "the result of sse.open names no stream")
         }
-        let asked: JSONObject = ["stream": stream, "bytes": .integer(262_144), "wait": .integer(60)]
+        let reading: JSONObject = ["stream": stream, "bytes": .integer(262_144), "wait": .integer(60)]
         while true {
-            let read = try service.client.reply("stream.read", asked, by: Deadline(after: 120))
+            let read = try service.client.reply("stream.read", reading, by: Deadline(after: 120))
             let lines = Self.lines(read.text(of: "values") ?? [])
             if !lines.isEmpty { try sink.write(lines) }
             guard read.text(of: "end")?.elementsEqual("true".utf8) == true else { continue }

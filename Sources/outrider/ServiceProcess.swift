@@ -62,7 +62,7 @@ struct ServiceProcess {
             (pool.http2, pool.streams, pool.draining) = (counts.http2, counts.streams, counts.draining)
             return pool
         }
-        vault.ask(service.passphraseSource)
+        vault.prompt(service.passphraseSource)
         if let path = settings.routers {
             do throws(RouterFileFault) {
                 try RouterFiles.load(path, into: service)

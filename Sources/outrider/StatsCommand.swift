@@ -39,7 +39,7 @@ struct StatsCommand: ParsableCommand {
         }
         guard prometheus else { return try StandardOutput.line(reply.body) }
         guard case .string(let text)? = try reply.parsed().object?["text"], text.hasSuffix("\n") else {
-            throw CommandFailure(.brokeProtocol, "the answer to server.metrics holds no text")
+            throw CommandFailure(.brokeProtocol, "the result of server.metrics holds no text")
         }
         try StandardOutput.line(text.dropLast().utf8)
     }

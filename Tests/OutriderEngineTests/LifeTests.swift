@@ -71,7 +71,7 @@ struct LifeTests {
         #expect(stage.transport.attempts.count == 4)
     }
 
-    @Test func `with none, the redirect is the answer [T4]`() async throws {
+    @Test func `with none, the redirect is the response [T4]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"))
         let outcome = try #require(await stage.outcome { $0.plan.redirect = .none })
         #expect(outcome.failure == nil)
@@ -149,7 +149,7 @@ struct LifeTests {
         #expect(stage.transport.attempts.count >= 110 + 500)
     }
 
-    @Test func `an answer that nobody calls a failure is repeated where that was asked for`() async throws {
+    @Test func `a response that no validator rejects is repeated if the policy says so`() async throws {
         var busy = ScriptedTransport.Script(status: 503, chunks: [[5]])
         busy.fields.add("Retry-After", "0")
         var policy = RetryPolicy()
@@ -215,22 +215,22 @@ struct LifeTests {
 
     // MARK: the client's code
 
-    @Test func `the client's code is asked at every point, and its word is kept [F16] [T2] [J5]`() async throws {
+    @Test func `the client's code is called at every point, and its reply is kept [F16] [T2] [J5]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"), Self.well, Self.redirect(302, "/b"), Self.well)
         let advisor = Advisor()
         let outcome = try #require(
             await stage.outcome(advisor: advisor) {
                 $0.plan.adaptations = [.callback("one")]
                 $0.plan.redirect.callback = "two"
-                $0.plan.asksAboutHead = true
-                $0.plan.asksAboutResponse = true
+                $0.plan.judgesHead = true
+                $0.plan.reviewsResponse = true
                 $0.plan.retriers = [Self.policy(), .callback("three")]
             })
         #expect(outcome.failure == nil)
         #expect(outcome.attempts == 2)
         #expect(outcome.url == "http://127.0.0.1/elsewhere")
         #expect(
-            advisor.questions.withLock { $0 } == [
+            advisor.callbacks.withLock { $0 } == [
                 "adapt one 1", "redirect two /b", "judge 200", "review 2", "retry three customValidationFailed 1",
                 "adapt one 2", "redirect two /b", "judge 200", "review 2",
             ])
@@ -260,9 +260,9 @@ struct LifeTests {
     @Test func `suspended in its body, it reads no more until it is resumed`() async throws {
         let holder = Mutex<Exchange?>(nil)
         var script = ScriptedTransport.Script(chunks: [[1], [2], [3]])
-        let asked = Mutex<[Int]>([])
+        let consulted = Mutex<[Int]>([])
         script.beforeChunk = { index in
-            asked.withLock { $0.append(index) }
+            consulted.withLock { $0.append(index) }
             if index == 1 { holder.withLock { $0 }?.suspend() }
         }
         let listener = Listener()
@@ -272,7 +272,7 @@ struct LifeTests {
         exchange.start()
         while exchange.snapshot.progress.received < 2 { await Task.yield() }
         for _ in 0..<1000 { await Task.yield() }
-        #expect(asked.withLock { $0 } == [0, 1])
+        #expect(consulted.withLock { $0 } == [0, 1])
         #expect(exchange.snapshot.phase == .suspended)
         #expect(exchange.outcome == nil)
         #expect(stage.transport.control.holds.load(ordering: .relaxed) == 1)
@@ -345,11 +345,11 @@ struct LifeTests {
     }
 }
 
-/// Answers every question, and writes it down.
+/// Replies to every callback, and records it.
 private final class Advisor: ExchangeDelegate {
-    let questions = Mutex<[String]>([])
+    let callbacks = Mutex<[String]>([])
 
-    private func note(_ question: String) { questions.withLock { $0.append(question) } }
+    private func note(_ callback: String) { callbacks.withLock { $0.append(callback) } }
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
         note("adapt \(name) \(moment.attempt)")

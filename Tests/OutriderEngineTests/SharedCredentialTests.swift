@@ -10,21 +10,21 @@ import Testing
 
 /// One credential and the callers that share its tokens, by a clock that the test sets.
 @Suite struct SharedCredentialTests {
-    /// The client's code: it answers when the test says so.
+    /// The client's code: it replies when the test says so.
     private final class Refresher: TokenRefresher {
-        private let answers = AsyncStream<Result<AccessToken, OAuthFailure>>.makeStream()
+        private let replies = AsyncStream<Result<AccessToken, OAuthFailure>>.makeStream()
         private let asked = Mutex<[RefreshReason]>([])
 
         var reasons: [RefreshReason] { asked.withLock { $0 } }
 
-        func answer(_ token: AccessToken) { answers.continuation.yield(.success(token)) }
-        func answer(_ failure: OAuthFailure) { answers.continuation.yield(.failure(failure)) }
+        func reply(_ token: AccessToken) { replies.continuation.yield(.success(token)) }
+        func reply(_ failure: OAuthFailure) { replies.continuation.yield(.failure(failure)) }
 
         func refresh(
             _ credential: CredentialSnapshot, _ reason: RefreshReason
         ) async throws(OAuthFailure) -> AccessToken {
             asked.withLock { $0.append(reason) }
-            for await answer in answers.stream { return try answer.get() }
+            for await reply in replies.stream { return try reply.get() }
             throw OAuthFailure(.temporary, "test", "the test is over")
         }
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(holds())
     }
 
-    @Test func `a token that lasts is given at once, and no code is asked`() async throws {
+    @Test func `a token that lasts is given at once, and no code is called`() async throws {
         let credential = try make(stage.token("a0", lasting: 3600))
         let (token, generation) = try await credential.token(for: .request, within: 1)
         #expect(token.token == Secret("a0") && generation == 1)
@@ -85,7 +85,7 @@ import Testing
         let credential = try make(nil)
         let callers = (0..<16).map { _ in Task { try await credential.token(for: .request, within: 60).token } }
         await until { stage.waiting == 16 }
-        refresher.answer(stage.token("a1", lasting: 3600))
+        refresher.reply(stage.token("a1", lasting: 3600))
         for caller in callers { #expect(try await caller.value.token == Secret("a1")) }
         #expect(refresher.reasons == [.missing] && credential.snapshot.generation == 2)
         #expect(stage.events.withLock { $0 } == ["refreshing", "refreshed"])
@@ -99,7 +99,7 @@ import Testing
         gone.cancel()
         await #expect(throws: HTTPFailure.self) { try await gone.value }
         #expect(credential.isAwaited && credential.isRefreshing)
-        refresher.answer(stage.token("a1"))
+        refresher.reply(stage.token("a1"))
         #expect(try await patient.value.token == Secret("a1"))
     }
 
@@ -115,7 +115,7 @@ import Testing
             #expect((error as? HTTPFailure)?.kind == .timedOut)
         }
         #expect(credential.isRefreshing && !credential.isAwaited)
-        refresher.answer(stage.token("a1"))
+        refresher.reply(stage.token("a1"))
         await until { !credential.isRefreshing }
         #expect(try await credential.token(for: .request, within: 1).token.token == Secret("a1"))
         #expect(refresher.reasons.count == 1)
@@ -137,7 +137,7 @@ import Testing
         let credential = try make(old)
         let first = Task { try await credential.retry(used: old, isRefused: true, within: 60) }
         await until { !refresher.reasons.isEmpty }
-        refresher.answer(stage.token("a1", lasting: 3600))
+        refresher.reply(stage.token("a1", lasting: 3600))
         #expect(try await first.value == .retry(after: 0))
         #expect(try await credential.retry(used: old, isRefused: true, within: 60) == .retry(after: 0))
         #expect(refresher.reasons == [.refused])
@@ -148,7 +148,7 @@ import Testing
         let credential = try make(nil)
         let callers = (0..<4).map { _ in Task { try await credential.token(for: .request, within: 60) } }
         await until { stage.waiting == 4 }
-        refresher.answer(OAuthFailure(.needsLogin, "invalid_grant", "log in again"))
+        refresher.reply(OAuthFailure(.needsLogin, "invalid_grant", "log in again"))
         for caller in callers { await #expect(throws: HTTPFailure.self) { try await caller.value } }
         guard case .needsLogin(let failure) = credential.snapshot.state else {
             Issue.record("\(credential.snapshot.state)")

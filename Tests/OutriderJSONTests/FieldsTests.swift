@@ -73,7 +73,7 @@ import Testing
         #expect(complaint?.message.contains(message) == true, "\(complaint?.message ?? "")")
     }
 
-    @Test func `an unknown name is answered with the known ones`() throws {
+    @Test func `the error about an unknown name has the known ones`() throws {
         let value = try parsed(#"{"x":1,"q":2}"#)
         let complaint = #expect(throws: JSONComplaint.self) { try Point(json: value) }
         #expect(complaint?.known == ["x", "y", "tags"])

@@ -17,7 +17,7 @@ struct CallbackReplyTests {
             method: "GET", url: try HTTPURL(parsing: "http://a/b?c=1"), fields: [.init("X-A", "1"), .init("B", "2")])
     }
 
-    @Test func `an empty answer changes nothing`() throws {
+    @Test func `an empty reply changes nothing`() throws {
         var attempt = try attempt()
         try AttemptChange(json: parse("{}")).apply(to: &attempt)
         let before = try self.attempt().fields
@@ -26,11 +26,11 @@ struct CallbackReplyTests {
 
     @Test func `an adapter changes what it names`() throws {
         var attempt = try attempt()
-        let answer = try AttemptChange(
+        let reply = try AttemptChange(
             json: parse(
                 #"{"method":"PUT","headers":{"x-a":"9"},"removeHeaders":["b"],"query":{"d":2},"body":{"json":{}},"timeout":7}"#
             ))
-        try answer.apply(to: &attempt)
+        try reply.apply(to: &attempt)
         #expect(attempt.method == "PUT" && attempt.url.target == "/b?c=1&d=2" && attempt.timeouts.total == 7)
         #expect(attempt.fields.all("X-A") == ["9"] && !attempt.fields.contains("B"))
         #expect(attempt.fields.first("Content-Type") == "application/json" && attempt.body != .none)
@@ -40,17 +40,17 @@ struct CallbackReplyTests {
         #"{"headers":{"X":"a\r\nb"}}"#, #"{"method":"G T"}"#, #"{"url":"ftp://x/"}"#, #"{"url":""}"#,
     ]) func `what may not be sent is refused`(text: String) throws {
         var attempt = try attempt()
-        let answer = try AttemptChange(json: parse(text))
-        #expect(throws: HTTPFailure.self) { try answer.apply(to: &attempt) }
+        let reply = try AttemptChange(json: parse(text))
+        #expect(throws: HTTPFailure.self) { try reply.apply(to: &attempt) }
     }
 
     @Test(arguments: [
         (#"{"retry":true}"#, RetryVerdict.retry(after: 0)), (#"{"retry":true,"delay":2.5}"#, .retry(after: 2.5)),
         (#"{"retry":false}"#, .doNotRetry),
         (#"{"retry":false,"error":"no"}"#, .fail(HTTPFailure(.sessionTaskFailed, "no"))),
-    ]) func `the four answers of a retrier`(text: String, verdict: RetryVerdict) throws {
-        let answer = try RetryDecision(json: parse(text)).verdict
-        #expect(answer == verdict)
+    ]) func `the four replies of a retrier`(text: String, verdict: RetryVerdict) throws {
+        let reply = try RetryDecision(json: parse(text)).verdict
+        #expect(reply == verdict)
     }
 
     @Test func `what stays in memory with an attempt has limits, which are named early`() throws {
@@ -107,7 +107,7 @@ struct CallbackReplyTests {
         ("{}", "/retry"), (#"{"retry":1}"#, "/retry"), (#"{"retry":false,"delay":1}"#, "/delay"),
         (#"{"retry":true,"error":"x"}"#, "/error"), (#"{"retry":true,"delay":-1}"#, "/delay"),
         (#"{"retry":true,"delay":1e9}"#, "/delay"), (#"{"retry":true,"again":true}"#, "/again"), ("[1]", ""),
-    ]) func `other answers of a retrier are none`(text: String, pointer: String) throws {
+    ]) func `other replies of a retrier are none`(text: String, pointer: String) throws {
         let value = try parse(text)
         let complaint = #expect(throws: JSONComplaint.self) { try RetryDecision(json: value) }
         #expect(complaint?.pointer.description == pointer)
@@ -121,7 +121,7 @@ struct CallbackReplyTests {
         #expect(throws: JSONComplaint.self) { try RedirectDecision(json: value) }
     }
 
-    @Test func `a challenge is answered with a credential or with none`() throws {
+    @Test func `a challenge gets a reply with a credential or with none`() throws {
         let given = try ChallengeDecision(json: parse(#"{"credential":{"username":"u","password":"p"}}"#)).given
         #expect(given?.credential == UserCredential("u", "p") && given?.isKept == true)
         let once = #"{"credential":{"username":"u","schemes":["basic"]},"persistence":"none"}"#
@@ -148,7 +148,7 @@ struct CallbackReplyTests {
         }
     }
 
-    @Test(arguments: CallbackKind.allCases) func `no answer is never taken for consent to what is at risk`(
+    @Test(arguments: CallbackKind.allCases) func `a missing reply is never taken for consent to what is at risk`(
         kind: CallbackKind
     ) {
         let failure = kind.failure(RPCError(.callbackTimedOut, "too late"))

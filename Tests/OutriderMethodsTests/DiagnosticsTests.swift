@@ -58,13 +58,13 @@ struct DiagnosticsTests {
         #expect(try await complaint("diagnostics.blob", #"{"bytes":8388609}"#) == "/bytes")
     }
 
-    @Test func `notify sends its events before it answers`() async throws {
+    @Test func `notify sends its events before its result`() async throws {
         #expect(try await call("diagnostics.notify", #"{"count":2,"pad":1}"#) == #"{"sent":2}"#)
         #expect(peer.events.map(\.name) == ["diagnostics.tick", "diagnostics.tick"])
         #expect(String(decoding: peer.events[1].params.bytes, as: UTF8.self) == #"{"n":1,"pad":"x"}"#)
     }
 
-    @Test func `callback returns the answer and the id of the question`() async throws {
+    @Test func `callback returns the reply and the id of the callback`() async throws {
         #expect(try await call("diagnostics.callback") == #"{"answer":null,"id":7}"#)
         #expect(try await complaint("diagnostics.callback", #"{"timeout":0.05}"#) == "/timeout")
     }

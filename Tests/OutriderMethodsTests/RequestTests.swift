@@ -12,7 +12,7 @@ import Testing
 struct RequestTests {
     private static let url: JSONObject = ["url": .string("http://a.test/x"), "handles": .bool(false)]
 
-    private static func asked(_ more: JSONObject) -> JSONObject {
+    private static func params(_ more: JSONObject) -> JSONObject {
         JSONObject(members: url.members + more.members)
     }
 
@@ -44,14 +44,14 @@ struct RequestTests {
         #expect(auto["ok"] == .bool(true))
         #expect(auto["body"]?.object?["kind"] == .string("text"))
         #expect(auto["body"]?.object?["note"] != nil)
-        let json = try await stage.call("data.send", Self.asked(["serialize": .object(["as": .string("json")])]))
+        let json = try await stage.call("data.send", Self.params(["serialize": .object(["as": .string("json")])]))
         #expect(json["error"]?.object?["code"] == .integer(1704))
         #expect(json["body"]?.object?["text"] == .string("{"))
     }
 
     @Test func `events of a call carry its id, count from 0, and end with the state`() async throws {
         let stage = RequestStage(CannedTransport(body: [0x31]))
-        _ = try await stage.call("data.send", Self.asked(["events": .bool(true), "tag": .string("mine")]))
+        _ = try await stage.call("data.send", Self.params(["events": .bool(true), "tag": .string("mine")]))
         let events = try stage.peer.events.map { event in
             (event.name, try #require(try JSONParser.parse(event.params.bytes).object))
         }
@@ -65,7 +65,7 @@ struct RequestTests {
 
     @Test func `a started request with listeners waits for the reply that names it`() async throws {
         let stage = RequestStage(CannedTransport(body: [0x31]))
-        let params = Self.asked(["events": .array([.string("finish")])])
+        let params = Self.params(["events": .array([.string("finish")])])
         // without running what comes after the reply
         let text = try await stage.text("data.start", params)
         let handle = try #require(try JSONParser.parse(Array(text.utf8)).object?["request"])
@@ -76,7 +76,7 @@ struct RequestTests {
         #expect(ended["error"]?.object?["code"] == .integer(1900))
     }
 
-    @Test func `the result of a started request stays until somebody asks`() async throws {
+    @Test func `the result of a started request stays until a call takes it`() async throws {
         let stage = RequestStage(CannedTransport(body: [0x31]))
         let handle = try #require(try await stage.call("data.start", Self.url)["request"])
         for _ in 0..<2 {
@@ -97,14 +97,14 @@ struct RequestTests {
             handles.append(handle)
         }
         #expect(expiries.count == 3)
-        let stored = try await stage.call("data.send", Self.asked(["bodyTo": .string("stored")]))
+        let stored = try await stage.call("data.send", Self.params(["bodyTo": .string("stored")]))
         let body = try #require(stored["body"]?.object?["response"])
         #expect(expiries.count == 4)
         _ = try await stage.call("request.forget", ["request": handles[0]])
         #expect(expiries.count == 3)
         _ = try await stage.call("response.release", ["response": body])
         #expect(expiries.count == 2)
-        _ = try await stage.call("data.send", Self.asked(["bodyTo": .string("stored")]))
+        _ = try await stage.call("data.send", Self.params(["bodyTo": .string("stored")]))
         stage.scope.close()
         #expect(expiries.count == 0)
     }
@@ -132,7 +132,7 @@ struct RequestTests {
     func `a client that takes raw bodies gets the bytes beside the result, if they are many`(size: Int) async throws {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let stage = RequestStage(CannedTransport(contentType: "a/b", body: bytes))
-        let params = Self.asked(["serialize": .object(["as": .string("base64")])])
+        let params = Self.params(["serialize": .object(["as": .string("base64")])])
         var terms = PeerTerms()
         #expect(try await stage.reply("data.send", params, isAlone: true).raw == nil)
         terms.rawBodies = true
@@ -152,7 +152,7 @@ struct RequestTests {
         terms.rawBodies = true
         terms.maxMessageBytes = 8192
         stage.peer.agree(to: terms)
-        let params = Self.asked(["serialize": .object(["as": .string("base64")])])
+        let params = Self.params(["serialize": .object(["as": .string("base64")])])
         let short = try await stage.reply("data.send", params, isAlone: true)
         #expect(short.raw == nil)
         #expect(try JSONParser.parse(short.bytes).object?["body"]?.object?["kind"] == .string("stored"))
@@ -166,7 +166,7 @@ struct RequestTests {
         var terms = PeerTerms()
         terms.rawBodies = true
         stage.peer.agree(to: terms)
-        let params = Self.asked([
+        let params = Self.params([
             "serialize": .object(["as": .string("base64")]), "events": .array([.string("finish")]),
         ])
         let started = try #require(try await stage.call("data.start", params)["request"])
@@ -193,20 +193,20 @@ struct RequestTests {
     @Test func `a request that was detached outlives its client, but not on stdio`() async throws {
         let stage = RequestStage()
         let handle = try #require(
-            try await stage.call("data.start", Self.asked(["detach": .bool(true)]))["request"])
+            try await stage.call("data.start", Self.params(["detach": .bool(true)]))["request"])
         stage.scope.close()
         let other = ClientScope(stage.scope.service, ScriptedControl())
         let found = try await Call.run(
             "request.get", .object(["request": handle]), peer: ScriptedPeer(), scope: other)
         #expect(found.object?["detached"] == .bool(true))
-        let refusal = await RequestStage(on: .stdio).error("data.start", Self.asked(["detach": .bool(true)]))
+        let refusal = await RequestStage(on: .stdio).error("data.start", Self.params(["detach": .bool(true)]))
         #expect(refusal?.code == -32014)
     }
 
     @Test func `no connection of another user finds a detached request, by its handle or its name`() async throws {
         let stage = RequestStage()
         let named: JSONObject = ["detach": .bool(true), "name": .string("nightly")]
-        let handle = try #require(try await stage.call("data.start", Self.asked(named))["request"])
+        let handle = try #require(try await stage.call("data.start", Self.params(named))["request"])
         let same = ClientScope(stage.scope.service, ScriptedControl())
         let other = ClientScope(stage.scope.service, ScriptedControl(), user: 1001)
         for request in [handle, .string("nightly")] {
@@ -226,8 +226,8 @@ struct RequestTests {
         let stage = RequestStage()
         let session = try #require(try await stage.call("session.create", [:])["session"])
         let named: JSONObject = ["session": session, "detach": .bool(true), "name": .string("nightly")]
-        _ = try await stage.call("data.start", Self.asked(named))
-        #expect(await stage.error("data.start", Self.asked(named))?.data?["state"] == .string("taken"))
+        _ = try await stage.call("data.start", Self.params(named))
+        #expect(await stage.error("data.start", Self.params(named))?.data?["state"] == .string("taken"))
         var active: JSONValue?
         for _ in 0..<1000 where active != .integer(0) {
             try await Task.sleep(for: .milliseconds(1))

@@ -20,7 +20,7 @@ struct SchemaTests {
         return values.compactMap(\.object)
     }
 
-    @Test func `the methods that are answered are those of the contract`() throws {
+    @Test func `the methods of the service are those of the contract`() throws {
         let described = try Self.list("methods").compactMap { $0["name"]?.string }
         #expect(Methods.table.names == described.sorted())
     }

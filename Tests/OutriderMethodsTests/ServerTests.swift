@@ -55,7 +55,7 @@ struct ServerTests {
         #expect(info["peer"] == .object(["pid": .integer(4711), "uid": .integer(1000)]))
     }
 
-    @Test func `stop answers first, then stops`() async throws {
+    @Test func `stop replies first, then stops`() async throws {
         #expect(try await call("server.stop", ["grace": .integer(2)]) == [:])
         #expect(control.stopped.withLock { $0 } == .seconds(2))
     }

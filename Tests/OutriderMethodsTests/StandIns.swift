@@ -13,21 +13,21 @@ import Testing
 
 @testable import OutriderMethods
 
-/// A client that remembers what it was told, and answers every question in one way.
+/// A client that remembers what it was told, and replies to every callback in one way.
 final class ScriptedPeer: Peer {
     let info: PeerInfo
     private let told = Mutex<[Event]>([])
     private let agreed = Mutex(PeerTerms())
-    private let answer: Result<CallbackResponse, RPCError>
+    private let reply: Result<CallbackResponse, RPCError>
     private let isGone: Bool
 
     init(
         transport: PeerInfo.Transport = .socket,
-        answer: Result<CallbackResponse, RPCError> = .success(CallbackResponse(id: 7, value: .null)),
+        reply: Result<CallbackResponse, RPCError> = .success(CallbackResponse(id: 7, value: .null)),
         isGone: Bool = false
     ) {
         info = PeerInfo(connection: "con_0000000000000000", transport: transport, framing: .line, pid: 4711, uid: 1000)
-        self.answer = answer
+        self.reply = reply
         self.isGone = isGone
     }
 
@@ -53,7 +53,7 @@ final class ScriptedPeer: Peer {
         return true
     }
 
-    func ask(_ question: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse { try answer.get() }
+    func call(_ callback: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse { try reply.get() }
 
     var events: [Event] { told.withLock { $0 } }
 

@@ -49,7 +49,7 @@ struct BatchMachineTests {
         #expect(parts[1].hasPrefix(#"[{"jsonrpc""#) && parts[1].hasSuffix(#""result":{}}]"#))
     }
 
-    @Test func `a batch of notifications is not answered`() {
+    @Test func `a batch of notifications gets no reply`() {
         var machine = BatchMachine()
         let batch = machine.open(2)
         let step7 = fill(&machine, batch, 0, nil)

@@ -26,20 +26,20 @@ final class Calls {
     func start(_ id: RequestID?) -> CallMachine.Start { machine.start(id) }
     func finished(_ ticket: CallTicket) -> CallMachine.Finish { machine.finished(ticket) }
     func cancel(_ id: RequestID, silently: Bool) -> CallTicket? { machine.cancel(id, silently: silently) }
-    func answerable(_ id: RequestID?) -> RequestID? { machine.answerable(id) }
+    func replyID(_ id: RequestID?) -> RequestID? { machine.replyID(id) }
     func isRunning(_ ticket: CallTicket) -> Bool { machine.isRunning(ticket) }
     func isCancelled(_ ticket: CallTicket) -> Bool { machine.isCancelled(ticket) }
-    func ask(_ method: String) -> CallMachine.Ask { machine.ask(method) }
-    func answered(_ id: RequestID) -> Int64? { machine.answered(id) }
-    func gaveUp(_ question: Int64) -> Bool { machine.gaveUp(question) }
+    func callback(_ method: String) -> CallMachine.CallbackVerdict { machine.callback(method) }
+    func replied(_ id: RequestID) -> Int64? { machine.replied(id) }
+    func gaveUp(_ callback: Int64) -> Bool { machine.gaveUp(callback) }
     func shutDown() { machine.shutDown() }
     func stop() { machine.stop() }
     func inputEnded() -> [Int64] { machine.inputEnded() }
-    func close() -> (calls: [CallTicket], questions: [Int64]) { machine.close() }
+    func close() -> (calls: [CallTicket], callbacks: [Int64]) { machine.close() }
     var isIdle: Bool { machine.isIdle }
     var isShutDown: Bool { machine.isShutDown }
     var count: Int { machine.count }
-    var unanswered: Int { machine.unanswered }
+    var owedReplies: Int { machine.owedReplies }
 
     struct Refused: Error {
         let start: CallMachine.Start
@@ -52,19 +52,19 @@ final class Calls {
 }
 
 struct CallMachineTests {
-    @Test func `a call is answered once, and its id is free afterwards`() throws {
+    @Test func `a call gets one reply, and its id is free afterwards`() throws {
         let calls = Calls()
         let ticket = try calls.run(.integer(1))
-        #expect(calls.unanswered == 1)
+        #expect(calls.owedReplies == 1)
         #expect(calls.isRunning(ticket))
         #expect(calls.finished(ticket) == .reply(nil, cancelled: false))
         #expect(calls.finished(ticket) == .silent(nil))
-        #expect(calls.unanswered == 0)
+        #expect(calls.owedReplies == 0)
         #expect(calls.isIdle)
         #expect(try calls.run(.integer(1)) != ticket)
     }
 
-    @Test func `a running id is refused with a null id, and the first call stays answerable`() throws {
+    @Test func `a running id is refused with a null id, and the first call is served all the same`() throws {
         let calls = Calls()
         let first = try calls.run(.integer(1))
         guard case .refuse(nil, let error) = calls.start(.integer(1)) else {
@@ -80,15 +80,15 @@ struct CallMachineTests {
     @Test func `an error for an unparsable message does not use a running id`() throws {
         let calls = Calls()
         _ = try calls.run(.integer(1))
-        #expect(calls.answerable(.integer(1)) == nil)
-        #expect(calls.answerable(.integer(2)) == .integer(2))
-        #expect(calls.answerable(nil) == nil)
+        #expect(calls.replyID(.integer(1)) == nil)
+        #expect(calls.replyID(.integer(2)) == .integer(2))
+        #expect(calls.replyID(nil) == nil)
     }
 
-    @Test func `a notification is never answered`() throws {
+    @Test func `a notification never gets a reply`() throws {
         let calls = Calls()
         let ticket = try calls.run(nil)
-        #expect(calls.unanswered == 0)
+        #expect(calls.owedReplies == 0)
         #expect(!calls.isIdle)
         #expect(calls.finished(ticket) == .silent(nil))
         #expect(calls.isIdle)
@@ -106,7 +106,7 @@ struct CallMachineTests {
         _ = try calls.run(.integer(3))
     }
 
-    @Test func `cancelling marks the call, and how it is answered`() throws {
+    @Test func `cancelling marks the call, and how it is replied to`() throws {
         let calls = Calls()
         let first = try calls.run(.integer(1))
         let second = try calls.run(.integer(2))
@@ -129,7 +129,7 @@ struct CallMachineTests {
         #expect(calls.finished(cancelled) == .silent(place))
     }
 
-    @Test func `after shutdown calls are refused, and running ones answered`() throws {
+    @Test func `after shutdown calls are refused, and running calls get their results`() throws {
         let calls = Calls()
         let ticket = try calls.run(.integer(1))
         calls.shutDown()
@@ -152,16 +152,16 @@ struct CallMachineTests {
         let calls = Calls()
         let first = try calls.run(.integer(1))
         let second = try calls.run(nil)
-        guard case .send(let question) = calls.ask("callback.x") else {
+        guard case .send(let callback) = calls.callback("callback.x") else {
             Issue.record("not asked")
             return
         }
         let end = calls.close()
         #expect(end.calls == [first, second])
-        #expect(end.questions == [question])
+        #expect(end.callbacks == [callback])
         #expect(calls.finished(first) == .silent(nil))
         #expect(calls.start(.integer(9)) == .ignore)
-        guard case .refuse(let error) = calls.ask("callback.x") else {
+        guard case .refuse(let error) = calls.callback("callback.x") else {
             Issue.record("asked a closed connection")
             return
         }
@@ -169,37 +169,37 @@ struct CallMachineTests {
     }
 }
 
-struct QuestionTests {
+struct CallbackTests {
     @Test func `ids count up from a billion and one, and skip those of the client`() throws {
         let calls = Calls()
         for id in [1_000_000_001, 1_000_000_003] as [Int64] { _ = try calls.run(.integer(id)) }
-        #expect(calls.ask("m") == .send(1_000_000_002))
-        #expect(calls.ask("m") == .send(1_000_000_004))
+        #expect(calls.callback("m") == .send(1_000_000_002))
+        #expect(calls.callback("m") == .send(1_000_000_004))
     }
 
-    @Test func `only the first answer to a question counts`() {
+    @Test func `only the first reply to a callback counts`() {
         let calls = Calls()
-        #expect(calls.ask("m") == .send(1_000_000_001))
-        #expect(calls.answered(.string("1000000001")) == nil)
-        #expect(calls.answered(.integer(1)) == nil)
-        #expect(calls.answered(.integer(1_000_000_001)) == 1_000_000_001)
-        #expect(calls.answered(.integer(1_000_000_001)) == nil)
+        #expect(calls.callback("m") == .send(1_000_000_001))
+        #expect(calls.replied(.string("1000000001")) == nil)
+        #expect(calls.replied(.integer(1)) == nil)
+        #expect(calls.replied(.integer(1_000_000_001)) == 1_000_000_001)
+        #expect(calls.replied(.integer(1_000_000_001)) == nil)
         #expect(calls.gaveUp(1_000_000_001) == false)
     }
 
-    @Test func `an answer after giving up is ignored`() {
+    @Test func `a reply after giving up is ignored`() {
         let calls = Calls()
-        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.callback("m") == .send(1_000_000_001))
         #expect(calls.gaveUp(1_000_000_001))
-        #expect(calls.answered(.integer(1_000_000_001)) == nil)
+        #expect(calls.replied(.integer(1_000_000_001)) == nil)
     }
 
-    @Test func `a client that ended its input can answer nothing`() {
+    @Test func `a client that ended its input can reply to nothing`() {
         let calls = Calls()
-        #expect(calls.ask("m") == .send(1_000_000_001))
+        #expect(calls.callback("m") == .send(1_000_000_001))
         #expect(calls.inputEnded() == [1_000_000_001])
         #expect(calls.inputEnded() == [])
-        guard case .refuse(let error) = calls.ask("callback.x") else {
+        guard case .refuse(let error) = calls.callback("callback.x") else {
             Issue.record("asked")
             return
         }
@@ -207,17 +207,17 @@ struct QuestionTests {
         #expect(error.data?["method"] == .string("callback.x"))
     }
 
-    @Test func `too many questions are refused`() {
+    @Test func `too many callbacks are refused`() {
         let calls = Calls(callbacks: 2)
-        #expect(calls.ask("m") == .send(1_000_000_001))
-        #expect(calls.ask("m") == .send(1_000_000_002))
-        guard case .refuse(let error) = calls.ask("m") else {
+        #expect(calls.callback("m") == .send(1_000_000_001))
+        #expect(calls.callback("m") == .send(1_000_000_002))
+        guard case .refuse(let error) = calls.callback("m") else {
             Issue.record("asked")
             return
         }
         #expect(error.code == -32011)
-        _ = calls.answered(.integer(1_000_000_001))
-        #expect(calls.ask("m") == .send(1_000_000_003))
+        _ = calls.replied(.integer(1_000_000_001))
+        #expect(calls.callback("m") == .send(1_000_000_003))
     }
 }
 
@@ -245,11 +245,11 @@ struct CallPromiseTests {
                     hold(!wasRunning, "two calls with one id")
                     running.append((ticket, id))
                     if let id { owed[id, default: 0] += 1 }
-                case .refuse(let answered, _):
-                    hold(wasRunning == (answered == nil), "id of a refusal")
-                    if let answered {
-                        owed[answered, default: 0] += 1
-                        replies[answered, default: 0] += 1
+                case .refuse(let refused, _):
+                    hold(wasRunning == (refused == nil), "id of a refusal")
+                    if let refused {
+                        owed[refused, default: 0] += 1
+                        replies[refused, default: 0] += 1
                     }
                 case .ignore: hold(id == nil, "a call ignored")
                 }
@@ -258,11 +258,11 @@ struct CallPromiseTests {
                 let (ticket, id) = running.remove(at: index)
                 switch calls.finished(ticket) {
                 case .reply:
-                    hold(id != nil, "a notification answered")
+                    hold(id != nil, "a notification got a reply")
                     if let id { replies[id, default: 0] += 1 }
                 case .silent:
                     if let id {
-                        hold(silenced.contains(id), "a call not answered")
+                        hold(silenced.contains(id), "a call without a reply")
                         replies[id, default: 0] += 1
                     }
                 }
@@ -274,14 +274,14 @@ struct CallPromiseTests {
                 hold(hit == running.first { $0.id == id }?.ticket, "wrong call cancelled")
                 if hit != nil { if silently { silenced.insert(id) } else { silenced.remove(id) } }
             case 8:
-                if case .send(let question) = calls.ask("m") {
-                    hold(!running.contains { $0.id == .integer(question) }, "id of a question")
-                    if Bool.random(using: &random) { _ = calls.answered(.integer(question)) }
+                if case .send(let callback) = calls.callback("m") {
+                    hold(!running.contains { $0.id == .integer(callback) }, "id of a callback")
+                    if Bool.random(using: &random) { _ = calls.replied(.integer(callback)) }
                 }
             default: if step == 350 { calls.shutDown() }
             }
             hold(calls.count == running.count, "count")
-            hold(calls.unanswered == running.count { $0.id != nil }, "unanswered")
+            hold(calls.owedReplies == running.count { $0.id != nil }, "owed replies")
         }
         for (ticket, id) in running {
             _ = calls.finished(ticket)

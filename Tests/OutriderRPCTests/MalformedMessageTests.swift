@@ -47,18 +47,18 @@ struct MalformedMessageTests {
     }
 
     @Test func `a message without memory is refused with its id, and a reply to a callback ends the callback`() {
-        func answer(_ text: String) -> Message {
-            Array(text.utf8).withUnsafeBufferPointer { MalformedMessage.answer(withoutMemory: $0) }
+        func reply(_ text: String) -> Message {
+            Array(text.utf8).withUnsafeBufferPointer { MalformedMessage.reply(withoutMemory: $0) }
         }
         for (text, id) in [
             (#"{"jsonrpc":"2.0","id":5,"method":"x","params":{"result":"#, RequestID.integer(5)),
             (#"{"jsonrpc":"2.0","method":"x","params":{"id":"#, nil), (#"[{"id":5,"method":"#, nil),
         ] {
-            guard case .broken(let found, let error) = answer(text) else { return #expect(Bool(false)) }
+            guard case .broken(let found, let error) = reply(text) else { return #expect(Bool(false)) }
             #expect(found == id && error.code == -32011 && error.data?["what"] == .string("memory"))
             #expect(error.message.contains("--memory"))
         }
-        guard case .reply(.integer(6), .error(let error)) = answer(#"{"jsonrpc":"2.0","id":6,"result":{"body":{"#)
+        guard case .reply(.integer(6), .error(let error)) = reply(#"{"jsonrpc":"2.0","id":6,"result":{"body":{"#)
         else { return #expect(Bool(false)) }
         #expect(error.object?["message"]?.string?.contains("--memory") == true)
     }
@@ -87,18 +87,18 @@ struct MalformedMessageTests {
     @Test func `a line that ends too early says what to do`() throws {
         let bytes = Array(#"{"id":5,"jsonrpc":"2.0","method":"x","params":{"a":"#.utf8)
         let failure = #expect(throws: JSONFailure.self) { try JSONParser.parse(bytes) }
-        let answer = try bytes.withUnsafeBufferPointer {
-            MalformedMessage.answer(to: $0, try #require(failure), framing: .line)
+        let reply = try bytes.withUnsafeBufferPointer {
+            MalformedMessage.reply(to: $0, try #require(failure), framing: .line)
         }
-        guard case .broken(.integer(5), let error) = answer else {
-            Issue.record("\(answer)")
+        guard case .broken(.integer(5), let error) = reply else {
+            Issue.record("\(reply)")
             return
         }
         #expect(error.code == -32700)
         #expect(error.data?["hint"]?.string?.contains("jq -c") == true)
         #expect(error.data?["reason"] != nil)
         let framed = try bytes.withUnsafeBufferPointer {
-            MalformedMessage.answer(to: $0, try #require(failure), framing: .header)
+            MalformedMessage.reply(to: $0, try #require(failure), framing: .header)
         }
         guard case .broken(_, let other) = framed else { return }
         #expect(other.data?["hint"] == nil)
@@ -106,9 +106,9 @@ struct MalformedMessageTests {
 
     @Test func `a message over the limit names the limit`() {
         let glimpse = Array(#"{"id":7,"method":"x","params":{"a":"xxxx"#.utf8)
-        let answer = glimpse.withUnsafeBufferPointer { MalformedMessage.answer(toTooLong: $0, limit: 99) }
-        guard case .broken(.integer(7), let error) = answer else {
-            Issue.record("\(answer)")
+        let reply = glimpse.withUnsafeBufferPointer { MalformedMessage.reply(toTooLong: $0, limit: 99) }
+        guard case .broken(.integer(7), let error) = reply else {
+            Issue.record("\(reply)")
             return
         }
         #expect(error.code == -32010)

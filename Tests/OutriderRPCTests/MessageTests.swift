@@ -71,7 +71,7 @@ struct MessageTests {
             (#"{"jsonrpc":"2.0","id":1,"method":null}"#, "/method"),
             (#"{"jsonrpc":"2.0","id":1,"method":"\#(String(repeating: "m", count: 129))"}"#, "/method"),
         ])
-    func `a broken envelope is answered with its id and the member at fault`(_ text: String, _ pointer: String) throws {
+    func `the reply to a broken envelope has its id and the member at fault`(_ text: String, _ pointer: String) throws {
         guard case .broken(.integer(1), let error) = try message(text) else {
             Issue.record("not refused: \(text)")
             return

@@ -254,7 +254,7 @@ struct OutgoingTests {
                 == "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n")
         #expect(text(.event(Event("a.b", JSONNothing()))) == "{\"jsonrpc\":\"2.0\",\"method\":\"a.b\",\"params\":{}}\n")
         #expect(
-            text(.question(7, Callback("a.b", JSONNothing())))
+            text(.callback(7, Callback("a.b", JSONNothing())))
                 == "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a.b\",\"params\":{}}\n")
     }
 

@@ -7,18 +7,18 @@ import Testing
 @testable import OutriderServer
 
 struct CallbackTests {
-    @Test func `a question reaches the client, and its answer the method`() async throws {
+    @Test func `a callback reaches the client, and its reply the method`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.ask", "{\"a\":2}")
-        let question = try await client.message()
-        #expect(question["method"] == .string("callback.test"))
-        #expect(question["params"] == .object(["a": .integer(2)]))
-        #expect(question["id"] == .integer(1_000_000_001))
+        let callback = try await client.message()
+        #expect(callback["method"] == .string("callback.test"))
+        #expect(callback["params"] == .object(["a": .integer(2)]))
+        #expect(callback["id"] == .integer(1_000_000_001))
         try await client.send("{\"id\":1000000001,\"error\":null,\"result\":{\"sum\":5}}\n")
-        let answer = try await client.message()
-        #expect(answer["result"]?["answer"] == .object(["sum": .integer(5)]))
-        #expect(answer["result"]?["id"] == .integer(1_000_000_001))
+        let reply = try await client.message()
+        #expect(reply["result"]?["answer"] == .object(["sum": .integer(5)]))
+        #expect(reply["result"]?["id"] == .integer(1_000_000_001))
         try await server.stop()
     }
 
@@ -29,39 +29,39 @@ struct CallbackTests {
         _ = try await client.message()
         try await client.send(
             "[{\"jsonrpc\":\"2.0\",\"id\":1000000001,\"error\":{\"code\":-32601,\"message\":\"no handler\"}}]\n")
-        let answer = try await client.message()
-        #expect(answer.errorCode == -32021)
-        #expect(answer["error"]?["data"]?["error"]?["message"] == .string("no handler"))
+        let reply = try await client.message()
+        #expect(reply.errorCode == -32021)
+        #expect(reply["error"]?["data"]?["error"]?["message"] == .string("no handler"))
         #expect(try await client.isAlive())
         try await server.stop()
     }
 
-    @Test func `a question that is not answered in time is over`() async throws {
+    @Test func `a callback without a reply in time is over`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.ask", "{\"timeout\":0.2}")
         _ = try await client.message()
-        let answer = try await client.message()
-        #expect(answer.errorCode == -32020)
-        #expect(answer["error"]?["data"]?["method"] == .string("callback.test"))
+        let reply = try await client.message()
+        #expect(reply.errorCode == -32020)
+        #expect(reply["error"]?["data"]?["method"] == .string("callback.test"))
         try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1000000001,\"result\":{}}\n")
         #expect(try await client.isAlive())
         try await server.stop()
     }
 
-    @Test func `a client that ended its input can answer nothing`() async throws {
+    @Test func `a client that ended its input can reply to nothing`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.ask")
-        let question = try await client.message()
-        #expect(question["method"] != nil)
+        let callback = try await client.message()
+        #expect(callback["method"] != nil)
         client.endInput()
         let text = try await client.rest()
         #expect(text.contains("\"id\":1,\"error\":{\"code\":-32022"))
         try await server.stop()
     }
 
-    @Test func `cancelling the call cancels the question, and tells the client`() async throws {
+    @Test func `cancelling the call cancels the callback, and tells the client`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.ask")

@@ -12,21 +12,21 @@ struct CancellingTests {
             #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}"#,
             #"{"method":"$\/cancelRequest","jsonrpc":"2.0","id":1}"#,
         ])
-    func `a cancelled call is answered once, with that reason`(_ cancel: String) async throws {
+    func `a cancelled call gets one reply, with that reason`(_ cancel: String) async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.sleep", "{\"seconds\":60}")
         try await client.send(cancel + "\n" + cancel + "\n")
-        let answer = try await client.message()
-        #expect(answer["id"] == .integer(1))
-        #expect(answer.errorCode == -32800)
+        let reply = try await client.message()
+        #expect(reply["id"] == .integer(1))
+        #expect(reply.errorCode == -32800)
         try await client.call(2, "test.echo")
         #expect(try await client.message()["id"] == .integer(2))
         #expect(server.record.now.cancelled == 1)
         try await server.stop()
     }
 
-    @Test func `a call cancelled the way of MCP is not answered`() async throws {
+    @Test func `a call cancelled the way of MCP gets no reply`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.sleep", "{\"seconds\":60}")
@@ -38,7 +38,7 @@ struct CancellingTests {
         try await server.stop()
     }
 
-    @Test func `every call gets exactly one answer, whatever is cancelled meanwhile`() async throws {
+    @Test func `every call gets exactly one reply, whatever is cancelled meanwhile`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         var random = SystemRandomNumberGenerator()
@@ -52,10 +52,10 @@ struct CancellingTests {
         try await client.send(text)
         client.endInput()
         let lines = try await client.rest().split(separator: "\n")
-        let answers = try lines.map { try JSONParser.parse(Array($0.utf8.drop { $0 == 0x20 })) }
-        let ids = answers.compactMap { $0["id"]?.integer }
+        let replies = try lines.map { try JSONParser.parse(Array($0.utf8.drop { $0 == 0x20 })) }
+        let ids = replies.compactMap { $0["id"]?.integer }
         #expect(ids.sorted() == Array(1...200))
-        #expect(answers.allSatisfy { $0["result"] != nil || $0.errorCode == -32800 })
+        #expect(replies.allSatisfy { $0["result"] != nil || $0.errorCode == -32800 })
         try await server.stop()
     }
 }

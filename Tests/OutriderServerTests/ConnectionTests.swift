@@ -8,7 +8,7 @@ import Testing
 @testable import OutriderServer
 
 struct ConnectionTests {
-    @Test func `calls are answered in either framing`() async throws {
+    @Test func `calls get replies in either framing`() async throws {
         let server = try await TestServer()
         let line = try server.client()
         try await line.call(1, "test.info")
@@ -28,7 +28,7 @@ struct ConnectionTests {
         try await server.stop()
     }
 
-    @Test func `calls start in the order in which they come, and answers may overtake`() async throws {
+    @Test func `calls start in the order in which they come, and replies may overtake`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.send(
@@ -138,10 +138,10 @@ struct ConnectionTests {
         let large = String(repeating: "y", count: 200_000)
         try await client.send(
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"test.echo\",\"params\":{\"a\":\"\(large)\"}}\n")
-        let answer = try await client.message()
-        #expect(answer["id"] == .integer(7))
-        #expect(answer.errorCode == -32010)
-        #expect(answer["error"]?["data"]?["limit"] == .integer(100_000))
+        let reply = try await client.message()
+        #expect(reply["id"] == .integer(7))
+        #expect(reply.errorCode == -32010)
+        #expect(reply["error"]?["data"]?["limit"] == .integer(100_000))
         #expect(try await client.isAlive())
         try await server.stop()
     }
@@ -167,7 +167,7 @@ struct ConnectionTests {
         try await server.stop()
     }
 
-    @Test func `a batch is answered as one, in its order`() async throws {
+    @Test func `a batch gets one reply, in its order`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.send(
@@ -215,7 +215,7 @@ struct ConnectionTests {
         try await server.stop()
     }
 
-    @Test func `HTTP gets an answer that HTTP clients can read`() async throws {
+    @Test func `HTTP gets a response that HTTP clients can read`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
@@ -230,9 +230,9 @@ struct ConnectionTests {
         let server = try await TestServer()
         let client = try server.client()
         try await client.send(text)
-        let answer = try await client.rest()
-        #expect(answer.contains("\"id\":null,\"error\":{\"code\":-32700"))
-        #expect(answer.split(separator: "jsonrpc").count == 2)
+        let response = try await client.rest()
+        #expect(response.contains("\"id\":null,\"error\":{\"code\":-32700"))
+        #expect(response.split(separator: "jsonrpc").count == 2)
         #expect(try await server.reaches { $0.closed == 1 })
         try await server.stop()
     }

@@ -9,12 +9,12 @@ import Testing
 @testable import OutriderServer
 
 struct EndsTests {
-    @Test func `half-closed clients are answered, and kept waiting with spaces`() async throws {
+    @Test func `half-closed clients get replies, and kept waiting with spaces`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.gate", "{\"a\":1}")
         client.endInput()
-        // the answer does not come before the first space does
+        // the reply does not come before the first space does
         #expect(try await client.next() == " ")
         server.record.openGate()
         let text = try await client.rest()
@@ -35,9 +35,9 @@ struct EndsTests {
             let client = try server.client()
             try await client.send(text)
             client.endInput()
-            let answer = try await client.rest()
-            #expect(answer.hasPrefix("Content-Length: ") || answer.hasPrefix("{"))
-            #expect(answer.contains("0.6"))
+            let reply = try await client.rest()
+            #expect(reply.hasPrefix("Content-Length: ") || reply.hasPrefix("{"))
+            #expect(reply.contains("0.6"))
             try await server.stop()
         }
     }
@@ -98,7 +98,7 @@ struct EndsTests {
         try await server.stop()
     }
 
-    @Test func `a client that reads is answered, however much it asks for at once`() async throws {
+    @Test func `a client that reads gets its replies, however much it asks for at once`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         var text = ""
@@ -123,19 +123,19 @@ struct EndsTests {
         try await client.call(2, "test.offers", "{\"count\":3000,\"bytes\":1000,\"keys\":true}")
         var offered = 0
         var dropped: Int64 = 0
-        var answered = false
-        while !answered || Int64(offered) + dropped < 3000 {
+        var hasReply = false
+        while !hasReply || Int64(offered) + dropped < 3000 {
             let message = try await client.message()
             if message["method"] == .string("test.offer") { offered += 1 }
             if message["method"] == .string("event.dropped") { dropped += message["params"]?["count"]?.integer ?? 0 }
-            if message["id"] == .integer(2) { answered = true }
+            if message["id"] == .integer(2) { hasReply = true }
         }
         #expect(offered < 3000)
         #expect(server.server.counters.eventsDropped == Int(dropped))
         try await server.stop()
     }
 
-    @Test func `a stopping service answers what runs, refuses what comes, and ends`() async throws {
+    @Test func `a stopping service replies to running calls, refuses what comes, and ends`() async throws {
         let server = try await TestServer()
         let client = try server.client()
         try await client.call(1, "test.gate")

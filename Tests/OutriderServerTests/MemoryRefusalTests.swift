@@ -61,8 +61,8 @@ struct MemoryRefusalTests {
         server.record.memory.withLock { $0 = NoMemory() }
         let client = try server.client()
         try await client.call(1, "test.ask", "{}")
-        let question = try await client.message()
-        let id = try #require(question["id"]?.integer)
+        let callback = try await client.message()
+        let id = try #require(callback["id"]?.integer)
         let pad = String(repeating: "y", count: 100_000)
         try await client.send("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"result\":{\"a\":\"\(pad)\"}}\n")
         let reply = try await client.message()
@@ -166,7 +166,7 @@ private final class Gap: PayloadMemory {
 
     private let taken = Atomic(0)
 
-    /// The message of the call takes memory twice at most; a later question leaves.
+    /// The message of the call takes memory twice at most; a later callback leaves.
     func take(_ bytes: Int) -> (any PayloadCharge)? {
         taken.wrappingAdd(1, ordering: .relaxed).newValue <= 1 ? Charge() : nil
     }

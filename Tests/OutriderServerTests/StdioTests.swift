@@ -95,8 +95,8 @@ struct StdioTests {
         try await stdio.client.send(text)
         stdio.client.endInput()
         for _ in 1...40 {
-            let answer = try await stdio.client.line()
-            #expect(answer?.utf8.count ?? 0 > 500_000)
+            let reply = try await stdio.client.line()
+            #expect(reply?.utf8.count ?? 0 > 500_000)
         }
         #expect(try await stdio.server.status() == 0)
     }

@@ -137,7 +137,7 @@ final class TestClient: Sendable {
         }
     }
 
-    /// The call must be answered with its own params.
+    /// The result must be the call's own params.
     func isAlive() async throws -> Bool {
         try await call(424242, "test.echo", "{\"alive\":1}")
         while true {

@@ -106,7 +106,7 @@ enum Gate: Method {
     }
 }
 
-/// Sends events of some size, then answers.
+/// Sends events of some size, then returns.
 enum Flood: Method {
     static let name = "test.flood"
     static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> Number {
@@ -120,7 +120,7 @@ enum Flood: Method {
     }
 }
 
-/// Offers many events of one key in one go, then answers.
+/// Offers many events of one key in one go, then returns.
 enum Offers: Method {
     static let name = "test.offers"
     static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> Number {
@@ -224,13 +224,13 @@ enum LongText: Method {
     }
 }
 
-/// Asks the client.
-enum Ask: Method {
+/// Calls the client back.
+enum CallBack: Method {
     static let name = "test.ask"
     static func call(_ params: AnyParams, _ call: Call<TestScope>) async throws -> JSONObject {
         let timeout = params.object["timeout"] == nil ? Duration.seconds(10) : params.seconds("timeout")
-        let answer = try await call.peer.ask(Callback("callback.test", params.object), timeout: timeout)
-        return ["answer": answer.value, "id": .integer(answer.id)]
+        let response = try await call.peer.call(Callback("callback.test", params.object), timeout: timeout)
+        return ["answer": response.value, "id": .integer(response.id)]
     }
 }
 
@@ -300,7 +300,7 @@ let testMethods: MethodTable<TestScope> = {
     table.add(LongInline.self)
     table.add(LongBoth.self)
     table.add(LongText.self)
-    table.add(Ask.self)
+    table.add(CallBack.self)
     table.add(After.self)
     table.add(Fail.self)
     table.add(Terms.self)

@@ -36,23 +36,23 @@ struct ConnectingTests {
             address("127.0.0.1", 1), address("::1", 1), address("127.0.0.1", server.port),
         ])
         let transport = HTTPTransport(group: testGroup.next(), resolver: resolver)
-        let answer = try await transport.answer(named())
-        #expect(answer.text == "hello" && answer.timeline.remote == "127.0.0.1:\(server.port)")
-        #expect(answer.timeline.resolve != nil && answer.timeline.connect != nil)
+        let response = try await transport.wholeResponse(named())
+        #expect(response.text == "hello" && response.timeline.remote == "127.0.0.1:\(server.port)")
+        #expect(response.timeline.resolve != nil && response.timeline.connect != nil)
         #expect(server.requests[0].head.contains("\r\nHost: example.test\r\n"))
         await server.close()
     }
 
-    @Test func `the next address is tried when one is slow, and the first to answer wins`() async throws {
+    @Test func `the next address is tried when one is slow, and the first to connect wins`() async throws {
         let deaf = try DeafPort()
         let server = try await ScriptedServer { _ in [.ok("hello")] }
         let resolver = try FixedResolver(list: [
             address("127.0.0.1", deaf.port), address("127.0.0.1", server.port),
         ])
         let transport = HTTPTransport(group: testGroup.next(), resolver: resolver)
-        let answer = try await transport.answer(named())
-        #expect(answer.text == "hello")
-        let connect = try #require(answer.timeline.connect)
+        let response = try await transport.wholeResponse(named())
+        #expect(response.text == "hello")
+        let connect = try #require(response.timeline.connect)
         #expect(connect >= .milliseconds(240))
         withExtendedLifetime(deaf) {}
         await server.close()
@@ -80,8 +80,8 @@ struct ConnectingTests {
         let mixed = try FixedResolver(list: [address("169.254.169.254", 80), address("127.0.0.1", server.port)])
         var attempt = named()
         attempt.addresses = .notMetadata
-        let answer = try await HTTPTransport(group: testGroup.next(), resolver: mixed).answer(attempt)
-        #expect(answer.text == "hello")
+        let response = try await HTTPTransport(group: testGroup.next(), resolver: mixed).wholeResponse(attempt)
+        #expect(response.text == "hello")
         await server.close()
     }
 
@@ -91,7 +91,7 @@ struct ConnectingTests {
         for host in ["localhost.", "a.localhost.", "127.0.0.1."] {
             var attempt = Attempt.local(server.port)
             attempt.url.host = host
-            #expect(try await transport.answer(attempt).text == "hello")
+            #expect(try await transport.wholeResponse(attempt).text == "hello")
         }
         await server.close()
     }
@@ -101,8 +101,8 @@ struct ConnectingTests {
         let transport = HTTPTransport(group: testGroup.next(), resolver: FixedResolver(list: []))
         var attempt = Attempt.local(server.port)
         attempt.url.host = "localhost"
-        let answer = try await transport.answer(attempt)
-        #expect(answer.text == "hello" && answer.timeline.resolve == nil)
+        let response = try await transport.wholeResponse(attempt)
+        #expect(response.text == "hello" && response.timeline.resolve == nil)
         await server.close()
     }
 
@@ -130,8 +130,9 @@ struct ConnectingTests {
         attempt.url.socketPath = path
         let transport = makeTransport()
         for isReused in [false, true] {
-            let answer = try await transport.answer(attempt)
-            #expect(answer.text == "hello" && answer.timeline.remote == path && answer.timeline.reused == isReused)
+            let response = try await transport.wholeResponse(attempt)
+            #expect(
+                response.text == "hello" && response.timeline.remote == path && response.timeline.reused == isReused)
         }
         #expect(server.requests[0].head.contains("\r\nHost: localhost\r\n"))
         await server.close()

@@ -18,8 +18,8 @@ struct ConnectionReuseTests {
         let server = try await ScriptedServer { _ in [.ok("hello"), .close] }
         let transport = makeTransport()
         for _ in 0..<3 {
-            let answer = try await transport.answer(.local(server.port, method: "POST"))
-            #expect(answer.text == "hello" && !answer.timeline.reused)
+            let response = try await transport.wholeResponse(.local(server.port, method: "POST"))
+            #expect(response.text == "hello" && !response.timeline.reused)
             try await until(transport) { $0.idle == 0 }
         }
         await server.close()
@@ -30,9 +30,9 @@ struct ConnectionReuseTests {
             request.path == "/next" ? [.ok("good")] : [.ok("hello"), .pause(0.02), .ok("POISON")]
         }
         let transport = makeTransport()
-        #expect(try await transport.answer(.local(server.port)).text == "hello")
+        #expect(try await transport.wholeResponse(.local(server.port)).text == "hello")
         try await until(transport) { $0.idle == 0 }
-        let next = try await transport.answer(.local(server.port, "/next"))
+        let next = try await transport.wholeResponse(.local(server.port, "/next"))
         #expect(next.text == "good" && !next.timeline.reused)
         await server.close()
     }
@@ -43,8 +43,8 @@ struct ConnectionReuseTests {
             "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
             "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
         ], [true, false])
-    func `a body behind an answer that has none spoils no other`(_ head: String, isLate: Bool) async throws {
-        // at once, or only with the next answer on the same connection
+    func `a body behind a response that has none spoils no other`(_ head: String, isLate: Bool) async throws {
+        // at once, or only with the next response on the same connection
         let body = "stray\r\n0\r\n\r\n"
         let server = try await ScriptedServer { request in
             switch (request.path, request.number) {
@@ -55,16 +55,16 @@ struct ConnectionReuseTests {
         }
         let transport = makeTransport()
         for _ in 0..<3 {
-            let first = try await transport.answer(.local(server.port, "/first"))
+            let first = try await transport.wholeResponse(.local(server.port, "/first"))
             #expect([204, 304].contains(first.status) && first.text.isEmpty)
-            let next = try await transport.answer(.local(server.port, "/next"))
+            let next = try await transport.wholeResponse(.local(server.port, "/next"))
             #expect(next.status == 200 && next.text == "good" && !next.timeline.reused)
         }
         #expect(await transport.counts().busy == 0)
         await server.close()
     }
 
-    @Test func `answers of every form follow one another on a connection`() async throws {
+    @Test func `responses of every form follow one another on a connection`() async throws {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nother\r\n0\r\n\r\n"
         let steps: [[ScriptedServer.Step]] = [
             [.ok("plain")], [.send(chunked)], [.ok("plain")],
@@ -75,7 +75,7 @@ struct ConnectionReuseTests {
         let server = try await ScriptedServer { request in steps[request.number % steps.count] }
         let transport = makeTransport()
         var texts: [String] = []
-        for _ in steps { texts.append(try await transport.answer(.local(server.port)).text) }
+        for _ in steps { texts.append(try await transport.wholeResponse(.local(server.port)).text) }
         #expect(texts == ["plain", "other", "plain", "other", "plain", "other", "", "other", "plain"])
         #expect(server.connections == 1)
         await server.close()
@@ -87,17 +87,17 @@ struct ConnectionReuseTests {
             request.number == 0 ? [.send("HTTP/1.1 204 No Content\r\n\r\n")] : [.close]
         }
         let transport = makeTransport()
-        _ = try await transport.answer(.local(server.port))
+        _ = try await transport.wholeResponse(.local(server.port))
         let attempt = Attempt.local(server.port, "/again", method: method)
         if ["POST", "PATCH"].contains(method) {
             let failure = await transport.failure(attempt)
             #expect(failure?.kind == .connectionLost && failure?.sent == .maybeSent)
             #expect(server.requests.filter { $0.path == "/again" }.count == 1)
         } else {
-            let answer = try await transport.answer(attempt)
-            #expect(answer.status == 204 && !answer.timeline.reused)
+            let response = try await transport.wholeResponse(attempt)
+            #expect(response.status == 204 && !response.timeline.reused)
             // what the first connection took counts as waiting for the second
-            let timeline = answer.timeline
+            let timeline = response.timeline
             let phases = [timeline.queue, timeline.connect, timeline.request, timeline.firstByte, timeline.response]
             #expect(phases.reduce(.zero) { $0 + ($1 ?? .zero) } == timeline.total)
             #expect(server.requests.filter { $0.path == "/again" }.count == 2)
@@ -117,20 +117,20 @@ struct ConnectionReuseTests {
     @Test func `a request is sent again once, not twice`() async throws {
         let server = try await ScriptedServer { request in request.path == "/again" ? [.close] : [.ok("first")] }
         let transport = makeTransport()
-        _ = try await transport.answer(.local(server.port))
+        _ = try await transport.wholeResponse(.local(server.port))
         #expect(await transport.failure(.local(server.port, "/again"))?.kind == .connectionLost)
         #expect(server.requests.filter { $0.path == "/again" }.count == 2)
         await server.close()
     }
 
-    @Test func `no more connections than allowed are open, and all requests are answered`() async throws {
+    @Test func `no more connections than allowed are open, and all requests get responses`() async throws {
         let server = try await ScriptedServer { request in [.pause(0.001), .ok(request.path)] }
         let transport = makeTransport()
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<60 {
                 var attempt = Attempt.local(server.port, "/\(number)")
                 attempt.connectionsPerHost = 3
-                group.addTask { [attempt] in try await transport.answer(attempt).text == "/\(number)" }
+                group.addTask { [attempt] in try await transport.wholeResponse(attempt).text == "/\(number)" }
             }
             for try await right in group { #expect(right) }
         }
@@ -155,7 +155,7 @@ struct ConnectionReuseTests {
         #expect(await first.value?.kind == .explicitlyCancelled)
         var next = Attempt.local(server.port)
         next.connectionsPerHost = 1
-        #expect(try await transport.answer(next).text == "hello")
+        #expect(try await transport.wholeResponse(next).text == "hello")
         await server.close()
     }
 
@@ -164,7 +164,7 @@ struct ConnectionReuseTests {
         var settings = HTTPTransport.Settings()
         settings.pool.idleSeconds = 0.05
         let transport = makeTransport(settings)
-        _ = try await transport.answer(.local(server.port))
+        _ = try await transport.wholeResponse(.local(server.port))
         try await until(transport) { $0.idle == 0 }
         await server.close()
     }
@@ -172,7 +172,7 @@ struct ConnectionReuseTests {
     @Test func `closing ends idle connections and refuses further requests`() async throws {
         let server = try await ScriptedServer { _ in [.ok("hello")] }
         let transport = makeTransport()
-        _ = try await transport.answer(.local(server.port))
+        _ = try await transport.wholeResponse(.local(server.port))
         transport.close()
         #expect(await transport.counts().idle == 0)
         #expect(await transport.failure(.local(server.port))?.kind == .sessionInvalidated)

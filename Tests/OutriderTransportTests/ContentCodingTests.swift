@@ -98,9 +98,9 @@ struct ContentCodingTests {
         let server = try await server(sample)
         let transport = makeTransport()
         if let body = sample.body {
-            let answer = try await transport.answer(.local(server.port, path))
-            #expect(answer.text == body)
-            #expect(answer.timeline.bodyBytes == Int64(body.utf8.count))
+            let response = try await transport.wholeResponse(.local(server.port, path))
+            #expect(response.text == body)
+            #expect(response.timeline.bodyBytes == Int64(body.utf8.count))
         } else {
             let failure = await transport.failure(.local(server.port, path))
             #expect(failure?.kind == sample.kind, "\(failure?.message ?? "")")
@@ -111,13 +111,13 @@ struct ContentCodingTests {
     @Test func `decoding is offered and done only if the caller wants it`() async throws {
         let server = try await server(Self.samples[0])
         let transport = makeTransport()
-        _ = try await transport.answer(.local(server.port))
+        _ = try await transport.wholeResponse(.local(server.port))
         var plain = Attempt.local(server.port)
         plain.decodesContent = false
-        #expect(try await transport.answer(plain).body == ByteBuffer(bytes: Self.hello))
+        #expect(try await transport.wholeResponse(plain).body == ByteBuffer(bytes: Self.hello))
         var own = Attempt.local(server.port)
         own.fields = [.init("Accept-Encoding", "br")]
-        _ = try await transport.answer(own)
+        _ = try await transport.wholeResponse(own)
         let heads = server.requests.map(\.head)
         #expect(heads[0].contains("\r\nAccept-Encoding: gzip, deflate, br, zstd"))
         #expect(!heads[1].contains("Accept-Encoding"))
@@ -145,7 +145,7 @@ struct ContentCodingTests {
             let server = try await ScriptedServer { _ in
                 [.send(head + "Content-Length: \(bytes.readableBytes)\r\n\r\n"), .bytes(bytes)]
             }
-            #expect(try await makeTransport().answer(.local(server.port)).body == ByteBuffer(bytes: plain))
+            #expect(try await makeTransport().wholeResponse(.local(server.port)).body == ByteBuffer(bytes: plain))
             await server.close()
         }
     }

@@ -5,7 +5,7 @@ import Glibc
 import NIOCore
 import Testing
 
-/// Takes connections into its backlog, and lets the kernel answer nothing more once that is full.
+/// Takes connections into its backlog, and lets the kernel accept nothing more once that is full.
 final class DeafPort: Sendable {
     let listening: CInt
     let filling: [CInt]

@@ -12,8 +12,8 @@ struct HTTPTransportTests {
         let server = try await ScriptedServer { _ in [.ok("hello")] }
         let transport = makeTransport()
         let attempt = Attempt.local(server.port, "/a?b=c")
-        let first = try await transport.answer(attempt)
-        let second = try await onLoop { try await transport.answer(attempt) }
+        let first = try await transport.wholeResponse(attempt)
+        let second = try await onLoop { try await transport.wholeResponse(attempt) }
         #expect(first.status == 200 && first.text == "hello" && !first.timeline.reused)
         #expect(second.status == 200 && second.text == "hello" && second.timeline.reused)
         #expect(server.connections == 1)

@@ -66,13 +66,13 @@ private final class Nginx {
         return attempt
     }
 
-    /// Comes back when it answers.
+    /// Returns when it responds.
     func ready(_ transport: HTTPTransport) async throws {
         for _ in 0..<1_000 {
-            if let answer = try? await transport.answer(attempt("/hello")), answer.text == "hello" { return }
+            if let response = try? await transport.wholeResponse(attempt("/hello")), response.text == "hello" { return }
             try await testGroup.next().scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
         }
-        Issue.record("nginx does not answer")
+        Issue.record("nginx does not respond")
     }
 }
 
@@ -91,8 +91,8 @@ struct NginxTests {
         let reused = try await onLoop {
             var reused = 0
             for _ in 0..<200 {
-                let answer = try await transport.answer(attempt)
-                if answer.text == "hello", answer.timeline.reused { reused += 1 }
+                let response = try await transport.wholeResponse(attempt)
+                if response.text == "hello", response.timeline.reused { reused += 1 }
             }
             return reused
         }
@@ -126,8 +126,8 @@ struct NginxTests {
         let before = try residentBytes()
         let observer = RecordingObserver()
         let attempt = nginx.attempt("/put", method: "PUT", body: .file(path: path, size: Int64(bytes)))
-        let answer = try await transport.answer(attempt, observer: observer)
-        #expect(answer.status == 200 && answer.text == "\(bytes)")
+        let response = try await transport.wholeResponse(attempt, observer: observer)
+        #expect(response.status == 200 && response.text == "\(bytes)")
         #expect(observer.heard.bodySent.last == Int64(bytes))
         #expect(try residentBytes() - before < mostGrowth)
     }

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderTransport
 import Testing
 
-/// Answers as servers really send them, good and bad.
+/// Responses as servers really send them, good and bad.
 @Suite(.timeLimit(.minutes(1)))
 struct ResponseTests {
     private static let ok = "HTTP/1.1 200 OK\r\n"
@@ -44,7 +44,7 @@ struct ResponseTests {
         Sample(
             name: "HEAD", steps: [.send(ok + "Content-Length: 500\r\n\r\n")], method: "HEAD", body: ""),
         Sample(
-            name: "interim answers",
+            name: "interim responses",
             steps: [
                 .send(
                     "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
@@ -69,27 +69,27 @@ struct ResponseTests {
         Sample(
             name: "more than the length", steps: [.send(ok + "Content-Length: 5\r\n\r\nhelloEXTRA")], isReusable: false),
         Sample(
-            name: "two answers for one",
+            name: "two responses for one",
             steps: [.send(ok + "Content-Length: 5\r\n\r\nhello" + ok + "Content-Length: 3\r\n\r\nBAD")],
             isReusable: false),
         Sample(
-            name: "half an answer behind the answer",
+            name: "half a response behind the response",
             steps: [.send(ok + "Content-Length: 5\r\n\r\nhello" + ok + "Conte")],
             isReusable: false),
         Sample(
-            name: "half an answer behind chunks", steps: [.send(chunked + "5\r\nhello\r\n0\r\n\r\n" + ok)],
+            name: "half a response behind chunks", steps: [.send(chunked + "5\r\nhello\r\n0\r\n\r\n" + ok)],
             isReusable: false),
     ]
 
     @Test(arguments: good)
-    func `an answer is read to its end`(_ sample: Sample) async throws {
+    func `a response is read to its end`(_ sample: Sample) async throws {
         let server = try await ScriptedServer { request in request.path == "/next" ? [.ok("next")] : sample.steps }
         let transport = makeTransport()
-        let (answer, next) = try await onLoop {
-            let answer = try await transport.answer(.local(server.port, method: sample.method))
-            return (answer, try await transport.answer(.local(server.port, "/next")))
+        let (response, next) = try await onLoop {
+            let response = try await transport.wholeResponse(.local(server.port, method: sample.method))
+            return (response, try await transport.wholeResponse(.local(server.port, "/next")))
         }
-        #expect(answer.status == sample.status && answer.text == sample.body)
+        #expect(response.status == sample.status && response.text == sample.body)
         #expect(next.text == "next" && next.timeline.reused == sample.isReusable)
         await server.close()
     }
@@ -151,8 +151,9 @@ struct ResponseTests {
             name: "an unasked 101", kind: .malformedResponse,
             steps: [.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nxx")]),
         Fault(
-            name: "no answer", kind: .connectionLost, steps: [.close], words: "closed the connection without an answer"),
-        Fault(name: "a reset for an answer", kind: .connectionLost, steps: [.reset], words: "without an answer"),
+            name: "no response", kind: .connectionLost, steps: [.close],
+            words: "closed the connection without an answer"),
+        Fault(name: "a reset for a response", kind: .connectionLost, steps: [.reset], words: "without an answer"),
         Fault(
             name: "a reset in the head", kind: .connectionLost, steps: [.send(ok + "Content-Le"), .pause(0.05), .reset]),
         Fault(name: "the end in the head", kind: .connectionLost, steps: [.send(ok + "Content-Le"), .close]),
@@ -190,7 +191,7 @@ struct ResponseTests {
     ]
 
     @Test(arguments: bad)
-    func `a broken answer is a failure, and the next request works`(_ fault: Fault) async throws {
+    func `a broken response is a failure, and the next request works`(_ fault: Fault) async throws {
         let server = try await ScriptedServer { request in request.path == "/next" ? [.ok("next")] : fault.steps }
         let transport = makeTransport()
         let failure = await transport.failure(.local(server.port))
@@ -199,13 +200,13 @@ struct ResponseTests {
         #expect(
             failure?.message.contains("127.0.0.1") == true || failure?.kind == .malformedResponse
                 || failure?.kind == .limitExceeded)
-        #expect(try await transport.answer(.local(server.port, "/next")).text == "next")
+        #expect(try await transport.wholeResponse(.local(server.port, "/next")).text == "next")
         let counts = await transport.counts()
         #expect(counts.busy == 0 && counts.idle == 1)
         await server.close()
     }
 
-    @Test func `interim answers and trailers are told`() async throws {
+    @Test func `interim responses and trailers are told`() async throws {
         let observer = RecordingObserver()
         let server = try await ScriptedServer { _ in
             [
@@ -213,10 +214,10 @@ struct ResponseTests {
                 .send(Self.chunked + "2\r\nhi\r\n0\r\nX-Sum: 1\r\n\r\n"),
             ]
         }
-        let answer = try await makeTransport().answer(.local(server.port), observer: observer)
+        let response = try await makeTransport().wholeResponse(.local(server.port), observer: observer)
         #expect(observer.heard.informational == [102, 103])
         #expect(observer.heard.sending == 1)
-        #expect(answer.trailers == [.init("X-Sum", "1")])
+        #expect(response.trailers == [.init("X-Sum", "1")])
         await server.close()
     }
 
@@ -224,9 +225,9 @@ struct ResponseTests {
         let server = try await ScriptedServer { _ in
             [.send(Self.ok + "A: \t b c \t\r\nTransfer-Encoding: chunked \r\n\r\n0\r\nX-Sum:1 \r\n\r\n")]
         }
-        let answer = try await makeTransport().answer(.local(server.port))
-        #expect(answer.fields == [.init("A", "b c"), .init("Transfer-Encoding", "chunked")])
-        #expect(answer.trailers == [.init("X-Sum", "1")])
+        let response = try await makeTransport().wholeResponse(.local(server.port))
+        #expect(response.fields == [.init("A", "b c"), .init("Transfer-Encoding", "chunked")])
+        #expect(response.trailers == [.init("X-Sum", "1")])
         await server.close()
     }
 
@@ -245,7 +246,7 @@ struct ResponseTests {
         }
         var fits = Attempt.local(server.port, "/told")
         fits.maximumBodyBytes = 200
-        #expect(try await transport.answer(fits).body.readableBytes == 200)
+        #expect(try await transport.wholeResponse(fits).body.readableBytes == 200)
         await server.close()
     }
 }

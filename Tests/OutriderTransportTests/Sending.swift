@@ -44,8 +44,8 @@ final class RecordingObserver: AttemptObserver {
     func informational(_ head: ResponseHead) { mutex.withLock { $0.informational.append(head.status) } }
 }
 
-/// An answer, read to its end.
-struct Answer: Sendable {
+/// A response, read to its end.
+struct WholeResponse: Sendable {
     var status: Int
     var fields: HTTPFields
     var body: ByteBuffer
@@ -56,13 +56,13 @@ struct Answer: Sendable {
 }
 
 extension HTTPTransport {
-    func answer(_ attempt: Attempt, observer: RecordingObserver = RecordingObserver()) async throws(HTTPFailure)
-        -> Answer
+    func wholeResponse(_ attempt: Attempt, observer: RecordingObserver = RecordingObserver()) async throws(HTTPFailure)
+        -> WholeResponse
     {
         let response = try await send(attempt, observer: observer)
         var body = ByteBuffer()
         while let piece = try await response.body.next() { body.writeImmutableBuffer(piece) }
-        return Answer(
+        return WholeResponse(
             status: response.status, fields: response.fields, body: body, trailers: response.body.trailers,
             timeline: response.body.timeline)
     }
@@ -70,8 +70,8 @@ extension HTTPTransport {
     /// The failure that an attempt must end with.
     func failure(_ attempt: Attempt, sourceLocation: SourceLocation = #_sourceLocation) async -> HTTPFailure? {
         do throws(HTTPFailure) {
-            let answer = try await answer(attempt)
-            Issue.record("it answered \(answer.status) \(answer.text.prefix(100))", sourceLocation: sourceLocation)
+            let response = try await wholeResponse(attempt)
+            Issue.record("it responded \(response.status) \(response.text.prefix(100))", sourceLocation: sourceLocation)
             return nil
         } catch {
             return error

@@ -27,8 +27,8 @@ struct TLSTests {
     func `a certificate of a root that the caller names is believed`(host: String) async throws {
         let server = try await server("good")
         let transport = makeTransport()
-        let first = try await transport.answer(attempt(server, host: host))
-        let second = try await transport.answer(attempt(server, host: host))
+        let first = try await transport.wholeResponse(attempt(server, host: host))
+        let second = try await transport.wholeResponse(attempt(server, host: host))
         #expect(first.text == "secret" && first.timeline.tlsVersion == "TLSv1.3" && first.timeline.tls != nil)
         #expect(second.timeline.reused && second.timeline.tls == nil)
         await server.close()
@@ -76,7 +76,7 @@ struct TLSTests {
     @Test func `a connection made with one trust does not serve another`() async throws {
         let server = try await server("good")
         let transport = makeTransport()
-        _ = try await transport.answer(attempt(server))
+        _ = try await transport.wholeResponse(attempt(server))
         let failure = try await transport.failure(attempt(server, roots: "other"))
         #expect(failure?.kind == .trustEvaluationFailed)
         await server.close()
@@ -92,7 +92,7 @@ struct TLSTests {
         attempt.security = SecurityPlan(roots: RootsSpec(file: file))
         #expect(await transport.failure(attempt)?.kind == .trustEvaluationFailed)
         #expect(try copy("ca.pem") == 0)
-        #expect(try await transport.answer(attempt).text == "secret")
+        #expect(try await transport.wholeResponse(attempt).text == "secret")
         #expect(unlink(file) == 0)
         attempt.url.host = "127.0.0.1"
         let failure = await transport.failure(attempt)

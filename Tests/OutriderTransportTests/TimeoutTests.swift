@@ -11,7 +11,7 @@ import Testing
 /// Every wait ends, by a timeout or by cancelling.
 @Suite(.timeLimit(.minutes(1)))
 struct TimeoutTests {
-    /// A resolver that never answers.
+    /// A resolver that never responds.
     private struct SilentResolver: NameResolver {
         func addresses(
             of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
@@ -50,7 +50,7 @@ struct TimeoutTests {
         withExtendedLifetime(deaf) {}
     }
 
-    @Test func `a server that does not answer`() async throws {
+    @Test func `a server that does not respond`() async throws {
         let server = try await ScriptedServer { _ in [] }
         var attempt = Attempt.local(server.port)
         attempt.timeouts.firstByte = 0.1
@@ -61,7 +61,7 @@ struct TimeoutTests {
     }
 
     @Test(arguments: ["HTTP/1.1 200 OK\r\nContent-", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"])
-    func `an answer that stalls`(beginning: String) async throws {
+    func `a response that stalls`(beginning: String) async throws {
         let server = try await ScriptedServer { _ in [.send(beginning)] }
         var attempt = Attempt.local(server.port)
         attempt.timeouts.idle = 0.1
@@ -87,7 +87,7 @@ struct TimeoutTests {
         #expect(failure?.message == "127.0.0.1: receiving the head of the response took more than 0.5 s")
         // a deadline after its end is none
         attempt.timeouts.firstByte = 20
-        #expect(try await makeTransport().answer(attempt).text == "ok")
+        #expect(try await makeTransport().wholeResponse(attempt).text == "ok")
         await server.close()
     }
 
@@ -115,7 +115,7 @@ struct TimeoutTests {
         var attempt = Attempt.local(server.port)
         attempt.timeouts.firstByte = 1
         attempt.timeouts.idle = 0.2
-        #expect(try await makeTransport().answer(attempt).text == "ok")
+        #expect(try await makeTransport().wholeResponse(attempt).text == "ok")
         let slow = try await ScriptedServer { _ in [.send("HTTP/1.1 102 Processing\r\n\r\n")] + Self.drippingHead }
         attempt.timeouts.idle = 20
         attempt.timeouts.firstByte = 0.5
@@ -125,12 +125,12 @@ struct TimeoutTests {
         await slow.close()
     }
 
-    @Test func `an answer that drips is silent never, but too long in all`() async throws {
+    @Test func `a response that drips is silent never, but too long in all`() async throws {
         let drip = (0..<10).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.2)] }
         let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")] + drip }
         var attempt = Attempt.local(server.port)
         attempt.timeouts.idle = 1.8
-        #expect(try await makeTransport().answer(attempt).text == "xxxxxxxxxx")
+        #expect(try await makeTransport().wholeResponse(attempt).text == "xxxxxxxxxx")
         attempt.timeouts.total = 0.15
         let failure = await makeTransport().failure(attempt)
         #expect(failure?.kind == .timedOut && failure?.phase == .total)
@@ -144,7 +144,7 @@ struct TimeoutTests {
             + (0..<count).flatMap { _ in [ScriptedServer.Step.send("x"), .pause(0.03)] }
     }
 
-    @Test func `an answer that drips has to keep to a rate that was asked for`() async throws {
+    @Test func `a response that drips has to keep to a rate that was asked for`() async throws {
         // the time counts while a reader waits: readers of a busy machine wait little, and the body must outlast that
         let server = try await ScriptedServer { _ in Self.drip(1000) }
         let short = try await ScriptedServer { _ in Self.drip(30) }
@@ -160,7 +160,7 @@ struct TimeoutTests {
         attempt.timeouts.idle = 20
         attempt.timeouts.minimumRate = 1
         attempt.url.port = short.port
-        #expect(try await makeTransport().answer(attempt).text.count == 30)
+        #expect(try await makeTransport().wholeResponse(attempt).text.count == 30)
         await server.close()
         await short.close()
     }
@@ -176,7 +176,7 @@ struct TimeoutTests {
         var attempt = Attempt.local(server.port)
         attempt.timeouts.idle = 20
         attempt.timeouts.minimumRate = 4000
-        #expect(try await makeTransport().answer(attempt).text.count == 200_000)
+        #expect(try await makeTransport().wholeResponse(attempt).text.count == 200_000)
         await server.close()
     }
 

@@ -38,14 +38,14 @@ struct UploadTests {
         let observer = RecordingObserver()
         let body = pattern(size)
         let transport = makeTransport()
-        let answer = try await transport.answer(
+        let response = try await transport.wholeResponse(
             .local(server.port, method: "POST", body: .bytes(body)), observer: observer)
-        #expect(answer.text == "\(size)")
+        #expect(response.text == "\(size)")
         #expect(server.requests[0].body == ByteBuffer(bytes: pattern(size)))
         #expect(server.requests[0].head.contains("\r\nContent-Length: \(size)"))
         #expect(observer.heard.bodySent.last == Int64(size))
         #expect(observer.heard.bodySent == observer.heard.bodySent.sorted())
-        #expect(answer.timeline.bytesSent > Int64(size))
+        #expect(response.timeline.bytesSent > Int64(size))
         #expect(await transport.counts().idle == 1)
         await server.close()
     }
@@ -57,8 +57,8 @@ struct UploadTests {
         let transport = makeTransport()
         let observer = RecordingObserver()
         let attempt = Attempt.local(server.port, method: "PUT", body: .file(path: path, size: Int64(size)))
-        let answer = try await onLoop { try await transport.answer(attempt, observer: observer) }
-        #expect(answer.text == "\(size)")
+        let response = try await onLoop { try await transport.wholeResponse(attempt, observer: observer) }
+        #expect(response.text == "\(size)")
         #expect(server.requests[0].body == ByteBuffer(bytes: pattern(size)))
         if size > 0 { #expect(observer.heard.bodySent.last == Int64(size)) }
         #expect(await transport.counts().idle == 1)
@@ -103,9 +103,9 @@ struct UploadTests {
         let body = composed(path, fed, length: 300_001)
         #expect(body.size == 500_006)
         let observer = RecordingObserver()
-        let answer = try await transport.answer(
+        let response = try await transport.wholeResponse(
             .local(server.port, method: "POST", body: body), observer: observer)
-        #expect(answer.text == "500006" && observer.heard.bodySent.last == 500_006)
+        #expect(response.text == "500006" && observer.heard.bodySent.last == 500_006)
         let expected = [1, 2, 3] + pattern(200_000) + fed.joined() + [4, 5]
         #expect(server.requests[0].body == ByteBuffer(bytes: expected))
         #expect(!body.isReplayable)
@@ -122,8 +122,8 @@ struct UploadTests {
         let path = try makeFile(200_000)
         let body = composed(path, [[7]], length: nil, coding)
         #expect(body.size == nil)
-        let answer = try await makeTransport().answer(.local(server.port, method: "POST", body: body))
-        #expect(answer.text == "hello")
+        let response = try await makeTransport().wholeResponse(.local(server.port, method: "POST", body: body))
+        #expect(response.text == "hello")
         #expect(server.requests[0].head.contains("\r\nTransfer-Encoding: chunked"))
         #expect(!server.requests[0].head.contains("Content-Length"))
         await server.close()
@@ -159,8 +159,8 @@ struct UploadTests {
         let transport = makeTransport()
         let observer = RecordingObserver()
         let attempt = Attempt.local(server.port, method: "POST", body: .file(path: path, size: 50_000_000))
-        let answer = try await transport.answer(attempt, observer: observer)
-        #expect(answer.status == 413 && answer.text == "no")
+        let response = try await transport.wholeResponse(attempt, observer: observer)
+        #expect(response.status == 413 && response.text == "no")
         #expect(observer.heard.bodySent.last ?? 0 < 50_000_000)
         #expect(await transport.counts() == PoolMachine.Counts())
         unlink(path)
@@ -178,7 +178,7 @@ struct UploadTests {
     @Test func `a method that expects a body says that there is none`() async throws {
         let server = try await ScriptedServer { _ in [.ok("hello")] }
         let transport = makeTransport()
-        for method in ["POST", "GET"] { _ = try await transport.answer(.local(server.port, method: method)) }
+        for method in ["POST", "GET"] { _ = try await transport.wholeResponse(.local(server.port, method: method)) }
         #expect(server.requests[0].head.contains("\r\nContent-Length: 0"))
         #expect(!server.requests[1].head.contains("Content-Length"))
         await server.close()
@@ -208,7 +208,7 @@ struct UploadTests {
             .init("Content-Length", "99"), .init("Transfer-Encoding", "chunked"), .init("Connection", "keep-alive"),
             .init("X-Mine", "1"),
         ]
-        _ = try await makeTransport().answer(attempt)
+        _ = try await makeTransport().wholeResponse(attempt)
         let head = server.requests[0].head
         #expect(head.contains("\r\nContent-Length: 3") && head.contains("\r\nX-Mine: 1"))
         #expect(!head.contains(": 99") && !head.contains("chunked") && !head.contains("keep-alive"))

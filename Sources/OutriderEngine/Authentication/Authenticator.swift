@@ -24,7 +24,8 @@ final class Authenticator: Sendable {
         self.sessionCredentials = sessionCredentials ?? SessionCredentials()
         machine = Mutex(
             AuthenticationMachine(
-                own: own, asks: callback != nil, source: source, isConfidential: { $0.isConfidential(through: proxies) }
+                own: own, hasCallback: callback != nil, source: source,
+                isConfidential: { $0.isConfidential(through: proxies) }
             ))
     }
 
@@ -56,8 +57,8 @@ final class Authenticator: Sendable {
         both { machine, spaces in machine.early(url, &spaces) }
     }
 
-    func mayBeAsked(at url: HTTPURL) -> Bool {
-        both { machine, spaces in machine.mayBeAsked(at: url, spaces) }
+    func mayBeChallenged(at url: HTTPURL) -> Bool {
+        both { machine, spaces in machine.mayBeChallenged(at: url, spaces) }
     }
 
     func challenged(
@@ -71,10 +72,10 @@ final class Authenticator: Sendable {
         }
     }
 
-    func answered(_ given: CallbackCredential?) -> AuthenticationMachine.Step {
+    func replied(_ given: CallbackCredential?) -> AuthenticationMachine.Step {
         let nonce = Self.clientNonce()
         return both { machine, spaces in
-            machine.answered(given?.credential, isKept: given?.isKept ?? false, &spaces, clientNonce: nonce)
+            machine.replied(given?.credential, isKept: given?.isKept ?? false, &spaces, clientNonce: nonce)
         }
     }
 

@@ -22,7 +22,7 @@ final class FlightObserver: AttemptObserver {
 
     func queued() { observer?.queued() }
     func connecting(_ phase: HTTPFailure.Phase) { observer?.connecting(phase) }
-    func asks(_ isAsking: Bool) { observer?.asks(isAsking) }
+    func callbackRuns(_ isCallbackRunning: Bool) { observer?.callbackRuns(isCallbackRunning) }
     func connected(_ timeline: Timeline) { observer?.connected(timeline) }
     func bodySent(_ bytes: Int64, onWire: Int64?) { observer?.bodySent(bytes, onWire: onWire) }
     func bodyEnded() { observer?.bodyEnded() }

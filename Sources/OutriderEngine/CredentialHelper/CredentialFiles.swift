@@ -106,7 +106,7 @@ final class CredentialFiles {
             }
             files.intent = intent.map { .whole($0) } ?? .damaged
         }
-        if let bytes = try StoreFile.read(path(.response)) { files.answer = ResponseJournal.read(bytes, seal) }
+        if let bytes = try StoreFile.read(path(.response)) { files.response = ResponseJournal.read(bytes, seal) }
         if let bytes = try StoreFile.read(path(.pause)) {
             files.pause = try? RotationPause(packed: PackedScanner(bytes))
         }

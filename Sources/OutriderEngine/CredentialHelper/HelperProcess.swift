@@ -16,20 +16,20 @@ enum HelperProcess {
                 let outcome = ChildProcess.run(
                     ["outrider", "credential-helper"], path: "/proc/self/exe", input: PackedWriter.secret(of: order),
                     isSheltered: true, seconds: seconds)
-                continuation.resume(returning: answer(outcome))
+                continuation.resume(returning: report(outcome))
             }
             if !started { continuation.resume(returning: HelperReport(.failure(broken("no thread could be started")))) }
         }
     }
 
-    private static func answer(_ outcome: ChildProcess.Outcome) -> HelperReport {
+    private static func report(_ outcome: ChildProcess.Outcome) -> HelperReport {
         let failure: OAuthFailure
         switch outcome {
         case .ended(let status, let output):
             if let report = try? HelperReport(packed: PackedScanner(output)) { return report }
             failure = broken("it ended with status \(status)")
-        case .tooMuch: failure = broken("its answer is too long")
-        case .tooLong: failure = broken("it did not answer")
+        case .tooMuch: failure = broken("its response is too long")
+        case .tooLong: failure = broken("it did not respond")
         case .notStarted(let code): failure = broken("it could not be started: \(String(cString: strerror(code)))")
         }
         return HelperReport(.failure(failure))

@@ -34,8 +34,8 @@ package final class HelperVault: CredentialVault {
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         let place = spec.persistence == .memory ? try memory.place() : try diskPlace()
-        let answer = await carryOut(order(.store(spec, secrets, access), in: place))
-        let snapshot = try Self.one(answer).orFail(.unknownCredential(spec.name))
+        let response = await carryOut(order(.store(spec, secrets, access), in: place))
+        let snapshot = try Self.one(response).orFail(.unknownCredential(spec.name))
         remembered.withLock { names in
             if spec.persistence == .memory { names.insert(spec.name) } else { names.remove(spec.name) }
         }
@@ -46,8 +46,8 @@ package final class HelperVault: CredentialVault {
         _ id: CredentialID, _ settings: [CredentialSpec.Setting], of spec: CredentialSpec,
         _ secrets: CredentialSecrets, access: AccessToken?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let answer = try await run(.change(spec, settings, secrets, access), for: id)
-        return try Self.one(answer).orFail(.unknownCredential(id.name))
+        let response = try await run(.change(spec, settings, secrets, access), for: id)
+        return try Self.one(response).orFail(.unknownCredential(id.name))
     }
 
     package func mark(of name: String) -> RecordMark? {
@@ -93,10 +93,10 @@ package final class HelperVault: CredentialVault {
     ) async throws(OAuthFailure) -> OAuthFailure? {
         guard let place = try place(of: id.name) else { return nil }
         let work = HelperRequest.Work.erase(id.name, spec: spec, revoke: revoke, upTo: generation)
-        let answer = await carryOut(order(work, of: id.birth, in: place), recorder)
-        if case .failure(let failure) = answer { throw failure }
+        let response = await carryOut(order(work, of: id.birth, in: place), recorder)
+        if case .failure(let failure) = response { throw failure }
         if spec { remembered.withLock { _ = $0.remove(id.name) } }
-        if case .unrevoked(let failure) = answer { return failure }
+        if case .unrevoked(let failure) = response { return failure }
         return nil
     }
 
@@ -109,15 +109,15 @@ package final class HelperVault: CredentialVault {
 
     /// Reseals the store on disk with another key. The old key must be available.
     package func rekey(to source: KeySource, passphrase: Secret?) async throws(OAuthFailure) {
-        let answer = await carryOut(order(.rekey(source, passphrase: passphrase), in: try diskPlace()))
-        if case .failure(let failure) = answer { throw failure }
+        let response = await carryOut(order(.rekey(source, passphrase: passphrase), in: try diskPlace()))
+        if case .failure(let failure) = response { throw failure }
     }
 
     /// Forgets the credentials in memory. Blocks; no order may be under way.
     package func close() { memory.remove() }
 
     /// Sets the source of the passphrase for a locked store. To be called once.
-    package func ask(_ source: any PassphraseSource) { prompt.withLock { $0 = PassphrasePrompt(source) } }
+    package func prompt(_ source: any PassphraseSource) { prompt.withLock { $0 = PassphrasePrompt(source) } }
 
     // MARK: orders
 
@@ -126,18 +126,18 @@ package final class HelperVault: CredentialVault {
     ) async -> HelperResponse {
         var order = order
         order.isRecorded = recorder != nil
-        var answer = await helped(order, recorder)
+        var response = await helped(order, recorder)
         // the store got another key since its place was read
-        if case .failure(let failure) = answer, failure.reason == OAuthFailure.wrongKeyReason, key == nil,
+        if case .failure(let failure) = response, failure.reason == OAuthFailure.wrongKeyReason, key == nil,
             order.place.directory == disk?.directory, let now = try? diskKey(), now != order.place.key
         {
             var again = order
             again.place.key = now
-            answer = await helped(again, recorder)
+            response = await helped(again, recorder)
         }
-        guard case .failure(let failure) = answer, failure.reason == OAuthFailure.lockedReason,
+        guard case .failure(let failure) = response, failure.reason == OAuthFailure.lockedReason,
             order.place.key == .passphrase, let prompt = prompt.withLock({ $0 }), await prompt.unlocks(order.place)
-        else { return answer }
+        else { return response }
         return await helped(order, recorder)
     }
 
@@ -194,16 +194,16 @@ package final class HelperVault: CredentialVault {
 
     // MARK: results
 
-    private static func one(_ answer: HelperResponse) throws(OAuthFailure) -> CredentialSnapshot? {
-        switch answer {
+    private static func one(_ response: HelperResponse) throws(OAuthFailure) -> CredentialSnapshot? {
+        switch response {
         case .snapshots(let snapshots): return snapshots.first
         case .failure(let failure), .unrevoked(let failure): throw failure
         case .bytes: return nil
         }
     }
 
-    private static func bytes(_ answer: HelperResponse) throws(OAuthFailure) -> [UInt8] {
-        switch answer {
+    private static func bytes(_ response: HelperResponse) throws(OAuthFailure) -> [UInt8] {
+        switch response {
         case .bytes(let bytes): return bytes
         case .failure(let failure), .unrevoked(let failure): throw failure
         case .snapshots: return []

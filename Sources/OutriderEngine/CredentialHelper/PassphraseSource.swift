@@ -25,8 +25,8 @@ final class PassphrasePrompt: Sendable {
         await flight.join { [source] in
             var failures = 0
             while let passphrase = await source.passphrase(of: place.directory, failures: failures) {
-                let answer = await HelperProcess.run(HelperRequest(.unlock(passphrase), in: place)).response
-                guard case .failure(let failure) = answer else { return true }
+                let response = await HelperProcess.run(HelperRequest(.unlock(passphrase), in: place)).response
+                guard case .failure(let failure) = response else { return true }
                 if failure.reason != "wrong_passphrase" { return false }
                 failures += 1
             }

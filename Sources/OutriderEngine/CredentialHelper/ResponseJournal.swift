@@ -7,7 +7,7 @@ import OutriderHTTP
 /// readable.
 enum ResponseJournal {
     enum Piece {
-        case head(attempt: UInt64, status: Int, retryAfter: Double?, asked: ClockPair)
+        case head(attempt: UInt64, status: Int, retryAfter: Double?, sentAt: ClockPair)
         case body([UInt8])
         case end
     }
@@ -41,11 +41,11 @@ enum ResponseJournal {
     static func sealed(_ piece: Piece, number: Int, _ seal: Seal) -> [UInt8]? {
         var writer = PackedWriter()
         switch piece {
-        case .head(let attempt, let status, let retryAfter, let asked):
+        case .head(let attempt, let status, let retryAfter, let sentAt):
             writer.put(1, attempt)
             writer.put(2, status)
             writer.put(3, retryAfter)
-            writer.put(4, asked)
+            writer.put(4, sentAt)
         case .body(let bytes): writer.put(5, bytes: bytes)
         case .end: writer.put(6, true)
         }
@@ -58,7 +58,7 @@ enum ResponseJournal {
     /// The response from a journal; nil without a head.
     static func read(_ bytes: [UInt8], _ seal: Seal) -> TokenEndpointResponse? {
         var rest = bytes[...]
-        var answer: TokenEndpointResponse?
+        var response: TokenEndpointResponse?
         var number: UInt64 = 0
         while rest.count > 4 {
             let size = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
@@ -68,20 +68,20 @@ enum ResponseJournal {
             rest = rest.dropFirst(4 + size)
             number += 1
             if let body = scanner.bytes(5) {
-                answer?.body += body
+                response?.body += body
             } else if let end = try? scanner.flag(6), end {
-                answer?.isComplete = true
+                response?.isComplete = true
                 break
             } else {
-                answer = try? head(scanner)
+                response = try? head(scanner)
             }
         }
-        return answer
+        return response
     }
 
     private static func head(_ scanner: PackedScanner) throws(PackedFault) -> TokenEndpointResponse {
         TokenEndpointResponse(
             attempt: try scanner.number(1).orFault(), status: try scanner.integer(2).orFault(),
-            retryAfter: try scanner.real(3), asked: try scanner.value(4).orFault(), body: [], isComplete: false)
+            retryAfter: try scanner.real(3), sentAt: try scanner.value(4).orFault(), body: [], isComplete: false)
     }
 }

@@ -18,7 +18,7 @@ struct RotationRunner {
             switch action {
             case .end(let end): return end
             case .look: action = machine.found(try files.look(), at: Clocks.now)
-            case .ask(let request, let record, let intent): action = await ask(request, record, intent, &machine)
+            case .send(let request, let record, let intent): action = await send(request, record, intent, &machine)
             default:
                 do throws(OAuthFailure) {
                     try perform(action)
@@ -40,11 +40,11 @@ struct RotationRunner {
         case .escrow(let record): try files.escrow(record)
         case .clear: try files.clear()
         case .pause(let pause): try files.write(pause)
-        case .look, .ask, .end: break
+        case .look, .send, .end: break
         }
     }
 
-    private func ask(
+    private func send(
         _ request: TokenRequest, _ record: CredentialRecord, _ intent: RotationIntent?,
         _ machine: inout RotationMachine
     ) async -> RotationMachine.Action {
@@ -65,7 +65,7 @@ struct RotationRunner {
                 if intent != nil { self.files.journal(piece) }
             })
         switch outcome {
-        case .answered(let answer): return machine.answered(answer, at: Clocks.now)
+        case .responded(let response): return machine.responded(response, at: Clocks.now)
         case .lost(let partial, let seconds, let why):
             let failure = OAuthFailure.outcomeUnknown(record.spec.name, why: why.message)
             return machine.lost(partial, after: seconds, at: Clocks.now, failure)

@@ -18,7 +18,7 @@ protocol TokenEndpoint: Sendable {
 
 /// How a request to an authorization server ended.
 enum TokenOutcome {
-    case answered(TokenEndpointResponse)
+    case responded(TokenEndpointResponse)
     /// The request may have arrived; with the response so far.
     case lost(TokenEndpointResponse?, after: Double, why: HTTPFailure)
     case notSent(OAuthFailure)
@@ -37,7 +37,7 @@ struct EndpointCalls {
         }
         let form = try OAuthForm.deviceAuthorization(
             record.spec, record.secrets, scope: scope, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name, "device endpoint")
+        return try await request(form, url, name, "device endpoint")
     }
 
     /// The body of the response, unparsed.
@@ -50,7 +50,7 @@ struct EndpointCalls {
         }
         let form = try OAuthForm.about(
             access.token, .access, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-        return try await ask(form, url, name, "introspection endpoint")
+        return try await request(form, url, name, "introspection endpoint")
     }
 
     /// Revokes the refresh token first: with it the server forgets all tokens derived from it (RFC 7009 section 2.1).
@@ -66,7 +66,7 @@ struct EndpointCalls {
             do throws(OAuthFailure) {
                 let form = try OAuthForm.about(
                     token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-                _ = try await ask(form, url, record.spec.name, "revocation endpoint")
+                _ = try await request(form, url, record.spec.name, "revocation endpoint")
                 if kind == .refresh { isRefreshRevoked = true }
             } catch {
                 // a server that revokes no access tokens has done all it supports (RFC 7009 section 2.2.1)
@@ -78,13 +78,15 @@ struct EndpointCalls {
     }
 
     /// The body of a 2xx response, unparsed.
-    private func ask(
+    private func request(
         _ form: OAuthForm, _ url: HTTPURL, _ name: String, _ place: String
     ) async throws(OAuthFailure) -> [UInt8] {
         switch await post.send(form, to: url, .other, attempt: 0, commit: {}, keep: { _ in }) {
-        case .answered(let answer) where (200..<300).contains(answer.status): return answer.body
-        case .answered(let answer):
-            guard case .refused(let failure) = TokenVerdict.of(answer, for: name, at: place) else { return answer.body }
+        case .responded(let response) where (200..<300).contains(response.status): return response.body
+        case .responded(let response):
+            guard case .refused(let failure) = TokenVerdict.of(response, for: name, at: place) else {
+                return response.body
+            }
             throw failure
         case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
         case .notSent(let failure): throw failure

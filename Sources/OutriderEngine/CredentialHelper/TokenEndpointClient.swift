@@ -23,21 +23,21 @@ struct TokenEndpointClient: TokenEndpoint {
     ) async -> TokenOutcome {
         // restarts the alarm, however long the wait for the lock was
         CredentialHelperAlarm.windUp()
-        let asked = Clocks.now
+        let sentAt = Clocks.now
         let watch = Watch(commit: commit)
         let recording = log.map { TokenRecording($0, form, url, kind) }
-        var answer: TokenEndpointResponse?
+        var partial: TokenEndpointResponse?
         do throws(HTTPFailure) {
             let attempt = try attempt(form, url)
             let response = try await head(attempt, watch)
             recording?.began(response)
-            let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
-            keep(.head(attempt: number, status: response.status, retryAfter: wait, asked: asked))
+            let wait = RetryAfter.seconds(response.fields, now: Int64(exactly: sentAt.wall.rounded()) ?? 0)
+            keep(.head(attempt: number, status: response.status, retryAfter: wait, sentAt: sentAt))
             var found = TokenEndpointResponse(
-                attempt: number, status: response.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
+                attempt: number, status: response.status, retryAfter: wait, sentAt: sentAt, body: [], isComplete: false)
             // the part of a response beyond this limit is ignored
             while found.body.count < TokenResponseScanner.mostBytes,
-                let piece = try await next(response.body, &answer, found)
+                let piece = try await next(response.body, &partial, found)
             {
                 let bytes = Array(piece.readableBytesView.prefix(TokenResponseScanner.mostBytes - found.body.count))
                 keep(.body(bytes))
@@ -46,14 +46,14 @@ struct TokenEndpointClient: TokenEndpoint {
             keep(.end)
             found.isComplete = true
             recording?.ended(found.body, nil)
-            return .answered(found)
+            return .responded(found)
         } catch {
             if let failure = watch.failure { return .notSent(failure) }
-            recording?.ended(answer?.body ?? [], error)
+            recording?.ended(partial?.body ?? [], error)
             if error.kind == .proxyAuthenticationRequired {
                 return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
             }
-            if let sent = watch.sentAt { return .lost(answer, after: Clocks.now.boot - sent.boot, why: error) }
+            if let sent = watch.sentAt { return .lost(partial, after: Clocks.now.boot - sent.boot, why: error) }
             return .notSent(.unreachable(error))
         }
     }
@@ -71,14 +71,14 @@ struct TokenEndpointClient: TokenEndpoint {
         return try await sending.value.get()
     }
 
-    /// The next piece; on an error, `answer` is the response so far.
+    /// The next piece; on an error, `partial` is the response so far.
     private func next(
-        _ body: any AttemptResponseBody, _ answer: inout TokenEndpointResponse?, _ found: TokenEndpointResponse
+        _ body: any AttemptResponseBody, _ partial: inout TokenEndpointResponse?, _ found: TokenEndpointResponse
     ) async throws(HTTPFailure) -> ByteBuffer? {
         do throws(HTTPFailure) {
             return try await body.next()
         } catch {
-            answer = found
+            partial = found
             throw error
         }
     }

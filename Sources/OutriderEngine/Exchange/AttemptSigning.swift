@@ -35,17 +35,17 @@ struct ProxySigning: Sendable {
 struct SentSignature: Sendable {
     var signature: Signature
     /// The Digest response to the challenge; nil for Basic.
-    var answer: DigestCredentials?
+    var digest: DigestCredentials?
 }
 
 /// The server's Digest proof (RFC 7616) of a body that is still arriving.
 struct BodyProof: Sendable {
     var info: AuthenticationInfo
-    var answer: DigestCredentials
+    var digest: DigestCredentials
     var hash: DigestHash
 
     mutating func take(_ chunk: ByteBuffer) { hash.update(Array(chunk.readableBytesView)) }
 
     /// Nil if the proof is right.
-    var fault: HTTPFailure? { info.fault(of: answer, bodyHash: hash.finish()) }
+    var fault: HTTPFailure? { info.fault(of: digest, bodyHash: hash.finish()) }
 }

@@ -157,10 +157,10 @@ extension ExchangeDriver {
             let isWhole = try await download.receive(body, attempt)
             note(body.timeline)
             guard isWhole else {
-                answer = nil
+                response = nil
                 return machine.unfinished()
             }
-            await askWhere(download, attempt)
+            await chooseDestination(download, attempt)
             return machine.received()
         } catch {
             giveUp()
@@ -169,7 +169,7 @@ extension ExchangeDriver {
     }
 
     /// A callback may choose the destination, now that the file has arrived.
-    private func askWhere(_ download: DownloadRun, _ attempt: Attempt) async {
+    private func chooseDestination(_ download: DownloadRun, _ attempt: Attempt) async {
         guard let name = download.options.destinationCode, let advisor = exchange.advisor, let file = download.arrived
         else { return }
         do throws(HTTPFailure) {

@@ -37,7 +37,7 @@ final class DownloadRun: Sendable {
         var opened: DownloadFiles.Opened?
         var stage = Stage.untouched
         /// The range to request; nil for the whole.
-        var asked: Range<Int64>?
+        var requested: Range<Int64>?
         /// The range of the present body.
         var coming: Range<Int64>?
         /// The version of a whole that is arriving; nil for a part.
@@ -98,10 +98,10 @@ final class DownloadRun: Sendable {
     /// Opens the file if its name is known, and requests the missing range.
     func prepare(_ attempt: inout Attempt) async throws(HTTPFailure) {
         if file == nil, hasName { try await open(suggested: nil, attempt) }
-        let asked = missing()
-        let hasEnd = asked.map { $0.upperBound < .max } ?? false
+        let requested = missing()
+        let hasEnd = requested.map { $0.upperBound < .max } ?? false
         state.withLock { state in
-            state.asked = asked
+            state.requested = requested
             state.stage = .untouched
             state.coming = nil
             state.fresh = nil
@@ -109,9 +109,9 @@ final class DownloadRun: Sendable {
         guard !isOwnRange else { return }
         attempt.fields.remove("Range")
         attempt.fields.remove("If-Range")
-        guard let asked, let file else { return }
-        let last = hasEnd ? "\(asked.upperBound &- 1)" : ""
-        attempt.fields.add("Range", "bytes=\(asked.lowerBound)-\(last)")
+        guard let requested, let file else { return }
+        let last = hasEnd ? "\(requested.upperBound &- 1)" : ""
+        attempt.fields.add("Range", "bytes=\(requested.lowerBound)-\(last)")
         if options.sendsCondition, let condition = file.journal.version.condition {
             attempt.fields.add("If-Range", condition)
         }
@@ -153,43 +153,43 @@ final class DownloadRun: Sendable {
 
     /// Applies a response to the file. False if the response is of no use, and a different request must follow. Throws
     /// if the download cannot continue.
-    func accept(_ answer: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
-        let name = FileName.suggested(answer.fields, url: attempt.url)
+    func accept(_ response: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
+        let name = FileName.suggested(response.fields, url: attempt.url)
         state.withLock { $0.suggestedName = name }
         if file == nil {
             try await open(suggested: name, attempt)
             // only now the name of the file is known: if a part exists, the rest is requested
-            if answer.status == 200, missing() != nil { return false }
+            if response.status == 200, missing() != nil { return false }
         }
         guard let file else { return true }
-        let asked = state.withLock { $0.asked }
+        let requested = state.withLock { $0.requested }
         let rule = ResumeRule(
-            asked: asked, version: file.journal.version, held: file.held, whenChanged: options.whenChanged,
+            requested: requested, version: file.journal.version, held: file.held, whenChanged: options.whenChanged,
             isVerified: isVerified)
         let verdict = rule.verdict(
-            status: answer.status, answer.fields, length: answer.body.expectedBytes, isOwnRange: isOwnRange)
-        return try follow(verdict, answer, attempt, file)
+            status: response.status, response.fields, length: response.body.expectedBytes, isOwnRange: isOwnRange)
+        return try follow(verdict, response, attempt, file)
     }
 
     private func follow(
-        _ verdict: ResumeRule.Verdict, _ answer: AttemptResponse, _ attempt: Attempt, _ file: PartialFile
+        _ verdict: ResumeRule.Verdict, _ response: AttemptResponse, _ attempt: Attempt, _ file: PartialFile
     ) throws(HTTPFailure) -> Bool {
         switch verdict {
         case .whole(var version):
-            if isDecoded { version.total = answer.body.expectedBytes }
-            let covers: Covers = answer.status == 206 ? .ownPart : .whole
-            note(answer.fields, covers)
+            if isDecoded { version.total = response.body.expectedBytes }
+            let covers: Covers = response.status == 206 ? .ownPart : .whole
+            note(response.fields, covers)
             state.withLock { state in
                 state.covers = covers
                 state.fresh = version
                 state.coming = 0..<(version.total ?? .max)
                 state.total = version.total
-                state.isResumable = answer.status == 200 && !isOwnRange && (version.coding == nil || !isDecoded)
+                state.isResumable = response.status == 200 && !isOwnRange && (version.coding == nil || !isDecoded)
             }
             return true
         case .part(let range, let total):
-            note(answer.fields, .part)
-            let checksums = partChecksums(answer.fields)
+            note(response.fields, .part)
+            let checksums = partChecksums(response.fields)
             if let total { file.change { $0.version.total = total } }
             state.withLock { state in
                 state.covers = .part
@@ -199,7 +199,7 @@ final class DownloadRun: Sendable {
             }
             return true
         case .complete:
-            note(answer.fields, .part)
+            note(response.fields, .part)
             state.withLock { state in
                 state.covers = .part
                 state.total = file.held.end

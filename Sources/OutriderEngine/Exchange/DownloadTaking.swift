@@ -144,17 +144,18 @@ extension DownloadRun {
         attempt.fields.remove("If-Range")
         attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
         do throws(HTTPFailure) {
-            let answer = try await exchange.transport.send(attempt, observer: Unheard())
+            let response = try await exchange.transport.send(attempt, observer: Unheard())
             let rule = ResumeRule(
-                asked: piece, version: file.journal.version, held: file.held, isVerified: !options.checksums.isEmpty)
-            let verdict = rule.verdict(status: answer.status, answer.fields, length: answer.body.expectedBytes)
+                requested: piece, version: file.journal.version, held: file.held, isVerified: !options.checksums.isEmpty
+            )
+            let verdict = rule.verdict(status: response.status, response.fields, length: response.body.expectedBytes)
             guard case .part(let range, _) = verdict else {
-                answer.body.abandon()
+                response.body.abandon()
                 return nil
             }
-            note(answer.fields, .part)
-            try await take(answer.body, range, to: file)
-            try await verify(file, range, partChecksums(answer.fields), answer.body)
+            note(response.fields, .part)
+            try await take(response.body, range, to: file)
+            try await verify(file, range, partChecksums(response.fields), response.body)
             return nil
         } catch {
             return error

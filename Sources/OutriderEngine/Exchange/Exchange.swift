@@ -297,14 +297,14 @@ package final class Exchange: Sendable {
         }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
-                let answer = state.withLock { state -> Bool? in
+                let outcome = state.withLock { state -> Bool? in
                     if state.outcome != nil { return true }
                     if milestone == .response, state.snapshot.head != nil { return true }
                     if Task.isCancelled { return false }
                     state.waiters.append(Waiter(id: id, milestone: milestone, continuation: continuation))
                     return nil
                 }
-                if let answer { continuation.resume(returning: answer) }
+                if let outcome { continuation.resume(returning: outcome) }
             }
         } onCancel: {
             let waiter = state.withLock { state in

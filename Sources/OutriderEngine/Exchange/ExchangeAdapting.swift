@@ -11,13 +11,13 @@ extension ExchangeDriver {
     func adapt() {
         given = [:]
         switch exchange.built {
-        case .success(let built): adapt(built, of: built, from: 0, isAsked: false)
+        case .success(let built): adapt(built, of: built, from: 0, isChanged: false)
         case .failure(let failure): adaptationFailed(failure)
         }
     }
 
-    /// - Parameter isAsked: whether a callback has changed the attempt: only a callback can choose another host.
-    private func adapt(_ given: Attempt, of built: Attempt, from start: Int, isAsked: Bool) {
+    /// - Parameter isChanged: whether a callback has changed the attempt: only a callback can choose another host.
+    private func adapt(_ given: Attempt, of built: Attempt, from start: Int, isChanged: Bool) {
         let adaptations = exchange.plan?.plan.adaptations ?? []
         var attempt = given
         for index in adaptations.indices.dropFirst(start) {
@@ -29,12 +29,12 @@ extension ExchangeDriver {
             return wait(for: { [attempt] in await self.applied(adaptation, to: attempt, home: built.url) }) { result in
                 switch result {
                 case .success(let next):
-                    self.adapt(next, of: built, from: index + 1, isAsked: isAsked || adaptation.isCallback)
+                    self.adapt(next, of: built, from: index + 1, isChanged: isChanged || adaptation.isCallback)
                 case .failure(let failure): self.adaptationFailed(Adaptation.failure(failure))
                 }
             }
         }
-        if isAsked {
+        if isChanged {
             adaptations.withholdCredentials(from: &attempt, home: built.url)
             withholdTokens(from: &attempt)
         }
@@ -103,7 +103,7 @@ extension ExchangeDriver {
             return nil
         } catch {
             if outlet != nil, await keepRefused() { return error }
-            if outlet == nil, let body = answer?.body, body.expectedBytes != nil { await drain(body) }
+            if outlet == nil, let body = response?.body, body.expectedBytes != nil { await drain(body) }
             giveUp()
             return error
         }

@@ -23,14 +23,14 @@ extension ExchangeDriver {
         var outgoing = attempt
         guard let chosen else {
             // a long or single-use body is not sent before the server accepts the request
-            if attempt.body.isDear, authenticator.mayBeAsked(at: attempt.url) { outgoing.expectsContinue = true }
+            if attempt.body.isDear, authenticator.mayBeChallenged(at: attempt.url) { outgoing.expectsContinue = true }
             return outgoing
         }
         let hash = try await bodyHash(of: attempt.body, chosen)
-        let answer = chosen.answer(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
-        outgoing.fields.add("Authorization", answer?.fieldValue ?? chosen.basicValue)
+        let digest = chosen.digest(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
+        outgoing.fields.add("Authorization", digest?.fieldValue ?? chosen.basicValue)
         outgoing.login = AppliedCredential(chosen.credential, chosen.scheme)
-        signing.sent = SentSignature(signature: chosen, answer: answer)
+        signing.sent = SentSignature(signature: chosen, digest: digest)
         exchange.sends(outgoing)
         exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
         return outgoing
@@ -56,49 +56,50 @@ extension ExchangeDriver {
 
     /// Whether the response is a challenge, and the request is to be sent again with a signature.
     func isChallenged(
-        _ answer: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator
+        _ response: AttemptResponse, _ attempt: Attempt, by authenticator: Authenticator
     ) async throws(HTTPFailure) -> Bool {
         guard !attempt.fields.contains("Authorization") else { return false }
-        guard answer.status == 401 else {
-            try accepted(answer, attempt, authenticator)
+        guard response.status == 401 else {
+            try accepted(response, attempt, authenticator)
             return false
         }
         let number = machine.attempts
-        let offers = ChallengeScanner.challenges(in: answer.fields.all(ChallengeSource.origin.challengeField))
+        let offers = ChallengeScanner.challenges(in: response.fields.all(ChallengeSource.origin.challengeField))
         var (step, isRefusal) = authenticator.challenged(
             offers, by: .origin, at: attempt.url, sent: signing.sent?.signature)
         if isRefusal, let signature = signing.sent?.signature {
             exchange.tell(.credentialRefused) { .credential(signature, attempt: number) }
         }
-        if case .ask(let question) = step {
+        if case .callback(let callback) = step {
             exchange.tell(.challengeAsked) {
-                .challenge(question.offers, url: question.url.description, attempt: number)
+                .challenge(callback.offers, url: callback.url.description, attempt: number)
             }
-            step = authenticator.answered(
-                await credential(for: question, ExchangeHead(answer), attempt, authenticator))
+            step = authenticator.replied(
+                await credential(for: callback, ExchangeHead(response), attempt, authenticator))
         }
         guard case .sign(let signature) = step else { return false }
         if let failure = obstacle(to: attempt.body, signature, of: "server") {
-            self.answer = answer
+            self.response = response
             giveUp()
             throw failure
         }
-        await drain(answer.body)
-        note(answer.body.timeline)
+        await drain(response.body)
+        note(response.body.timeline)
         // the next request starts without the fields added for this one
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         self.attempt = next
         exchange.note(
             SentRequest(
-                attempt: number, method: attempt.method, url: attempt.url.description, status: answer.status), hop: nil)
+                attempt: number, method: attempt.method, url: attempt.url.description, status: response.status),
+            hop: nil)
         signing.next = signature
         return true
     }
 
     /// The credential from the client's callback; nil for none. Timeouts pause meanwhile.
     func credential(
-        for question: AuthenticationCallback, _ head: ExchangeHead, _ attempt: Attempt,
+        for callback: AuthenticationCallback, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
     ) async -> CallbackCredential? {
         guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
@@ -107,17 +108,17 @@ extension ExchangeDriver {
             head: head, sent: signing.sentAt)
         exchange.hold()
         defer { exchange.release() }
-        return await advisor.challenge(name, question, moment)
+        return await advisor.challenge(name, callback, moment)
     }
 
     /// The failure if the body cannot be sent again; nil if it can.
     ///
-    /// - Parameter asker: the source of the challenge: "server" or "proxy".
-    func obstacle(to body: AttemptBody, _ signature: Signature, of asker: String) -> HTTPFailure? {
+    /// - Parameter source: the source of the challenge: "server" or "proxy".
+    func obstacle(to body: AttemptBody, _ signature: Signature, of source: String) -> HTTPFailure? {
         guard body.isReplayable else {
             return HTTPFailure(
                 .bodyUnreadable,
-                "the \(asker) wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
+                "the \(source) wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
                     + " credentials at once", sent: .sent)
         }
         if signature.bodyHash != nil, case .composed(let composed) = body,
@@ -137,19 +138,19 @@ extension ExchangeDriver {
 
     /// Throws `serverAuthenticationFailed`; the response is kept, without its body.
     private func accepted(
-        _ answer: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
+        _ response: AttemptResponse, _ attempt: Attempt, _ authenticator: Authenticator
     ) throws(HTTPFailure) {
         guard let sentAs = signing.sent else { return }
         let number = machine.attempts
-        let info = AuthenticationInfo(answer.fields.all(ChallengeSource.origin.infoField))
-        if let said = sentAs.answer {
+        let info = AuthenticationInfo(response.fields.all(ChallengeSource.origin.infoField))
+        if let said = sentAs.digest {
             if let fault = info.fault(of: said, bodyHash: nil) {
-                self.answer = answer
+                self.response = response
                 giveUp()
                 throw fault
             }
-            if info.provesBody(of: said), !answer.fields.contains("Content-Encoding") {
-                signing.bodyProof = BodyProof(info: info, answer: said, hash: DigestHash(said.challenge.algorithm))
+            if info.provesBody(of: said), !response.fields.contains("Content-Encoding") {
+                signing.bodyProof = BodyProof(info: info, digest: said, hash: DigestHash(said.challenge.algorithm))
             }
         }
         authenticator.accepted(sentAs.signature, at: attempt.url, info)

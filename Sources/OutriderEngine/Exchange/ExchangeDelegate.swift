@@ -35,13 +35,13 @@ package protocol ExchangeDelegate: AnyObject, Sendable {
     ) async throws(HTTPFailure) -> Attempt?
 
     /// For `ExchangePlan.challenge`: the credential; nil for none.
-    func challenge(_ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment) async
+    func challenge(_ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment) async
         -> CallbackCredential?
 
-    /// For `asksAboutHead`: throws if the head is not acceptable; then the body is not read.
+    /// For `judgesHead`: throws if the head is not acceptable; then the body is not read.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
 
-    /// For `asksAboutResponse`: throws if the response is not acceptable, or its conversion fails.
+    /// For `reviewsResponse`: throws if the response is not acceptable, or its conversion fails.
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure)
 
     /// For `DownloadSpec.Options.destinationCode`: the destination of the arrived file; nil for the default.
@@ -59,7 +59,7 @@ package protocol ExchangeDelegate: AnyObject, Sendable {
 
 extension ExchangeDelegate {
     package func challenge(
-        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
+        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? { nil }
 
     package func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {

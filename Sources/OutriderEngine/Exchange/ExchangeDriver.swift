@@ -62,7 +62,7 @@ final class ExchangeDriver: @unchecked Sendable {
     /// The next retry has a new token, and does not count against the retry budget.
     var isForToken = false
 
-    var answer: AttemptResponse?
+    var response: AttemptResponse?
     var hops: [RedirectHop] = []
     var timelines: [Timeline] = []
     var sink: BodySink
@@ -147,7 +147,7 @@ final class ExchangeDriver: @unchecked Sendable {
         case .judge: judge()
         case .receive: receive()
         case .review: review()
-        case .ask(let failure): ask(about: failure)
+        case .consult(let failure): consult(about: failure)
         case .wait(let seconds): delay(seconds)
         case .finish(let failure): finish(failure)
         case .ignore(let event): Self.report(event)
@@ -160,7 +160,7 @@ final class ExchangeDriver: @unchecked Sendable {
         if case .send = step {} else if step.isOnWire { giveUp() }
         let ending = machine.failed(failure)
         // no retrier decides about a cancellation
-        guard case .ask = ending else { return ending }
+        guard case .consult = ending else { return ending }
         return machine.failed(failure)
     }
 
@@ -303,7 +303,7 @@ final class ExchangeDriver: @unchecked Sendable {
     /// The attempt ended without a usable response.
     func failed(_ failure: HTTPFailure) -> ExchangeMachine.Step {
         if let lost = exchange.takeLost() { add(lost) }
-        if download != nil, answer != nil, !isTruncated { giveUp() }
+        if download != nil, response != nil, !isTruncated { giveUp() }
         if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(failure, attempt: machine.attempts) } }
         return machine.failed(failure)
     }

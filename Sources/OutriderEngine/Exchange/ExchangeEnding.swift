@@ -8,12 +8,12 @@ import OutriderTransport
 extension ExchangeDriver {
     func finish(_ failure: HTTPFailure?) {
         if let download {
-            let contentType = answer?.fields.first("Content-Type")
+            let contentType = response?.fields.first("Content-Type")
             return wait(for: { await download.end(failure, contentType: contentType) }) { self.finish(download: $0) }
         }
-        guard answer != nil else { return close(outcome(.none, failure)) }
+        guard response != nil else { return close(outcome(.none, failure)) }
         if let body { return close(outcome(body, failure)) }
-        switch sink.finish(keeping: exchange.keepsBody, contentType: answer?.fields.first("Content-Type")) {
+        switch sink.finish(keeping: exchange.keepsBody, contentType: response?.fields.first("Content-Type")) {
         case .body(let body): close(outcome(body, failure))
         case .spill(let spill):
             wait(for: { await Self.result { () throws(HTTPFailure) in try await spill.write() } }) { result in
@@ -38,10 +38,10 @@ extension ExchangeDriver {
 
     private func outcome(_ body: ExchangeOutcome.Body, _ failure: HTTPFailure?) -> ExchangeOutcome {
         ExchangeOutcome(
-            url: url, method: attempt?.method ?? exchange.method, head: answer.map(ExchangeHead.init), body: body,
+            url: url, method: attempt?.method ?? exchange.method, head: response.map(ExchangeHead.init), body: body,
             bodyBytes: sink.size, isTruncated: isTruncated, failure: failure, attempts: machine.attempts,
             redirects: hops, timelines: timelines, total: (ContinuousClock.now - began).seconds,
-            trailers: answer?.body.trailers ?? [])
+            trailers: response?.body.trailers ?? [])
     }
 
     /// Notifies the observer, the outlet, and all waiters of the end.
@@ -51,7 +51,7 @@ extension ExchangeDriver {
             let phase = exchange.conclude(&outcome)
             return over(outcome, phase)
         }
-        let isWhole = answer != nil && !isTruncated
+        let isWhole = response != nil && !isTruncated
         let reports = observer == nil ? [] : exchange.lastProgress(isWhole: isWhole)
         tell(reports[...]) { [outcome] in
             var outcome = outcome
@@ -86,7 +86,7 @@ extension ExchangeDriver {
     /// The whole body so far, for a review before the end.
     func wholeBody() async throws(HTTPFailure) -> ExchangeOutcome.Body {
         if let body { return body }
-        let contentType = answer?.fields.first("Content-Type")
+        let contentType = response?.fields.first("Content-Type")
         if let download { return download.whole(contentType: contentType) }
         while true {
             switch sink.finish(keeping: exchange.keepsBody, contentType: contentType) {
@@ -99,11 +99,11 @@ extension ExchangeDriver {
     }
 
     /// Resets the state of the response before the next attempt.
-    func forgetAnswer() {
+    func forgetResponse() {
         if case .kept(let kept) = body { kept.release() }
         body = nil
         download?.forget()
-        answer = nil
+        response = nil
         signing.bodyProof = nil
         hops = []
         isTruncated = false

@@ -17,14 +17,14 @@ extension Attempt {
     /// Adds the proxy's authorization.
     mutating func sign(forProxy signature: Signature, bodyHash: String = "") -> SentSignature {
         // the request line has the whole URL if the proxy forwards the request (RFC 9112 section 3.2.2)
-        let answer =
+        let digest =
             isTunneled
-            ? signature.answer(
+            ? signature.digest(
                 method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
-            : signature.answer(method: method, uri: url.description, bodyHash: bodyHash)
+            : signature.digest(method: method, uri: url.description, bodyHash: bodyHash)
         proxyAuthorization = ProxyAuthorization(
-            answer?.fieldValue ?? signature.basicValue, signature.credential)
-        return SentSignature(signature: signature, answer: answer)
+            digest?.fieldValue ?? signature.basicValue, signature.credential)
+        return SentSignature(signature: signature, digest: digest)
     }
 }
 
@@ -48,7 +48,7 @@ extension ExchangeDriver {
             let hash = attempt.isTunneled ? "" : try await bodyHash(of: attempt.body, chosen)
             signing.proxy.sent = outgoing.sign(forProxy: chosen, bodyHash: hash)
             exchange.tell(.credentialUsed) { .credential(chosen, attempt: number) }
-        } else if !attempt.isTunneled, attempt.body.isDear, authenticator.mayBeAsked(at: proxy.url) {
+        } else if !attempt.isTunneled, attempt.body.isDear, authenticator.mayBeChallenged(at: proxy.url) {
             // a long or single-use body is not sent before the proxy accepts; a tunnel is opened before any byte of a
             // body
             outgoing.expectsContinue = true
@@ -58,33 +58,34 @@ extension ExchangeDriver {
 
     /// Whether a forwarding proxy sent a challenge, and the request is to be sent again with a signature.
     func isChallengedByProxy(
-        _ answer: AttemptResponse, _ attempt: Attempt
+        _ response: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> Bool {
         let number = machine.attempts
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
             return false
         }
         // a response through a tunnel comes from the origin
-        guard answer.status == 407, !attempt.isTunneled else {
-            try acceptedByProxy(answer, proxy, authenticator, isTunnel: attempt.isTunneled)
+        guard response.status == 407, !attempt.isTunneled else {
+            try acceptedByProxy(response, proxy, authenticator, isTunnel: attempt.isTunneled)
             if let sent = signing.proxy.sent?.signature {
                 exchange.tell(.credentialAccepted) { .credential(sent, attempt: number) }
             }
             return false
         }
-        guard let signature = await signature(for: ExchangeHead(answer), of: proxy, attempt, authenticator) else {
+        guard let signature = await signature(for: ExchangeHead(response), of: proxy, attempt, authenticator) else {
             return false
         }
         if let failure = obstacle(to: attempt.body, signature, of: "proxy") {
-            self.answer = answer
+            self.response = response
             giveUp()
             throw failure
         }
-        await drain(answer.body)
-        note(answer.body.timeline)
+        await drain(response.body)
+        note(response.body.timeline)
         exchange.note(
             SentRequest(
-                attempt: number, method: attempt.method, url: attempt.url.description, status: answer.status), hop: nil)
+                attempt: number, method: attempt.method, url: attempt.url.description, status: response.status),
+            hop: nil)
         try again(attempt, signature)
         return true
     }
@@ -127,9 +128,9 @@ extension ExchangeDriver {
         let sent = signing.proxy.sent?.signature
         var (step, isRefusal) = authenticator.challenged(offers, by: .proxy, at: proxy.url, sent: sent)
         if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent, attempt: number) } }
-        if case .ask(let question) = step {
-            exchange.tell(.challengeAsked) { .challenge(question.offers, url: proxy.url.description, attempt: number) }
-            step = authenticator.answered(await credential(for: question, head, attempt, authenticator))
+        if case .callback(let callback) = step {
+            exchange.tell(.challengeAsked) { .challenge(callback.offers, url: proxy.url.description, attempt: number) }
+            step = authenticator.replied(await credential(for: callback, head, attempt, authenticator))
         }
         guard case .sign(let signature) = step else { return nil }
         return signature
@@ -137,13 +138,13 @@ extension ExchangeDriver {
 
     /// Throws `serverAuthenticationFailed` if a forwarding proxy claims to know the password, and its proof is wrong.
     private func acceptedByProxy(
-        _ answer: AttemptResponse, _ proxy: ProxyServer, _ authenticator: Authenticator, isTunnel: Bool
+        _ response: AttemptResponse, _ proxy: ProxyServer, _ authenticator: Authenticator, isTunnel: Bool
     ) throws(HTTPFailure) {
         guard let sent = signing.proxy.sent else { return }
         // fields that an origin sends through a tunnel do not concern our proxy
-        let info = AuthenticationInfo(isTunnel ? [] : answer.fields.all(ChallengeSource.proxy.infoField))
-        if let said = sent.answer, let fault = info.fault(of: said, bodyHash: nil) {
-            self.answer = answer
+        let info = AuthenticationInfo(isTunnel ? [] : response.fields.all(ChallengeSource.proxy.infoField))
+        if let said = sent.digest, let fault = info.fault(of: said, bodyHash: nil) {
+            self.response = response
             giveUp()
             throw fault
         }

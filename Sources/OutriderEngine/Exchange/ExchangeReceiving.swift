@@ -8,7 +8,7 @@ import OutriderTransport
 /// Receives the body of a response.
 extension ExchangeDriver {
     func receive() {
-        guard let body = answer?.body else { return proceed(machine.received()) }
+        guard let body = response?.body else { return proceed(machine.received()) }
         if let download {
             return wait(for: { await self.receive(body, for: download) }, then: { self.proceed($0) })
         }
@@ -85,7 +85,7 @@ extension ExchangeDriver {
     ///
     /// - Parameter isWhole: the body is complete.
     func giveUp(isWhole: Bool = false) {
-        guard let body = answer?.body else { return }
+        guard let body = response?.body else { return }
         isTruncated = !isWhole
         body.abandon()
         add(body.timeline)
@@ -94,16 +94,16 @@ extension ExchangeDriver {
     // MARK: outlets
 
     private func receive(_ body: any AttemptResponseBody, into outlet: any BodyOutlet) {
-        guard !given.isEmpty else { return askBeforeBody(body, outlet) }
+        guard !given.isEmpty else { return consultBeforeBody(body, outlet) }
         wait(for: { await self.refusedToken() }) { refusal in
             if let refusal { return self.proceed(self.machine.failed(refusal)) }
-            self.askBeforeBody(body, outlet)
+            self.consultBeforeBody(body, outlet)
         }
     }
 
     /// Bytes given to an outlet cannot be recalled, so the retriers judge the response before its body is read.
-    private func askBeforeBody(_ body: any AttemptResponseBody, _ outlet: any BodyOutlet) {
-        guard machine.asksAboutResponses else { return fill(outlet, body) }
+    private func consultBeforeBody(_ body: any AttemptResponseBody, _ outlet: any BodyOutlet) {
+        guard machine.consultsAboutResponses else { return fill(outlet, body) }
         verdict(on: nil) { verdict in
             if let cancellation = self.cancellation { return self.broke(cancellation) }
             guard case .retry = verdict, case .retry(let seconds) = self.permitted(verdict) else {
@@ -125,9 +125,9 @@ extension ExchangeDriver {
     }
 
     private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) -> Bool {
-        guard let answer else { return true }
+        guard let response else { return true }
         sink.expect(body.expectedBytes)
-        try await outlet.begin(ExchangeHead(answer), expecting: body.expectedBytes)
+        try await outlet.begin(ExchangeHead(response), expecting: body.expectedBytes)
         return try await pour(body, into: outlet)
     }
 
@@ -205,9 +205,9 @@ extension ExchangeDriver {
     /// Keeps the beginning of a body that no outlet takes, if the bytes arrive within a second. Returns whether the
     /// body is complete.
     func keepRefused() async -> Bool {
-        guard let body = answer?.body else { return true }
+        guard let body = response?.body else { return true }
         // bytes after a 101 are no body
-        if answer?.status == 101 { return false }
+        if response?.status == 101 { return false }
         sink = Self.sink(for: exchange, .inline)
         let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
         defer { patience.cancel() }

@@ -8,26 +8,26 @@ import OutriderTransport
 /// Redirects.
 extension ExchangeDriver {
     /// Follows the redirect if the policy allows.
-    func follow(_ answer: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
+    func follow(_ response: AttemptResponse, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
         let number = machine.attempts
         let found: (attempt: Attempt, hop: RedirectHop)?
         do throws(HTTPFailure) {
-            found = try await wayOn(from: answer, attempt)
+            found = try await wayOn(from: response, attempt)
         } catch {
             // the response is kept, without its body
-            self.answer = answer
+            self.response = response
             giveUp()
             throw error
         }
         guard case (var next, let hop)? = found else { return false }
         exchange.plan?.plan.adaptations.withholdCredentials(from: &next, home: next.url)
         withholdTokens(from: &next)
-        await drain(answer.body)
-        note(answer.body.timeline)
+        await drain(response.body)
+        note(response.body.timeline)
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         hops.append(hop)
         exchange.note(
-            SentRequest(attempt: number, method: attempt.method, url: hop.from, status: answer.status), hop: hop)
+            SentRequest(attempt: number, method: attempt.method, url: hop.from, status: response.status), hop: hop)
         exchange.sends(next)
         self.attempt = next
         exchange.tell(.requestRedirected) { .redirect(hop, attempt: number) }
@@ -37,16 +37,16 @@ extension ExchangeDriver {
 
     /// The next request, by the policy and by the callback; nil if the redirect itself is the response.
     private func wayOn(
-        from answer: AttemptResponse, _ attempt: Attempt
+        from response: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
         let policy = exchange.plan?.plan.redirect ?? .follow
         let found = try policy.next(
-            after: answer.status, answer.fields, to: attempt, hops: hops.count,
+            after: response.status, response.fields, to: attempt, hops: hops.count,
             strict: exchange.plan?.plan.strictTransport)
         guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,
-            head: ExchangeHead(answer))
+            head: ExchangeHead(response))
         exchange.hold()
         defer { exchange.release() }
         guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }

@@ -7,12 +7,12 @@ import OutriderTransport
 
 /// Retriers, and the next attempt.
 ///
-/// `ask` performs the step of the same name: the retriers of the request give a verdict in order, the body and the
+/// `consult` performs the step of the same name: the retriers of the request give a verdict in order, the body and the
 /// retry budget may refuse a retry, and the machine decides. A policy gives its verdict at once; a callback, a
 /// credential, or a network that is gone makes the exchange wait.
 extension ExchangeDriver {
     /// Consults the retriers about a failure, or with nil about a response that no validator rejects.
-    func ask(about failure: HTTPFailure?) {
+    func consult(about failure: HTTPFailure?) {
         verdict(on: failure) { given in
             if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
             var verdict = given
@@ -28,10 +28,10 @@ extension ExchangeDriver {
         let number = machine.attempts
         if let attempt, number > 0 {
             let sent = SentRequest(
-                attempt: number, method: attempt.method, url: attempt.url.description, status: answer?.status)
+                attempt: number, method: attempt.method, url: attempt.url.description, status: response?.status)
             exchange.note(sent, hop: nil)
         }
-        forgetAnswer()
+        forgetResponse()
         exchange.retries(machine.retries + 1)
         if observer != nil { exchange.watch(nil) }
         exchange.tell(.requestRetrying) { .retry(delay: delay, failure, attempt: number) }
@@ -65,30 +65,30 @@ extension ExchangeDriver {
 
     /// Queries the retriers in order, until a verdict is final.
     func verdict(on failure: HTTPFailure?, then completion: @escaping @Sendable (RetryVerdict) -> Void) {
-        let question = RetryContext(
-            method: attempt?.method ?? exchange.method, failure: failure, status: answer?.status,
-            fields: answer?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
+        let context = RetryContext(
+            method: attempt?.method ?? exchange.method, failure: failure, status: response?.status,
+            fields: response?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
             now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
         if failure?.kind.isOffline != true { offlineSince = nil }
         isForToken = false
-        verdict(on: question, from: 0, then: completion)
+        verdict(on: context, from: 0, then: completion)
     }
 
     /// The same, from the retrier of that index on.
     private func verdict(
-        on question: RetryContext, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
+        on context: RetryContext, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
     ) {
         let retriers = exchange.plan?.plan.retriers ?? []
-        let failure = question.failure
+        let failure = context.failure
         for index in retriers.indices.dropFirst(start) {
             if let work = awaitedVerdict(of: retriers[index], about: failure) {
                 return wait(for: work) { verdict in
                     if let last = verdict.conclusion(about: failure) { return completion(last) }
-                    self.verdict(on: question, from: index + 1, then: completion)
+                    self.verdict(on: context, from: index + 1, then: completion)
                 }
             }
             if case .offline = retriers[index] { continue }
-            if let last = retriers[index].verdict(question)?.conclusion(about: failure) { return completion(last) }
+            if let last = retriers[index].verdict(context)?.conclusion(about: failure) { return completion(last) }
         }
         completion(.doNotRetry)
     }
@@ -158,7 +158,7 @@ extension ExchangeDriver {
     func moment(_ attempt: Attempt, isNext: Bool = false) -> ExchangeMoment {
         ExchangeMoment(
             exchange: exchange, attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries,
-            redirects: hops, request: attempt, head: answer.map(ExchangeHead.init))
+            redirects: hops, request: attempt, head: response.map(ExchangeHead.init))
     }
 }
 

@@ -110,7 +110,7 @@ extension ExchangeDriver {
             guard failure.kind == .proxyAuthenticationRequired else { return proceed(failed(failure)) }
             wait(for: { await self.refusedByProxy(failure, attempt) }, then: { self.proceed($0) })
         case .success(let response):
-            tellAnswer(response)
+            tellResponse(response)
             learnStrictTransport(response, attempt)
             if let report = response.cache { exchange.tell(report) }
             guard exchange.cookies != nil else { return consider(response, to: attempt) }
@@ -153,11 +153,11 @@ extension ExchangeDriver {
                 return machine.redirected()
             }
             guard let download else { return nil }
-            answer = response
+            self.response = response
             if try await download.accept(response, attempt) { return nil }
             await drain(response.body)
             note(response.body.timeline)
-            answer = nil
+            self.response = nil
             return machine.unfinished()
         } catch {
             return failed(error)
@@ -166,11 +166,11 @@ extension ExchangeDriver {
 
     /// Accepts the response as final.
     private func accept(_ response: AttemptResponse) {
-        answer = response
+        self.response = response
         if let cancellation { return proceed(failed(cancellation)) }
         let (head, body) = (ExchangeHead(response), response.body)
         let expected = download.map(\.total) ?? body.expectedBytes
-        guard exchange.answered(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) else {
+        guard exchange.responded(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) else {
             return whenResumed { self.accept(response) }
         }
         if response.status == 101 { exchange.watch(nil) }
@@ -182,11 +182,11 @@ extension ExchangeDriver {
         }
     }
 
-    private func tellAnswer(_ answer: AttemptResponse) {
+    private func tellResponse(_ response: AttemptResponse) {
         exchange.tell(.attemptAnswered) {
-            .head(status: answer.status, version: answer.version, answer.fields, attempt: exchange.attemptNumber)
+            .head(status: response.status, version: response.version, response.fields, attempt: exchange.attemptNumber)
         }
-        if let source = ChallengeSource(status: answer.status) { tellChallenge(answer.fields, by: source) }
+        if let source = ChallengeSource(status: response.status) { tellChallenge(response.fields, by: source) }
     }
 
     /// The URL of the present request: the caller's, unless a redirect or an adapter changed the URL.
@@ -213,14 +213,14 @@ extension ExchangeDriver {
     func add(_ timeline: Timeline) {
         timelines.append(timeline)
         exchange.tell(.attemptMeasured) {
-            .timeline(timeline, version: answer?.version, attempt: exchange.attemptNumber)
+            .timeline(timeline, version: response?.version, attempt: exchange.attemptNumber)
         }
     }
 }
 
 extension ExchangeHead {
-    init(_ answer: AttemptResponse) {
-        self.init(status: answer.status, version: answer.version, fields: answer.fields, cache: answer.cache)
+    init(_ response: AttemptResponse) {
+        self.init(status: response.status, version: response.version, fields: response.fields, cache: response.cache)
     }
 }
 

@@ -102,7 +102,7 @@ extension Exchange {
     }
 
     /// A head arrived. False while suspended: no observer may receive the head before `resume`.
-    func answered(_ head: ExchangeHead, expecting bytes: Int64?, onWire: Int64?) -> Bool {
+    func responded(_ head: ExchangeHead, expecting bytes: Int64?, onWire: Int64?) -> Bool {
         let waiters = state.withLock { state -> [Waiter]? in
             if state.snapshot.phase == .suspended, state.cancellation == nil { return nil }
             if state.cancellation == nil { _ = become(.responded, &state) }

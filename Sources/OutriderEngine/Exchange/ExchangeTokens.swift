@@ -100,7 +100,7 @@ extension ExchangeDriver {
     func concernsToken(_ name: String, _ failure: HTTPFailure?) -> Bool {
         if isRefusedInCassette { return true }
         guard let given = given[name], let attempt, given.credential.isIn(attempt) else { return false }
-        return failure != nil || answer.map { given.isRefused(by: $0.status, $0.fields) } == true
+        return failure != nil || response.map { given.isRefused(by: $0.status, $0.fields) } == true
     }
 
     /// The verdict after a refused token.
@@ -110,7 +110,7 @@ extension ExchangeDriver {
         }
         if exchange.isOffline { return .doNotRetry }
         guard let given = given[name], let attempt else { return .doNotRetry }
-        let isRefused = answer.map { given.isRefused(by: $0.status, $0.fields) }
+        let isRefused = response.map { given.isRefused(by: $0.status, $0.fields) }
         exchange.hold()
         defer { exchange.release() }
         do throws(HTTPFailure) {
@@ -124,7 +124,7 @@ extension ExchangeDriver {
 
     /// Without a recorded refresh, a refused request is repeated if the repetition was recorded.
     private var isRefusedInCassette: Bool {
-        guard let stage = exchange.stage, answer?.status == 401, let attempt, let key = answer?.body.origin?.key,
+        guard let stage = exchange.stage, response?.status == 401, let attempt, let key = response?.body.origin?.key,
             stage.playsOnly(attempt.url.description)
         else { return false }
         return stage.has(attempt, key)
@@ -132,14 +132,14 @@ extension ExchangeDriver {
 
     /// The failure if the server refused the token, so that the body is not delivered as a stream; nil otherwise.
     func refusedToken() async -> HTTPFailure? {
-        guard let attempt, let answer else { return nil }
+        guard let attempt, let response else { return nil }
         let isRefused = given.values.contains {
-            $0.credential.isIn(attempt) && $0.isRefused(by: answer.status, answer.fields)
+            $0.credential.isIn(attempt) && $0.isRefused(by: response.status, response.fields)
         }
         guard isRefused else { return nil }
         if await !keepRefused() { giveUp() }
-        let facts = ResponseFacts(method: attempt.method, url: attempt.url.description, status: answer.status)
-        return ValidationRule.unacceptable(answer.status, facts)
+        let facts = ResponseFacts(method: attempt.method, url: attempt.url.description, status: response.status)
+        return ValidationRule.unacceptable(response.status, facts)
     }
 
     /// A refresh may take as long as the request; timeouts of the request pause meanwhile.

@@ -86,11 +86,11 @@ final class LoginAttempts: Sendable {
     }
 
     /// Whether the attempt waits for a response with this state.
-    func expects(_ name: String, _ number: Int, _ answer: String) -> Bool {
+    func expects(_ name: String, _ number: Int, _ response: String) -> Bool {
         let waiting = state.withLock { state in
             state.entries[name].flatMap { $0.number == number ? $0.waiting : nil }
         }
-        return waiting?.attempt.hasState(answer) ?? false
+        return waiting?.attempt.hasState(response) ?? false
     }
 
     /// Takes the response for the waiting attempt, once.
@@ -100,7 +100,7 @@ final class LoginAttempts: Sendable {
     ///     continues.
     ///   - number: of the only attempt to accept; nil for any.
     func judge(
-        _ name: String, _ answer: String, isGuess: Bool, _ number: Int? = nil
+        _ name: String, _ response: String, isGuess: Bool, _ number: Int? = nil
     ) throws(OAuthFailure) -> (number: Int, owner: SharedCredential, request: Result<TokenRequest, OAuthFailure>) {
         let (found, waiting) = state.withLock { state -> (Int, Waiting?) in
             guard let entry = state.entries[name], number == nil || entry.number == number else { return (0, nil) }
@@ -109,7 +109,7 @@ final class LoginAttempts: Sendable {
         guard let waiting else { throw Self.notWaiting(name) }
         let request: Result<TokenRequest, OAuthFailure>
         do throws(OAuthFailure) {
-            request = .success(try waiting.attempt.take(answer, keys: waiting.keys))
+            request = .success(try waiting.attempt.take(response, keys: waiting.keys))
         } catch {
             if isGuess, error.reason == "state_mismatch" { throw error }
             request = .failure(error)
@@ -201,6 +201,7 @@ final class LoginAttempts: Sendable {
 
     private static func notWaiting(_ name: String) -> OAuthFailure {
         OAuthFailure(
-            .needsLogin, "state_mismatch", "no login of \(name) waits for this answer: it came already, or begin again")
+            .needsLogin, "state_mismatch",
+            "no login of \(name) waits for this response: it came already, or begin again")
     }
 }

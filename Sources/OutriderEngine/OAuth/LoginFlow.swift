@@ -89,9 +89,9 @@ package final class LoginFlow: Sendable {
     ///
     /// A response whose state does not fit is refused, and the attempt continues.
     package func callback(
-        _ credential: SharedCredential, _ answer: String, recorder: (any TokenRecorder)?
+        _ credential: SharedCredential, _ response: String, recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        let (number, owner, request) = try attempts.judge(credential.name, answer, isGuess: true)
+        let (number, owner, request) = try attempts.judge(credential.name, response, isGuess: true)
         switch request {
         // the name may belong to another credential by now
         case .success(let request): redeem(request, owner, number, recorder)
@@ -139,13 +139,13 @@ package final class LoginFlow: Sendable {
                 "\(spec.name) has no deviceUrl: create it with one, or with an issuer that has one")
         }
         let id = credential.snapshot.id
-        let answer = try DeviceAuthorization(
-            answer: try await vault(of: credential).authorizeDevice(id, scope: scope, recorder: recorder))
+        let authorization = try DeviceAuthorization(
+            response: try await vault(of: credential).authorizeDevice(id, scope: scope, recorder: recorder))
         let number = attempts.begin(spec.name)
-        let request = TokenRequest.deviceCode(answer.deviceCode, scope: scope ?? spec.scope)
-        let task = Task.detached { [self] in await poll(answer, request, credential, number, recorder) }
+        let request = TokenRequest.deviceCode(authorization.deviceCode, scope: scope ?? spec.scope)
+        let task = Task.detached { [self] in await poll(authorization, request, credential, number, recorder) }
         attempts.run(spec.name, number, task)
-        return answer
+        return authorization
     }
 
     /// The owner of the service may forbid such logins: an attacker gets the tokens of a person who is
@@ -159,12 +159,12 @@ package final class LoginFlow: Sendable {
     }
 
     private func poll(
-        _ answer: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int,
+        _ authorization: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int,
         _ recorder: (any TokenRecorder)?
     ) async {
-        // a played server has its next answer at once; pauses bound the work if its last answer is "pending" for ever
+        // a played server has its next response at once; pauses bound the work if its last response is "pending" for ever
         let longest = credential.source.vault?.isPlayed == true ? 0.01 : 86_400
-        var machine = DeviceMachine(answer, now: Clocks.now.boot)
+        var machine = DeviceMachine(authorization, now: Clocks.now.boot)
         var action = machine.begin(now: Clocks.now.boot)
         while !Task.isCancelled {
             switch action {

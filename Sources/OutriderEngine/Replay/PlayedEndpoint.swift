@@ -30,12 +30,12 @@ struct PlayedEndpoint: TokenEndpoint {
         _ form: OAuthForm, to url: HTTPURL, _ kind: TokenEntry.Kind, attempt number: UInt64,
         commit: @escaping @Sendable () throws(OAuthFailure) -> Void, keep: (ResponseJournal.Piece) -> Void
     ) async -> TokenOutcome {
-        let asked = Clocks.now
+        let sentAt = Clocks.now
         let attempt = Self.attempt(form, url)
         switch await course(of: attempt) {
         case .script(let script, _):
             do throws(OAuthFailure) { try commit() } catch { return .notSent(error) }
-            return outcome(script.value, number, asked)
+            return outcome(script.value, number, sentAt)
         case .fail(let failure): return .notSent(OAuthFailure(.config, "not_played", failure.message))
         case .network, .record, .work:
             return .notSent(
@@ -53,19 +53,19 @@ struct PlayedEndpoint: TokenEndpoint {
         return course
     }
 
-    private func outcome(_ script: AttemptScript, _ number: UInt64, _ asked: ClockPair) -> TokenOutcome {
+    private func outcome(_ script: AttemptScript, _ number: UInt64, _ sentAt: ClockPair) -> TokenOutcome {
         guard let head = script.head else {
             guard let failure = script.failure else { return .notSent(.outcomeUnknown("")) }
             if failure.sent == .notSent { return .notSent(.unreachable(failure)) }
             return .lost(nil, after: script.delay, why: failure)
         }
-        let wait = RetryAfter.seconds(head.fields, now: Int64(exactly: asked.wall.rounded()) ?? 0)
-        var answer = TokenEndpointResponse(
-            attempt: number, status: head.status, retryAfter: wait, asked: asked, body: [], isComplete: false)
-        for chunk in script.chunks { answer.body += chunk.bytes.prefix(TokenResponseScanner.mostBytes) }
-        if let failure = script.failure { return .lost(answer, after: script.delay, why: failure) }
-        answer.isComplete = true
-        return .answered(answer)
+        let wait = RetryAfter.seconds(head.fields, now: Int64(exactly: sentAt.wall.rounded()) ?? 0)
+        var response = TokenEndpointResponse(
+            attempt: number, status: head.status, retryAfter: wait, sentAt: sentAt, body: [], isComplete: false)
+        for chunk in script.chunks { response.body += chunk.bytes.prefix(TokenResponseScanner.mostBytes) }
+        if let failure = script.failure { return .lost(response, after: script.delay, why: failure) }
+        response.isComplete = true
+        return .responded(response)
     }
 }
 

@@ -125,18 +125,18 @@ package final class Session: AdmissionGate {
         _ exchange: Exchange, _ priority: RequestPriority, queued: () -> Void,
         completion: @escaping @Sendable (HTTPFailure?) -> Void
     ) {
-        let (answer, ending) = state.withLock { state -> (AdmissionMachine.Verdict, HTTPFailure?) in
+        let (verdict, ending) = state.withLock { state -> (AdmissionMachine.Verdict, HTTPFailure?) in
             if let ending = state.ending { return (.refuse, ending) }
             state.nextID &+= 1
-            let answer = state.machine.ask(state.nextID, priority, now: Self.now)
-            if case .wait = answer {
+            let verdict = state.machine.ask(state.nextID, priority, now: Self.now)
+            if case .wait = verdict {
                 state.waiters[state.nextID] = .begins(exchange.number, completion)
                 state.tickets[exchange.number] = state.nextID
             }
-            return (answer, nil)
+            return (verdict, nil)
         }
         if let ending { return completion(ending) }
-        switch answer {
+        switch verdict {
         case .go: completion(nil)
         case .refuse:
             completion(

@@ -110,7 +110,8 @@ package final class SharedCredential: Sendable {
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         await lookAgain()
         return try granted(
-            try await follow(.asked, within: seconds, recorder) { machine, id in machine.demand(id, at: source.now) })
+            try await follow(.asked, within: seconds, recorder) { machine, id in machine.demand(id, at: source.now)
+            })
     }
 
     /// The verdict on a request that was sent with that token.
@@ -141,11 +142,11 @@ package final class SharedCredential: Sendable {
     /// Queries the machine, and waits if so decided. Throws `timedOut` and `explicitlyCancelled`.
     private func follow(
         _ reason: RefreshReason, within seconds: Double, _ recorder: (any TokenRecorder)?,
-        _ ask: (inout TokenMachine, Int) -> TokenMachine.Step
+        _ begin: (inout TokenMachine, Int) -> TokenMachine.Step
     ) async throws(HTTPFailure) -> TokenMachine.Step {
         let (id, step) = state.withLock { state -> (Int, TokenMachine.Step) in
             state.nextID &+= 1
-            let step = ask(&state.machine, state.nextID)
+            let step = begin(&state.machine, state.nextID)
             if step == .wait || step == .refresh {
                 state.pending.insert(state.nextID)
                 state.recorder = recorder

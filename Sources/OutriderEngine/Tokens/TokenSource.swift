@@ -29,7 +29,7 @@ struct TokenSource: Sendable {
         _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?,
         _ recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        if snapshot.spec.grant == .callback { return try await asked(snapshot, reason, refresher) }
+        if snapshot.spec.grant == .callback { return try await callbackToken(snapshot, reason, refresher) }
         guard let vault else { throw Self.noVault }
         guard let request = snapshot.renewal else {
             throw OAuthFailure(
@@ -39,7 +39,7 @@ struct TokenSource: Sendable {
             request, for: snapshot.id, newerThan: snapshot.generation, recorder: recorder)
     }
 
-    private func asked(
+    private func callbackToken(
         _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
         guard let refresher else {

@@ -21,21 +21,21 @@ package struct AuthenticationInfo: Sendable, Equatable {
     }
 
     /// Whether the proof also covers the response body.
-    package func provesBody(of answer: DigestCredentials) -> Bool {
-        serverResponse != nil && (protection ?? answer.challenge.protection) == .authInt
-            && answer.challenge.protection != nil
+    package func provesBody(of credentials: DigestCredentials) -> Bool {
+        serverResponse != nil && (protection ?? credentials.challenge.protection) == .authInt
+            && credentials.challenge.protection != nil
     }
 
     /// Why the server's proof that it knows the password is wrong; nil if the proof is right or absent.
     ///
     /// - Parameter bodyHash: hash of the received body, for `auth-int`. If nil, a proof that covers the body is not
     ///   checked.
-    package func fault(of answer: DigestCredentials, bodyHash: String?) -> HTTPFailure? {
+    package func fault(of credentials: DigestCredentials, bodyHash: String?) -> HTTPFailure? {
         guard let serverResponse, !serverResponse.isEmpty else { return nil }
-        var answer = answer
-        if let protection, answer.challenge.protection != nil { answer.challenge.protection = protection }
-        if provesBody(of: answer), bodyHash == nil { return nil }
-        guard !HTTPFields.same(serverResponse, answer.serverResponse(bodyHash: bodyHash ?? "")) else { return nil }
+        var credentials = credentials
+        if let protection, credentials.challenge.protection != nil { credentials.challenge.protection = protection }
+        if provesBody(of: credentials), bodyHash == nil { return nil }
+        guard !HTTPFields.same(serverResponse, credentials.serverResponse(bodyHash: bodyHash ?? "")) else { return nil }
         return HTTPFailure(
             .serverAuthenticationFailed,
             "the server could not prove that it knows the password: rspauth in its Authentication-Info is wrong",

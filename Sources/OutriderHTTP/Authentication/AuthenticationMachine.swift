@@ -6,7 +6,7 @@
 ///     early? ─▶ (sent) ─▶ accepted
 ///        ▲         │
 ///        │         └──▶ challenged ─▶ sign: sent once more ─┐
-///        │                 ▲   │ ask ─▶ answered ──▶ sign    │
+///        │                 ▲   │ callback ─▶ replied ─▶ sign    │
 ///        │                 └───│─────────────────────────────┘
 ///        │                     └──▶ leave: the refusal is the response
 ///
@@ -14,19 +14,19 @@
 /// credential that the client's callback supplies. Of the offered schemes, the strongest that the credential permits is
 /// used. A refused credential is not tried again: a wrong password ends with the refusal, after a single try.
 ///
-/// Responsible for: at most `mostAnswers` signatures between calls of `begin`; credentials only for their own origin.
+/// Responsible for: at most `mostSignatures` signatures between calls of `begin`; credentials only for their own origin.
 /// Not responsible for: whether the body can be sent again; sharing between requests (ProtectionSpaces).
 package struct AuthenticationMachine: Sendable {
     package enum Step: Sendable {
         /// Send the request again with this signature.
         case sign(Signature)
-        /// Make the client's callback, then call `answered`.
-        case ask(AuthenticationCallback)
+        /// Make the client's callback, then call `replied`.
+        case callback(AuthenticationCallback)
         /// The refusal is the response.
         case leave
     }
 
-    package static let mostAnswers = 8
+    package static let mostSignatures = 8
     package static let mostStale = 4
     package static let mostCallbacks = 3
 
@@ -59,25 +59,25 @@ package struct AuthenticationMachine: Sendable {
     /// The origin of the first attempt.
     private var home: String?
     /// Whether the request has an authentication callback.
-    private let asks: Bool
+    private let hasCallback: Bool
     private let source: ChallengeSource
     /// Whether the route to a URL hides the request.
     private let isConfidential: @Sendable (HTTPURL) -> Bool
     private var refusals: [Refusal] = []
     private var pending: Pending?
-    private var answers = 0
+    private var signatures = 0
     private var stales = 0
-    private var questions = 0
+    private var callbacks = 0
 
     /// - Parameters:
     ///   - source: origin server or proxy; a request through a proxy has a machine for each.
     ///   - isConfidential: whether the route to a URL hides the request. Default: TLS, or a host on this machine.
     package init(
-        own: UserCredential? = nil, asks: Bool = false, source: ChallengeSource = .origin,
+        own: UserCredential? = nil, hasCallback: Bool = false, source: ChallengeSource = .origin,
         isConfidential: @escaping @Sendable (HTTPURL) -> Bool = { $0.isSecure || $0.isLocal }
     ) {
         self.isConfidential = isConfidential
-        self.asks = asks
+        self.hasCallback = hasCallback
         self.source = source
         if let own { self.own = [Own(credential: own, isKept: false)] }
     }
@@ -103,7 +103,7 @@ package struct AuthenticationMachine: Sendable {
 
     /// Begins an attempt: the origin of its first URL becomes that of the request's own credential.
     package mutating func begin(at url: HTTPURL) {
-        answers = 0
+        signatures = 0
         stales = 0
         let origin = home ?? url.securityOrigin
         home = origin
@@ -114,8 +114,8 @@ package struct AuthenticationMachine: Sendable {
     package var failures: Int { refusals.count }
 
     /// Whether the request has a credential for the URL, or a callback that can supply one.
-    package func mayBeAsked(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
-        asks || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: source).isEmpty
+    package func mayBeChallenged(at url: HTTPURL, _ spaces: ProtectionSpaces) -> Bool {
+        hasCallback || credential(at: url) != nil || !spaces.candidates(url, realm: nil, source: source).isEmpty
     }
 
     /// The signature to send before any challenge; nil for none.
@@ -153,12 +153,12 @@ package struct AuthenticationMachine: Sendable {
             refuse(sent, pending)
             spaces.refused(sent)
         }
-        guard answers < Self.mostAnswers, stales <= Self.mostStale else { return .leave }
-        return sign(pending, &spaces, clientNonce) ?? ask(pending)
+        guard signatures < Self.mostSignatures, stales <= Self.mostStale else { return .leave }
+        return sign(pending, &spaces, clientNonce) ?? callback(pending)
     }
 
     /// Handles the credential from the client's callback; nil if the callback supplied none.
-    package mutating func answered(
+    package mutating func replied(
         _ credential: UserCredential?, isKept: Bool, _ spaces: inout ProtectionSpaces, clientNonce: String
     ) -> Step {
         guard let pending, let credential else { return .leave }
@@ -231,18 +231,18 @@ package struct AuthenticationMachine: Sendable {
             guard let fitting, let signature = signature(fitting, offer, pending, &spaces, clientNonce) else {
                 continue
             }
-            answers += 1
+            signatures += 1
             return .sign(signature)
         }
         return nil
     }
 
-    private mutating func ask(_ pending: Pending) -> Step {
+    private mutating func callback(_ pending: Pending) -> Step {
         let offers = AuthenticationOffer.ranked(pending.offers, from: pending.url)
-        guard asks, questions < Self.mostCallbacks, !offers.isEmpty else { return .leave }
-        questions += 1
+        guard hasCallback, callbacks < Self.mostCallbacks, !offers.isEmpty else { return .leave }
+        callbacks += 1
         self.pending = pending
-        return .ask(
+        return .callback(
             AuthenticationCallback(
                 source: pending.source, url: pending.url, offers: offers, failures: failures,
                 refused: pending.sent?.credential))
@@ -258,7 +258,7 @@ package struct AuthenticationMachine: Sendable {
         }
         var refused: String?
         if case .digest(let old, _, _)? = pending.sent?.proof { refused = old.nonce }
-        return spaces.answer(
+        return spaces.signature(
             challenge, from: pending.url, credential, source: pending.source, refused: refused,
             clientNonce: clientNonce, agrees: stales <= 1)
     }

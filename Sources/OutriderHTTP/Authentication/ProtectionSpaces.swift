@@ -156,7 +156,7 @@ package struct ProtectionSpaces: Sendable {
     ///   - refused: the nonce of the refused signature, if any.
     ///   - clientNonce: a random client nonce, for a new nonce.
     ///   - agrees: whether the nonce of another request may be used.
-    package mutating func answer(
+    package mutating func signature(
         _ challenge: DigestChallenge, from url: HTTPURL, _ credential: UserCredential, source: ChallengeSource,
         refused: String?, clientNonce: String, agrees: Bool
     ) -> Signature? {

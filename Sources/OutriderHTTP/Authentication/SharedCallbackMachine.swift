@@ -3,12 +3,12 @@
 
 /// Combines the callbacks of many requests that need a credential for the same protection space into one.
 ///
-///     want ──▶ ask ──▶ answered: all waiting requests have the credential
-///      │        └────▶ gave up: the next request asks
+///     want ──▶ call ──▶ replied: all waiting requests have the credential
+///      │         └───▶ gave up: the next request calls
 ///      ├────▶ wait
 ///      └────▶ take: the credential arrived while this request was on its way
 ///
-/// A request asks only if no credential arrived since the request was sent: a late refusal takes the credential of the
+/// A request makes the callback only if no credential arrived since the request was sent: a late refusal takes the credential of the
 /// other requests, and after a refused password a single new callback serves all of them. If that callback supplies the
 /// same password again, no request on its way tries it again. Times are seconds of a monotonic clock.
 ///
@@ -18,21 +18,21 @@ package struct SharedCallbackMachine: ~Copyable {
     package typealias ID = Int
 
     package enum Step: Sendable {
-        case ask
+        case call
         case wait
         /// The credential of another request's callback; nil if that callback supplied none.
         case take(CallbackCredential?)
     }
 
     private struct Open {
-        var asks: ID
+        var caller: ID
         var waits: [ID] = []
     }
 
     private struct Known {
         var given: CallbackCredential?
         var time: Double
-        /// The server had refused this credential to the request that asked.
+        /// The server had refused this credential to the request that made the callback.
         var isRepeated: Bool
     }
 
@@ -42,7 +42,7 @@ package struct SharedCallbackMachine: ~Copyable {
         var time: Double
     }
 
-    /// Seconds for which a credential serves requests sent before its arrival; an older request asks again.
+    /// Seconds for which a credential serves requests sent before its arrival; for an older request, the client is called again.
     package static let patience = 300.0
     /// Most remembered credentials, and most remembered refusals; beyond that the oldest is dropped.
     package static let mostKept = 64
@@ -67,18 +67,18 @@ package struct SharedCallbackMachine: ~Copyable {
         }
         if let known = known[space] {
             if known.isRepeated, known.time > sent || known.given?.credential == refused { return .take(nil) }
-            // the request that was to ask again may be gone
+            // the request that was to make the callback again may be gone
             if known.time > sent, !isWrong(known.given, space) { return .take(known.given) }
         }
-        open[space] = Open(asks: id)
-        return .ask
+        open[space] = Open(caller: id)
+        return .call
     }
 
     /// Notes the outcome of a callback.
     ///
-    /// - Parameter refused: the credential that the server had refused to the asking request.
+    /// - Parameter refused: the credential that the server had refused to the request that made the callback.
     /// - Returns: the waiting requests, and the credential for them.
-    package mutating func answered(
+    package mutating func replied(
         _ space: ProtectionSpace, _ given: CallbackCredential?, refused: UserCredential? = nil, now: Double
     ) -> (waiting: [ID], given: CallbackCredential?) {
         forgetOld(now)
@@ -94,21 +94,21 @@ package struct SharedCallbackMachine: ~Copyable {
         return (open.removeValue(forKey: space)?.waits ?? [], isRepeated ? nil : given)
     }
 
-    /// Removes a request. Returns the request that must ask in its place, if any.
+    /// Removes a request. Returns the request that must make the callback in its place, if any.
     package mutating func gaveUp(_ id: ID, _ space: ProtectionSpace) -> ID? {
-        guard var question = open[space] else { return nil }
-        if question.asks != id {
-            question.waits.removeAll { $0 == id }
-            open[space] = question
+        guard var callback = open[space] else { return nil }
+        if callback.caller != id {
+            callback.waits.removeAll { $0 == id }
+            open[space] = callback
             return nil
         }
-        guard !question.waits.isEmpty else {
+        guard !callback.waits.isEmpty else {
             open[space] = nil
             return nil
         }
-        question.asks = question.waits.removeFirst()
-        open[space] = question
-        return question.asks
+        callback.caller = callback.waits.removeFirst()
+        open[space] = callback
+        return callback.caller
     }
 
     private func isWrong(_ given: CallbackCredential?, _ space: ProtectionSpace) -> Bool {

@@ -39,7 +39,7 @@ package struct Signature: Sendable {
     }
 
     /// The Digest response; nil for Basic.
-    package func answer(method: String, uri: String, bodyHash: String = "") -> DigestCredentials? {
+    package func digest(method: String, uri: String, bodyHash: String = "") -> DigestCredentials? {
         guard case .digest(let challenge, let count, let clientNonce) = proof else { return nil }
         return DigestCredentials(
             challenge, credential, method: method, uri: uri, count: count, clientNonce: clientNonce, bodyHash: bodyHash)

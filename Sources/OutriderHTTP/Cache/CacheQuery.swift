@@ -67,7 +67,7 @@ package struct CacheQuery: Sendable {
         return nil
     }
 
-    /// Why the request was not answered from the cache, in the words of RFC 9211 section 2.2.
+    /// Why the response was not taken from the cache, in the words of RFC 9211 section 2.2.
     package var bypassForward: CacheForward { method == "GET" || method == "HEAD" ? .bypass : .method }
 }
 

@@ -3,12 +3,12 @@
 
 /// Lets requests for one response share one exchange: who reads, who goes alone, when the exchange is given up.
 ///
-///     asking ──▶ filling ──▶ over
+///     requesting ──▶ filling ──▶ over
 ///       └───────────┴──────────▲ (failure, no reader left, nothing to share)
 ///
 /// No request leads: each is a reader, and any of them may leave.
 package struct CollapseMachine: Sendable {
-    package enum Phase: Sendable, Equatable { case asking, filling, over }
+    package enum Phase: Sendable, Equatable { case requesting, filling, over }
 
     /// What follows from an event.
     package enum Step: Sendable, Equatable {
@@ -26,7 +26,7 @@ package struct CollapseMachine: Sendable {
     /// More requests than these do not share one exchange.
     package static let mostReaders = 1000
 
-    package private(set) var phase = Phase.asking
+    package private(set) var phase = Phase.requesting
     /// In the order in which they came.
     package private(set) var readers: [Int] = []
     /// Whether the response may be stored.
@@ -60,7 +60,7 @@ package struct CollapseMachine: Sendable {
     ///
     /// - Parameter mayShare: the response is stored, or updates a stored one.
     package mutating func responded(mayShare: Bool, others: [Int]) -> Step {
-        guard phase == .asking, let first = readers.first else { return .none }
+        guard phase == .requesting, let first = readers.first else { return .none }
         if mayShare {
             phase = .filling
             readers.removeAll { others.contains($0) }
@@ -78,7 +78,7 @@ package struct CollapseMachine: Sendable {
     ///
     /// - Parameter isOfSender: the failure belongs to the request that was sent, as its own time limit does.
     package mutating func failed(isOfSender: Bool) -> Step {
-        guard phase == .asking else { return .none }
+        guard phase == .requesting else { return .none }
         phase = .over
         defer { readers = [] }
         guard isOfSender else { return .fail(readers, again: []) }

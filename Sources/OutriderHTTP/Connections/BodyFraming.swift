@@ -49,20 +49,20 @@ package enum BodyFraming: Sendable, Equatable {
             for length in FieldRules.listed(field.value) {
                 guard let length = FieldRules.decimal(length) else {
                     throw HTTPFailure(
-                        .malformedResponse, "the answer's Content-Length is not a number of bytes", sent: .sent)
+                        .malformedResponse, "the response's Content-Length is not a number of bytes", sent: .sent)
                 }
                 found = try agreed(length, found)
             }
         }
         if isThere && found == nil {
-            throw HTTPFailure(.malformedResponse, "the answer's Content-Length is empty", sent: .sent)
+            throw HTTPFailure(.malformedResponse, "the response's Content-Length is empty", sent: .sent)
         }
         return found
     }
 
     private static func agreed(_ length: Int64, _ found: Int64?) throws(HTTPFailure) -> Int64 {
         guard let found, found != length else { return length }
-        throw HTTPFailure(.malformedResponse, "the answer has two different Content-Length values", sent: .sent)
+        throw HTTPFailure(.malformedResponse, "the response has two different Content-Length values", sent: .sent)
     }
 
     private static func isChunked(_ fields: HTTPFields) throws(HTTPFailure) -> Bool {
@@ -70,7 +70,7 @@ package enum BodyFraming: Sendable, Equatable {
         let codings = fields.all("Transfer-Encoding").flatMap(FieldRules.listed)
         guard codings.count == 1, let coding = codings.first, HTTPFields.same(coding, "chunked") else {
             throw HTTPFailure(
-                .malformedResponse, "the answer's Transfer-Encoding is not chunked, the only one we offered",
+                .malformedResponse, "the response's Transfer-Encoding is not chunked, the only one we offered",
                 sent: .sent)
         }
         return true

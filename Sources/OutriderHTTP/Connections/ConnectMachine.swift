@@ -70,7 +70,7 @@ package struct ConnectMachine: TunnelMachine {
             }
             held.removeFirst(end)
             searched = 0
-            guard head.status < 200 else { return answered(head) }
+            guard head.status < 200 else { return responded(head) }
             informational += 1
             if head.status == 101 || informational > Self.mostInformational {
                 return fail("sent too many informational responses")
@@ -91,7 +91,7 @@ package struct ConnectMachine: TunnelMachine {
         return .failed(.malformedResponse, what)
     }
 
-    private mutating func answered(_ head: ResponseHead) -> TunnelStep {
+    private mutating func responded(_ head: ResponseHead) -> TunnelStep {
         if head.status < 300 {
             // an origin with TLS waits for the client's first byte: these bytes are the proxy's own
             guard held.isEmpty else {

@@ -3,7 +3,7 @@
 
 /// Decides the next steps of an HTTP/1.1 connection (RFC 9112).
 ///
-///     idle ──begin──▶ busy ──headReceived──▶ busy, answering ──bodyEnded──▶ idle
+///     idle ──begin──▶ busy ──headReceived──▶ busy, responding ──bodyEnded──▶ idle
 ///       │              │  ▲                        │
 ///       │              │  └── informational        └── not reusable, or early ──▶ ended
 ///       └────closed────┴──────────closed─────────────────────────────────────────▶ ended
@@ -46,7 +46,7 @@ package struct HTTP1Machine: ~Copyable {
         case informational
         /// The final head, and the framing of its body. `stopSending`: the server has refused a request whose body is
         /// still being sent; the rest must not be sent.
-        case answer(BodyFraming, stopSending: Bool)
+        case response(BodyFraming, stopSending: Bool)
     }
 
     package enum End: Equatable {
@@ -112,7 +112,7 @@ package struct HTTP1Machine: ~Copyable {
             exchange.framing = framing
             exchange.reusable = clear && Self.staysOpen(head)
             state = .busy(exchange)
-            return .answer(framing, stopSending: !exchange.requestSent && head.status >= 300)
+            return .response(framing, stopSending: !exchange.requestSent && head.status >= 300)
         } catch {
             state = .ended
             throw error

@@ -20,7 +20,7 @@ package struct ResumeRule: Sendable {
     }
 
     /// The requested range; nil for the whole.
-    package var asked: Range<Int64>?
+    package var requested: Range<Int64>?
     /// The noted version of the kept bytes.
     package var version: ResourceVersion
     package var held: HeldRanges
@@ -29,10 +29,11 @@ package struct ResumeRule: Sendable {
     package var isVerified: Bool
 
     package init(
-        asked: Range<Int64>?, version: ResourceVersion, held: HeldRanges, whenChanged: DownloadSpec.WhenChanged? = nil,
+        requested: Range<Int64>?, version: ResourceVersion, held: HeldRanges,
+        whenChanged: DownloadSpec.WhenChanged? = nil,
         isVerified: Bool = false
     ) {
-        self.asked = asked
+        self.requested = requested
         self.version = version
         self.held = held
         self.whenChanged = whenChanged
@@ -48,10 +49,10 @@ package struct ResumeRule: Sendable {
     ///   - length: of the body, if declared.
     ///   - isOwnRange: the caller requested a range: the part is the complete result.
     package func verdict(status: Int, _ fields: HTTPFields, length: Int64?, isOwnRange: Bool = false) -> Verdict {
-        guard let asked else { return unasked(status, fields, length, isOwnRange) }
+        guard let requested else { return withoutRange(status, fields, length, isOwnRange) }
         switch status {
         case 200: return ignored(fields, length)
-        case 206: return part(asked, fields)
+        case 206: return part(requested, fields)
         case 412: return changed("the server says that its resource has changed", ResourceVersion(fields, total: nil))
         case 416: return unsatisfied(fields)
         default:
@@ -63,7 +64,7 @@ package struct ResumeRule: Sendable {
         }
     }
 
-    private func unasked(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {
+    private func withoutRange(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {
         if status == 206, !isOwnRange {
             return .fail(
                 HTTPFailure(
@@ -80,7 +81,7 @@ package struct ResumeRule: Sendable {
         return .fail(failure("the server sends the whole again (200)", whole))
     }
 
-    private func part(_ asked: Range<Int64>, _ fields: HTTPFields) -> Verdict {
+    private func part(_ requested: Range<Int64>, _ fields: HTTPFields) -> Verdict {
         guard case .part(let range, let total)? = ContentRange(fields) else {
             return .fail(
                 HTTPFailure(
@@ -95,11 +96,11 @@ package struct ResumeRule: Sendable {
             return .fail(failure("the server does not say whether its resource is the same", theirs))
         case .unknown: return .restart
         }
-        guard range.lowerBound == asked.lowerBound, range.upperBound <= asked.upperBound else {
+        guard range.lowerBound == requested.lowerBound, range.upperBound <= requested.upperBound else {
             return .fail(
                 HTTPFailure(
                     .malformedResponse,
-                    "the server sent bytes from \(range.lowerBound) on, though those from \(asked.lowerBound) were "
+                    "the server sent bytes from \(range.lowerBound) on, though those from \(requested.lowerBound) were "
                         + "asked for",
                     phase: .response, sent: .sent))
         }

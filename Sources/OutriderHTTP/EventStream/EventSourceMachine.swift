@@ -58,7 +58,7 @@ package struct EventSourceMachine: Sendable {
     }
 
     /// Handles the head of a final response.
-    package mutating func answered(_ facts: ResponseFacts, now: Double) -> Verdict {
+    package mutating func responded(_ facts: ResponseFacts, now: Double) -> Verdict {
         if let failure = Self.fault(facts) { return .refuse(failure) }
         guard state != .closed else { return .refuse(HTTPFailure(.explicitlyCancelled, "the stream was closed")) }
         state = .open
@@ -75,13 +75,13 @@ package struct EventSourceMachine: Sendable {
     ///
     /// - Parameters:
     ///   - failure: why; nil for a plain end of the response.
-    ///   - asked: the server's reconnection time, in seconds; nil if not set.
+    ///   - serverDelay: the server's reconnection time, in seconds; nil if not set.
     ///   - retryAfter: of the refused response, in seconds.
     ///   - chance: at random from 0 to 1.
     package mutating func ended(
-        _ failure: HTTPFailure?, asked: Double?, retryAfter: Double? = nil, now: Double, chance: Double
+        _ failure: HTTPFailure?, serverDelay: Double?, retryAfter: Double? = nil, now: Double, chance: Double
     ) -> End {
-        let wasGood = state == .open && (hasMoved || now - opened >= (asked ?? policy.delay))
+        let wasGood = state == .open && (hasMoved || now - opened >= (serverDelay ?? policy.delay))
         guard state != .closed else { return failure.map(End.fail) ?? .finish }
         state = .ended
         guard policy.isEnabled, wasOpen || policy.initial, Self.mayPass(failure) else {
@@ -91,7 +91,7 @@ package struct EventSourceMachine: Sendable {
         if let max = policy.max, failures >= max { return .fail(Self.gaveUp(failures, failure)) }
         state = .waiting
         return .reconnect(
-            after: policy.delay(after: failures, asked: asked, retryAfter: retryAfter, chance: chance))
+            after: policy.delay(after: failures, serverDelay: serverDelay, retryAfter: retryAfter, chance: chance))
     }
 
     /// Closes the stream for the client.
@@ -113,7 +113,8 @@ package struct EventSourceMachine: Sendable {
         guard type != mediaType else { return nil }
         let found = type.map { "its Content-Type is \($0)" } ?? "it has no Content-Type"
         return HTTPFailure(
-            .eventStreamWrongContentType, "the answer is no event stream: \(found), not \(mediaType) (\(facts.shown))",
+            .eventStreamWrongContentType,
+            "the response is no event stream: \(found), not \(mediaType) (\(facts.shown))",
             retryable: false, sent: .sent, details: [.acceptable([mediaType])] + (type.map { [.contentType($0)] } ?? [])
         )
     }

@@ -29,12 +29,12 @@ package struct ReconnectPolicy: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - failures: fruitless attempts in a row, including the latest; 0 after a good connection.
-    ///   - asked: the server's reconnection time; nil if not set.
+    ///   - serverDelay: the server's reconnection time; nil if not set.
     ///   - retryAfter: of the latest response.
     ///   - chance: at random from 0 to 1.
-    package func delay(after failures: Int, asked: Double?, retryAfter: Double?, chance: Double) -> Double {
+    package func delay(after failures: Int, serverDelay: Double?, retryAfter: Double?, chance: Double) -> Double {
         var backoff = Backoff()
-        backoff.scale = Swift.max(asked ?? delay, Self.shortest)
+        backoff.scale = Swift.max(serverDelay ?? delay, Self.shortest)
         backoff.longest = Swift.max(longest, backoff.scale)
         let computed = backoff.delay(after: Swift.max(failures, 1) - 1, chance: chance)
         let wanted = Swift.min(Swift.max(retryAfter ?? 0, 0), Self.longestRetryAfter)

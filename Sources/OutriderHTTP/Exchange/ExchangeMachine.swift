@@ -7,7 +7,7 @@
 ///     created ─▶ adapting ─▶ admission ─▶ sending ─▶ judging ─▶ receiving ─▶ reviewing ─▶ over
 ///                   ▲                       ▲ │ (redirect, 401)     │            │
 ///                   │                       └─┘                     ▼            ▼
-///                   └──── waiting ◀──────── asking ◀── a failure, wherever it happened
+///                   └──── waiting ◀──────── consulting ◀── a failure, wherever it happened
 ///
 /// Steps that a request does not need are skipped: a plain request is sent, received, and over. A cache adds no step:
 /// the attempt that is sent finds and stores responses by itself.
@@ -54,7 +54,7 @@ package struct ExchangeMachine: ~Copyable {
         case review
         /// Consult the retriers about the failure, or with nil about a response that no validator rejects; then call
         /// `decided`.
-        case ask(HTTPFailure?)
+        case consult(HTTPFailure?)
         /// Wait so many seconds, then call `waited`.
         case wait(Double)
         /// The exchange is over; nil means success.
@@ -65,7 +65,7 @@ package struct ExchangeMachine: ~Copyable {
         /// The failure that led to this step.
         package var failure: HTTPFailure? {
             switch self {
-            case .ask(let failure), .finish(let failure): failure
+            case .consult(let failure), .finish(let failure): failure
             default: nil
             }
         }
@@ -83,7 +83,7 @@ package struct ExchangeMachine: ~Copyable {
     private enum State {
         case created(HTTPFailure?)
         case adapting, admission, sending, judging, receiving, reviewing
-        case asking(HTTPFailure?)
+        case consulting(HTTPFailure?)
         case waiting
         case over
 
@@ -96,7 +96,7 @@ package struct ExchangeMachine: ~Copyable {
             case .judging: "judging"
             case .receiving: "receiving"
             case .reviewing: "reviewing"
-            case .asking: "asking"
+            case .consulting: "consulting"
             case .waiting: "waiting"
             case .over: "over"
             }
@@ -268,7 +268,7 @@ package struct ExchangeMachine: ~Copyable {
         switch state {
         case .over:
             return ignored("failed")
-        case .asking:
+        case .consulting:
             state = .over
             return .finish(failure)
         case .waiting:
@@ -277,15 +277,15 @@ package struct ExchangeMachine: ~Copyable {
         default:
             state = .over
             guard rules.steps.contains(.retry), !failure.kind.isEnd, mayRepeat else { return .finish(failure) }
-            state = .asking(failure)
-            return .ask(failure)
+            state = .consulting(failure)
+            return .consult(failure)
         }
     }
 
     /// The verdict of the retriers.
     package mutating func decided(_ verdict: RetryVerdict) -> Step {
         switch state {
-        case .asking(let failure):
+        case .consulting(let failure):
             switch verdict {
             case .doNotRetry:
                 state = .over
@@ -313,7 +313,7 @@ package struct ExchangeMachine: ~Copyable {
     }
 
     /// Whether retriers decide about a response that no validator rejects.
-    package var asksAboutResponses: Bool { rules.steps.contains(.retryReplies) && mayRepeat }
+    package var consultsAboutResponses: Bool { rules.steps.contains(.retryReplies) && mayRepeat }
 
     private var mayRepeat: Bool { counts.attempts < rules.mostAttempts && counts.retries < rules.mostAttempts }
 
@@ -343,8 +343,8 @@ package struct ExchangeMachine: ~Copyable {
 
     /// The response is complete: only retriers may prevent the end.
     private mutating func conclude() -> Step {
-        state = asksAboutResponses ? .asking(nil) : .over
-        return asksAboutResponses ? .ask(nil) : .finish(nil)
+        state = consultsAboutResponses ? .consulting(nil) : .over
+        return consultsAboutResponses ? .consult(nil) : .finish(nil)
     }
 
     private func ignored(_ event: String) -> Step { .ignore("\(event) while \(state.name)") }

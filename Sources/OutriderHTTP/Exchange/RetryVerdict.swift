@@ -22,7 +22,7 @@ extension HTTPFailure {
         var details = [FailureDetail.retryError(.string(reason.message))]
         if let original { details.append(.originalError(original)) }
         if reason.kind.isOfTokens { details.append(.cause(reason)) }
-        let who = reason.kind.isOfTokens ? "the request was refused" : "the retrier answered with an error"
+        let who = reason.kind.isOfTokens ? "the request was refused" : "the retrier replied with an error"
         return HTTPFailure(
             .requestRetryFailed, "\(who): \(reason.message)",
             sent: original?.sent ?? .sent, underlying: reason.underlying, details: details)

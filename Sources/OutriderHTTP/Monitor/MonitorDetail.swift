@@ -26,7 +26,7 @@ package enum MonitorDetail: Sendable {
     /// A parsed body, for the response or for one of its handlers.
     case parsed(String, size: Int, handler: String?, HTTPFailure?)
     case handle(String, size: Int?)
-    case callback(Question)
+    case callback(CallbackFacts)
     /// A credential by name, and why its refresh failed.
     case token(String, OAuthFailure?)
     /// The offered schemes, strongest first.
@@ -91,7 +91,7 @@ package enum MonitorDetail: Sendable {
     }
 
     /// A callback.
-    package struct Question: Sendable {
+    package struct CallbackFacts: Sendable {
         /// The method of the callback, such as "callback.adapt".
         package var method: String
         /// The client's name for its code.

@@ -18,8 +18,8 @@ package struct DeviceAuthorization: Sendable, Equatable {
     package var interval: Double
 
     /// Throws `config` with the name of the malformed member.
-    package init(answer: [UInt8]) throws(OAuthFailure) {
-        guard case .object(let members)? = try? JSONParser.parse(answer, limits: .small) else {
+    package init(response: [UInt8]) throws(OAuthFailure) {
+        guard case .object(let members)? = try? JSONParser.parse(response, limits: .small) else {
             throw Self.fault("is no JSON object")
         }
         deviceCode = Secret(try Self.text("device_code", members, most: 4096))
@@ -49,7 +49,7 @@ package struct DeviceAuthorization: Sendable, Equatable {
     }
 
     private static func fault(_ what: String) -> OAuthFailure {
-        OAuthFailure(.config, "malformed_answer", "the answer of the device authorization endpoint \(what)")
+        OAuthFailure(.config, "malformed_answer", "the response of the device authorization endpoint \(what)")
     }
 }
 
@@ -67,9 +67,9 @@ package struct DeviceMachine: Sendable {
     private var interval: Double
 
     /// - Parameter now: seconds of a clock that counts sleep.
-    package init(_ answer: DeviceAuthorization, now: Double) {
-        end = now + answer.lifetime
-        interval = answer.interval
+    package init(_ authorization: DeviceAuthorization, now: Double) {
+        end = now + authorization.lifetime
+        interval = authorization.interval
     }
 
     package func begin(now: Double) -> Action { next(now, after: interval) }

@@ -81,19 +81,19 @@ package struct LoginAttempt: Sendable {
     /// - Parameter keys: the issuer's JWK Set, if there was a nonce.
     /// - Throws: why there is no code. `needsLogin` with the server's own `error` (RFC 6749 section 4.1.2.1), or with
     ///   `state_mismatch`, `issuer_mismatch` or `malformed_answer`.
-    package func take(_ answer: String, keys: String?) throws(OAuthFailure) -> TokenRequest {
-        let form = Self.parameters(answer)
+    package func take(_ response: String, keys: String?) throws(OAuthFailure) -> TokenRequest {
+        let form = Self.parameters(response)
         // before all else: a URL without the state is not from the server, and is no evidence about the login
         guard hasState(form) else {
             throw Self.failure("state_mismatch", "state did not match; someone else may have opened the address")
         }
         for name in ["state", "iss", "error", "code"] where form.all(name).count > 1 {
-            throw Self.failure("malformed_answer", "the answer says \(name) twice")
+            throw Self.failure("malformed_answer", "the response says \(name) twice")
         }
         try checkIssuer(form.all("iss").first)
         if let error = form.all("error").first { throw Self.refusal(error, form.all("error_description").first) }
         guard let code = form.all("code").first, Self.isCode(code) else {
-            throw Self.failure("malformed_answer", "the answer holds neither a code nor an error")
+            throw Self.failure("malformed_answer", "the response holds neither a code nor an error")
         }
         return .authorizationCode(
             code: Secret(code), verifier: pkce.verifier, redirect: redirect, nonce: nonce, keys: keys,
@@ -101,7 +101,7 @@ package struct LoginAttempt: Sendable {
     }
 
     /// Whether a callback URL has this login's state, and no other.
-    package func hasState(_ answer: String) -> Bool { hasState(Self.parameters(answer)) }
+    package func hasState(_ response: String) -> Bool { hasState(Self.parameters(response)) }
 
     private func hasState(_ form: FormText) -> Bool {
         let given = form.all("state")
@@ -113,18 +113,19 @@ package struct LoginAttempt: Sendable {
         guard let issuer else { return }
         guard let given else {
             if !mustNameIssuer { return }
-            throw Self.failure("issuer_mismatch", "the answer does not say which server it is from, as \(issuer) does")
+            throw Self.failure(
+                "issuer_mismatch", "the response does not say which server it is from, as \(issuer) does")
         }
         if given != issuer {
             throw Self.failure(
-                "issuer_mismatch", "the answer came from \(FieldRules.shown(given)), expected \(issuer)")
+                "issuer_mismatch", "the response came from \(FieldRules.shown(given)), expected \(issuer)")
         }
     }
 
     /// The parameters of the query and of the fragment.
-    private static func parameters(_ answer: String) -> FormText {
-        let answer = String(decoding: answer.utf8.prefix(longest), as: UTF8.self)
-        let parts = answer.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    private static func parameters(_ response: String) -> FormText {
+        let response = String(decoding: response.utf8.prefix(longest), as: UTF8.self)
+        let parts = response.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let query = parts[0].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
         return FormText((query + parts.dropFirst()).joined(separator: "&"))
     }

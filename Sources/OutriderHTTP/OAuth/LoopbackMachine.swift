@@ -88,7 +88,7 @@ package struct LoopbackMachine: Sendable {
     private static func page(succeeded: Bool) -> [UInt8] {
         let (title, text) =
             succeeded
-            ? ("Almost there", "Outrider has the answer. You can close this window and go back to your program.")
+            ? ("Almost there", "Outrider has the response. You can close this window and go back to your program.")
             : ("Not logged in", "The login did not succeed. Your program knows why; you can close this window.")
         return response(
             "200 OK", "text/html; charset=utf-8",

@@ -32,7 +32,7 @@ package enum WebIdentity {
     }
 
     /// Nil for a malformed response. Never quotes the keys.
-    package static func answer(_ body: [UInt8]) -> Outcome? {
+    package static func outcome(_ body: [UInt8]) -> Outcome? {
         guard let root = XMLScanner.scan(body) else { return nil }
         if root.name == "ErrorResponse", let error = root.first("Error"), let code = error.first("Code") {
             return .refused(

@@ -14,10 +14,10 @@ package enum Retrier: Sendable, Equatable {
 
     /// The verdict of a rule; nil if a callback or credential decides. For `offline`, as if the network returned at
     /// once.
-    package func verdict(_ question: RetryContext) -> RetryVerdict? {
+    package func verdict(_ context: RetryContext) -> RetryVerdict? {
         switch self {
-        case .policy(let policy): policy.verdict(question)
-        case .offline(let wait, _): Self.offlineVerdict(question, wait)
+        case .policy(let policy): policy.verdict(context)
+        case .offline(let wait, _): Self.offlineVerdict(context, wait)
         case .callback, .oauth: nil
         }
     }
@@ -25,15 +25,15 @@ package enum Retrier: Sendable, Equatable {
     /// Whether this retrier also judges responses that no validator rejects.
     package var judgesResponses: Bool {
         switch self {
-        case .policy(let policy): policy.repeatsAnswers && !policy.statuses.isEmpty
+        case .policy(let policy): policy.repeatsResponses && !policy.statuses.isEmpty
         case .oauth: true
         case .offline, .callback: false
         }
     }
 
-    private static func offlineVerdict(_ question: RetryContext, _ wait: Double) -> RetryVerdict {
-        guard let failure = question.failure, failure.kind.isOffline else { return .doNotRetry }
-        let left = question.retries == 0 ? wait : wait - question.elapsed
+    private static func offlineVerdict(_ context: RetryContext, _ wait: Double) -> RetryVerdict {
+        guard let failure = context.failure, failure.kind.isOffline else { return .doNotRetry }
+        let left = context.retries == 0 ? wait : wait - context.elapsed
         return left > 0 ? .retry(after: 0) : .doNotRetry
     }
 

@@ -46,7 +46,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package var statuses: Set<Int> = [408, 500, 502, 503, 504]
     package var kinds = Self.networkKinds
     /// Whether responses with these statuses are retried although no validator rejects them. Alamofire does not.
-    package var repeatsAnswers = true
+    package var repeatsResponses = true
     /// Whether methods that are not listed are repeated, too, if the request had provably not been sent.
     package var repeatsUnsent = false
     /// Whether the server's Retry-After replaces a shorter delay.
@@ -72,25 +72,25 @@ package struct RetryPolicy: Sendable, Equatable {
         return policy
     }
 
-    package func verdict(_ question: RetryContext) -> RetryVerdict {
-        guard question.retries < limit, isRepeatable(question), isWorthwhile(question) else { return .doNotRetry }
-        var delay = backoff.delay(after: question.retries, chance: question.chance)
-        if respectsRetryAfter, let asked = RetryAfter.seconds(question.fields, now: question.now) {
-            guard asked <= longestRetryAfter else { return .doNotRetry }
-            delay = max(delay, asked)
+    package func verdict(_ context: RetryContext) -> RetryVerdict {
+        guard context.retries < limit, isRepeatable(context), isWorthwhile(context) else { return .doNotRetry }
+        var delay = backoff.delay(after: context.retries, chance: context.chance)
+        if respectsRetryAfter, let wished = RetryAfter.seconds(context.fields, now: context.now) {
+            guard wished <= longestRetryAfter else { return .doNotRetry }
+            delay = max(delay, wished)
         }
-        if let deadline, question.elapsed + delay > deadline { return .doNotRetry }
+        if let deadline, context.elapsed + delay > deadline { return .doNotRetry }
         return .retry(after: delay)
     }
 
-    private func isRepeatable(_ question: RetryContext) -> Bool {
-        if methods.contains(question.method) { return true }
-        return repeatsUnsent && question.status == nil && question.failure?.sent == .notSent
+    private func isRepeatable(_ context: RetryContext) -> Bool {
+        if methods.contains(context.method) { return true }
+        return repeatsUnsent && context.status == nil && context.failure?.sent == .notSent
     }
 
-    private func isWorthwhile(_ question: RetryContext) -> Bool {
-        let hasStatus = question.status.map(statuses.contains) ?? false
-        guard let failure = question.failure else { return hasStatus && repeatsAnswers }
+    private func isWorthwhile(_ context: RetryContext) -> Bool {
+        let hasStatus = context.status.map(statuses.contains) ?? false
+        guard let failure = context.failure else { return hasStatus && repeatsResponses }
         return hasStatus || kinds.contains(failure.kind)
     }
 }

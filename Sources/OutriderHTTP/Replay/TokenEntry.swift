@@ -39,8 +39,8 @@ package struct TokenEntry {
     package mutating func take(_ head: AttemptScript.Head, _ body: [UInt8], _ kind: Kind) {
         let scanned = TokenResponseScanner.scan(body)
         var found = FoundSecrets()
-        if let answer = scanned.answer {
-            for secret in [answer.accessToken, answer.refreshToken, answer.idToken].compactMap({ $0 }) {
+        if let response = scanned.response {
+            for secret in [response.accessToken, response.refreshToken, response.idToken].compactMap({ $0 }) {
                 found.add(secret.exposed)
             }
         }
@@ -49,11 +49,11 @@ package struct TokenEntry {
         entry.head = head
         entry.head?.fields = mask.fields(head.fields)
         switch (scanned, kind) {
-        case (.whole(let answer), .token): entry.body = Self.written(answer)
+        case (.whole(let response), .token): entry.body = Self.written(response)
         // a response that is cut behind both tokens is used
-        case (.cut(let answer), .token)
-        where answer.fault != nil || (answer.accessToken != nil && answer.refreshToken != nil):
-            entry.body = Self.written(answer)
+        case (.cut(let response), .token)
+        where response.fault != nil || (response.accessToken != nil && response.refreshToken != nil):
+            entry.body = Self.written(response)
         case (.whole, .other): entry.body = mask.body(body, "application/json")
         default: entry.body = Self.kind(of: body)
         }
@@ -79,26 +79,26 @@ package struct TokenEntry {
     package enum Kind: Sendable { case token, other }
 
     /// A response with the same meaning, and masks in place of its tokens.
-    private static func written(_ answer: TokenResponse) -> [UInt8] {
+    private static func written(_ response: TokenResponse) -> [UInt8] {
         var writer = JSONWriter()
         // a token with characters that none may have stays such a token
-        func mask(_ name: String) -> String { answer.fault == name ? "\(SecretFields.mask)\u{1}" : SecretFields.mask }
+        func mask(_ name: String) -> String { response.fault == name ? "\(SecretFields.mask)\u{1}" : SecretFields.mask }
         writer.object { writer in
-            if answer.accessToken != nil || answer.fault == "access_token" {
+            if response.accessToken != nil || response.fault == "access_token" {
                 writer.member("access_token", mask("access_token"))
             }
-            if answer.refreshToken != nil || answer.fault == "refresh_token" {
+            if response.refreshToken != nil || response.fault == "refresh_token" {
                 writer.member("refresh_token", mask("refresh_token"))
             }
-            writer.member("token_type", answer.fault == "token_type" ? "\u{1}" : answer.type)
-            if answer.idToken != nil { writer.member("id_token", SecretFields.mask) }
-            if let seconds = answer.expiresIn {
+            writer.member("token_type", response.fault == "token_type" ? "\u{1}" : response.type)
+            if response.idToken != nil { writer.member("id_token", SecretFields.mask) }
+            if let seconds = response.expiresIn {
                 writer.name("expires_in")
                 writer.value(seconds)
             }
-            writer.member("scope", answer.scope?.joined(separator: " "))
-            writer.member("error", answer.error)
-            if let seconds = answer.interval {
+            writer.member("scope", response.scope?.joined(separator: " "))
+            writer.member("error", response.error)
+            if let seconds = response.interval {
                 writer.name("interval")
                 writer.value(seconds)
             }
@@ -119,9 +119,9 @@ package struct TokenEntry {
 }
 
 extension TokenResponseScanner.Outcome {
-    fileprivate var answer: TokenResponse? {
+    fileprivate var response: TokenResponse? {
         switch self {
-        case .whole(let answer), .cut(let answer): answer
+        case .whole(let response), .cut(let response): response
         case .malformed: nil
         }
     }

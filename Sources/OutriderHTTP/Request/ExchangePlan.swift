@@ -11,9 +11,9 @@ package struct ExchangePlan: Sendable {
     /// The key of the client's authentication callback; nil without a callback.
     package var challenge: String?
     /// Whether the client's code judges the head before the body is read; see ExchangeDelegate.
-    package var asksAboutHead = false
+    package var judgesHead = false
     /// Whether the client's callback reviews the complete response; see ExchangeDelegate.
-    package var asksAboutResponse = false
+    package var reviewsResponse = false
     /// Whether the exchange lasts as long as its retriers decide: no limit counts the attempts, and only the last
     /// finished attempt is remembered.
     package var isLasting = false
@@ -33,8 +33,8 @@ package struct ExchangePlan: Sendable {
     package var steps: ExchangeMachine.Steps {
         var steps: ExchangeMachine.Steps = []
         if !adaptations.isEmpty { steps.insert(.adapt) }
-        if asksAboutHead { steps.insert(.judge) }
-        if asksAboutResponse { steps.insert(.review) }
+        if judgesHead { steps.insert(.judge) }
+        if reviewsResponse { steps.insert(.review) }
         if !retriers.isEmpty { steps.insert(.retry) }
         if retriers.contains(where: \.judgesResponses) { steps.insert(.retryReplies) }
         return steps

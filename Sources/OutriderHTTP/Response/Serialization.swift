@@ -69,7 +69,7 @@ package enum Serialization {
         case .json:
             return json(bytes, spec, type) { note in
                 HTTPFailure(
-                    .jsonSerializationFailed, "the body of the answer is \(note)", sent: .sent,
+                    .jsonSerializationFailed, "the body of the response is \(note)", sent: .sent,
                     underlying: .init(.json, 0, note))
             }
         case .propertyList: return propertyList(bytes, spec, type)
@@ -89,7 +89,7 @@ package enum Serialization {
         return SerializedBody(
             .none,
             failure: HTTPFailure(
-                .inputDataNilOrZeroLength, "the answer is empty, and \(wanted) was asked for", sent: .sent))
+                .inputDataNilOrZeroLength, "the response is empty, and \(wanted) was asked for", sent: .sent))
     }
 
     private static func text(_ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?) -> SerializedBody.Shape? {
@@ -141,7 +141,7 @@ package enum Serialization {
             let note = "not a property list: \(error.reason)"
             return SerializedBody(
                 text(bytes, spec, type) ?? .base64, note: note,
-                failure: HTTPFailure(.decodingFailed, "the body of the answer is \(note)", sent: .sent))
+                failure: HTTPFailure(.decodingFailed, "the body of the response is \(note)", sent: .sent))
         }
     }
 

@@ -60,14 +60,14 @@ package struct SerializeExtras: Sendable {
 
     package init() {}
 
-    var asksClient: Bool {
-        callback != nil || preprocess?.callback != nil || cases.contains { $0.serialize.asksClient }
+    var callsClient: Bool {
+        callback != nil || preprocess?.callback != nil || cases.contains { $0.serialize.callsClient }
     }
 }
 
 extension SerializeSpec {
     /// Whether the client's callback takes part.
-    package var asksClient: Bool { extras?.asksClient ?? false }
+    package var callsClient: Bool { extras?.callsClient ?? false }
 }
 
 /// A branch of a choice between shapes: several models for an API, such as a user on success and a problem otherwise.

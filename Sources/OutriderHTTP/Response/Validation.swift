@@ -20,7 +20,7 @@ package struct Validation: Sendable {
     /// Whether a rule waits for the body.
     package var looksAtBody: Bool { rules.contains { !$0.onHeaders || $0.schema != nil } }
 
-    package var asksClient: Bool { rules.contains { $0.callback != nil } }
+    package var callsClient: Bool { rules.contains { $0.callback != nil } }
 
     /// The first failure by rules that need no callback; nil if valid.
     package func fault(_ facts: ResponseFacts, _ body: [UInt8]) -> HTTPFailure? {

@@ -7,48 +7,48 @@ extension CredentialRecord {
     /// The record with the received tokens.
     ///
     /// - Parameters:
-    ///   - asked: when the request was sent.
+    ///   - sentAt: when the request was sent.
     ///   - replayAge: seconds between a lost refresh and the repeat that succeeded; nil if the first attempt succeeded.
     func renewed(
-        by answer: TokenResponse, to request: TokenRequest, asked: ClockPair, replayAge: Double?, boot: String
+        by response: TokenResponse, to request: TokenRequest, sentAt: ClockPair, replayAge: Double?, boot: String
     ) -> CredentialRecord {
         var next = self
         next.generation &+= 1
-        next.access = answer.access(asked: asked)
+        next.access = response.access(sentAt: sentAt)
         next.failure = nil
-        next.lastRefresh = asked
+        next.lastRefresh = sentAt
         next.boot = boot
         if request == .refresh {
-            let isOther = answer.refreshToken != nil && answer.refreshToken != secrets.refreshToken
+            let isOther = response.refreshToken != nil && response.refreshToken != secrets.refreshToken
             next.rotates = isOther
-            next.secrets.refreshToken = answer.refreshToken ?? secrets.refreshToken
+            next.secrets.refreshToken = response.refreshToken ?? secrets.refreshToken
             if isOther, let replayAge { next.grace = max(grace, replayAge) }
         } else {
             // another login: its tokens replace all earlier tokens
-            next.secrets.refreshToken = answer.refreshToken
+            next.secrets.refreshToken = response.refreshToken
             if request.isLogin { next.login &+= 1 }
         }
-        next.judgeScope(of: answer, to: request, before: access)
+        next.judgeScope(of: response, to: request, before: access)
         return next
     }
 
     /// Sets the granted scope. A server may omit the scope if all requested scopes are granted (RFC 6749 section 5.1);
     /// for a refresh, the earlier grant then still holds (section 6).
-    private mutating func judgeScope(of answer: TokenResponse, to request: TokenRequest, before: AccessToken?) {
+    private mutating func judgeScope(of response: TokenResponse, to request: TokenRequest, before: AccessToken?) {
         let isRefresh = request == .refresh
-        guard let granted = answer.scope.map(Set.init) else {
+        guard let granted = response.scope.map(Set.init) else {
             if isRefresh {
                 access?.scope = before?.scope
                 access?.missingScope = before?.missingScope ?? []
-            } else if let asked = request.scope, !asked.isEmpty {
-                access?.scope = asked
+            } else if let requested = request.scope, !requested.isEmpty {
+                access?.scope = requested
             }
             return
         }
-        var asked = request.scope ?? spec.scope
-        if isRefresh, let before, let scope = before.scope { asked = scope + before.missingScope }
-        let lacksIdentity = isRefresh ? before?.missingScope.contains("openid") == true : answer.idToken == nil
-        access?.missingScope = asked.filter { word in
+        var requested = request.scope ?? spec.scope
+        if isRefresh, let before, let scope = before.scope { requested = scope + before.missingScope }
+        let lacksIdentity = isRefresh ? before?.missingScope.contains("openid") == true : response.idToken == nil
+        access?.missingScope = requested.filter { word in
             if granted.contains(word) { return false }
             // many servers do not list these two, and grant them by sending the token
             return switch word {
@@ -119,7 +119,7 @@ extension OAuthFailure {
     static func unreadableResponse(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .unknownOutcome, "outcome_unknown",
-            "the token endpoint of '\(name)' was asked, and its answer cannot be read; the next request clears it up")
+            "the token endpoint of '\(name)' was asked, and its response cannot be read; the next request clears it up")
     }
 
     /// The failure for an unusable member of the response.
@@ -136,7 +136,7 @@ extension OAuthFailure {
     static func refreshLost(_ name: String) -> OAuthFailure {
         OAuthFailure(
             .needsLogin, "refresh_outcome_unknown",
-            "an answer with new tokens of '\(name)' was lost, and the server does not repeat it; log in again")
+            "a response with new tokens of '\(name)' was lost, and the server does not repeat it; log in again")
     }
 
     static func noRefreshToken(_ name: String) -> OAuthFailure {

@@ -24,7 +24,7 @@ package struct RotationFiles: Sendable {
     /// A record that could not be written to its own place.
     package var escrow = Sight<CredentialRecord>.absent
     package var intent = Sight<RotationIntent>.absent
-    package var answer: TokenEndpointResponse?
+    package var response: TokenEndpointResponse?
     package var pause: RotationPause?
 
     package init() {}
@@ -37,17 +37,17 @@ package struct TokenEndpointResponse: Sendable, Equatable {
     /// Seconds, if the server sent the field.
     package var retryAfter: Double?
     /// When the request was sent: expiry counts from then on.
-    package var asked: ClockPair
+    package var sentAt: ClockPair
     package var body: [UInt8]
     package var isComplete: Bool
 
     package init(
-        attempt: UInt64, status: Int, retryAfter: Double? = nil, asked: ClockPair, body: [UInt8], isComplete: Bool
+        attempt: UInt64, status: Int, retryAfter: Double? = nil, sentAt: ClockPair, body: [UInt8], isComplete: Bool
     ) {
         self.attempt = attempt
         self.status = status
         self.retryAfter = retryAfter
-        self.asked = asked
+        self.sentAt = sentAt
         self.body = body
         self.isComplete = isComplete
     }

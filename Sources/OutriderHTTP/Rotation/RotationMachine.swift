@@ -3,8 +3,8 @@
 
 /// Carries a refresh token through a refresh: chooses the next safe step from the files on disk and from each outcome.
 ///
-///     look ──▶ mend ──▶ look ──▶ prepare ──▶ ask ──▶ write ──▶ clear ──▶ end
-///                                             └─ lost ─▶ ask once more, or say that a person must help
+///     look ──▶ mend ──▶ look ──▶ prepare ──▶ send ──▶ write ──▶ clear ──▶ end
+///                                             └─ lost ─▶ send once more, or say that a person must help
 ///
 /// The driver holds the lock of the credential throughout, and may be killed after any step: the next process begins
 /// with `look`. No request is sent before room for its response is certain. The intent is written before the first byte
@@ -85,7 +85,7 @@ package struct RotationMachine: ~Copyable {
         }
         lastPause = files.pause
         if let refusal {
-            if let asked = self.record, let record, record.generation > asked.generation {
+            if let earlier = self.record, let record, record.generation > earlier.generation {
                 return run([.end(.tokens(record, isSaved: isSaved))])
             }
             return refused(refusal, at: now)
@@ -95,13 +95,13 @@ package struct RotationMachine: ~Copyable {
         return settled(at: now)
     }
 
-    package mutating func answered(_ answer: TokenEndpointResponse, at now: ClockPair) -> Action {
+    package mutating func responded(_ response: TokenEndpointResponse, at now: ClockPair) -> Action {
         guard let record else { return run([.end(.failed(.restless))]) }
-        switch TokenVerdict.of(answer, for: record.spec.name, isLogin: request != .refresh) {
+        switch TokenVerdict.of(response, for: record.spec.name, isLogin: request != .refresh) {
         case .tokens(let tokens):
             if let fault = request?.fault(in: tokens, for: record.spec, at: now) { return refused(fault, at: now) }
             let renewed = record.renewed(
-                by: tokens, to: request ?? .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
+                by: tokens, to: request ?? .refresh, sentAt: response.sentAt, replayAge: repeated?.age, boot: boot)
             return run([.write(renewed), .clear, .end(ending(renewed))])
         case .refused(let failure) where failure.kind == .needsLogin && request == .refresh:
             refusal = failure
@@ -120,7 +120,7 @@ package struct RotationMachine: ~Copyable {
         if let partial {
             switch TokenVerdict.of(partial, for: record?.spec.name ?? "") {
             // complete tokens or a refusal: the missing rest does not matter
-            case .tokens, .refused: return answered(partial, at: now)
+            case .tokens, .refused: return responded(partial, at: now)
             case .unclear: break
             }
         }
@@ -178,7 +178,9 @@ package struct RotationMachine: ~Copyable {
             return run([.clear, .look])
         }
         self.intent = intent
-        if let answer = files.answer, answer.attempt == intent.attempt, let mending = mending(record, by: answer) {
+        if let response = files.response, response.attempt == intent.attempt,
+            let mending = mending(record, by: response)
+        {
             return run(mending)
         }
         guard case .obtain(.refresh, let known) = order else { return settled(at: now) }
@@ -196,15 +198,15 @@ package struct RotationMachine: ~Copyable {
 
     /// Applies a stored response that was never processed; then the order is looked at anew. Nil if the response is
     /// unclear.
-    private func mending(_ record: CredentialRecord, by answer: TokenEndpointResponse) -> [Action]? {
-        switch TokenVerdict.of(answer, for: record.spec.name) {
+    private func mending(_ record: CredentialRecord, by response: TokenEndpointResponse) -> [Action]? {
+        switch TokenVerdict.of(response, for: record.spec.name) {
         case .tokens(let tokens):
             // a stored response belongs to a refresh: no other request has an intent
             let renewed = record.renewed(
-                by: tokens, to: .refresh, asked: answer.asked, replayAge: repeated?.age, boot: boot)
+                by: tokens, to: .refresh, sentAt: response.sentAt, replayAge: repeated?.age, boot: boot)
             return [.write(renewed), .clear, .look]
         case .unclear: return nil
-        case .refused where !answer.isComplete: return nil
+        case .refused where !response.isComplete: return nil
         case .refused(let failure) where (intent?.replays ?? 0) > 0 && failure.kind == .temporary:
             guard var owed = intent else { return nil }
             (owed.attempt, owed.replays, owed.isOwed) = (attempt, 0, true)
@@ -235,7 +237,7 @@ package struct RotationMachine: ~Copyable {
         guard request == .refresh else {
             // a login is independent of a refresh with unknown outcome, and of its token
             intent = nil
-            return run([.prepare(record), .ask(request, record, nil)])
+            return run([.prepare(record), .send(request, record, nil)])
         }
         guard record.secrets.refreshToken != nil else {
             return run([.end(.failed(.noRefreshToken(record.spec.name)))])
@@ -244,7 +246,7 @@ package struct RotationMachine: ~Copyable {
             generation: record.generation, token: record.refreshTokenHash, attempt: attempt, replays: 0, began: now,
             boot: boot)
         self.intent = intent
-        return run([.prepare(record), .ask(.refresh, record, intent)])
+        return run([.prepare(record), .send(.refresh, record, intent)])
     }
 
     private func isUsable(_ record: CredentialRecord, at now: ClockPair) -> Bool {
@@ -261,7 +263,7 @@ package struct RotationMachine: ~Copyable {
             generation: intent.generation, token: intent.token, attempt: attempt, replays: intent.replays &+ 1,
             began: now, boot: boot)
         self.intent = again
-        return .ask(.refresh, record, again)
+        return .send(.refresh, record, again)
     }
 
     private mutating func refused(_ failure: OAuthFailure, at now: ClockPair) -> Action {

@@ -18,8 +18,8 @@ extension RotationMachine {
         case quarantineEscrow
         /// Reserve room for the response: write a copy of the record beside the record.
         case prepare(CredentialRecord)
-        /// Connect, write the intent if present, send, store the response; then `answered`, `lost` or `notSent`.
-        case ask(TokenRequest, CredentialRecord, RotationIntent?)
+        /// Connect, write the intent if present, send, store the response; then `responded`, `lost` or `notSent`.
+        case send(TokenRequest, CredentialRecord, RotationIntent?)
         /// The outcome of an intent has been unknown since now.
         case stamp(RotationIntent)
         /// Replace the record; the old record becomes the previous, and then the copy in the fallback store is removed.

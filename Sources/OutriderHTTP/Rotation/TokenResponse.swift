@@ -87,9 +87,9 @@ package struct TokenResponse: Sendable, Equatable {
     }
 
     /// The access token; its lifetime counts from the request.
-    package func access(asked: ClockPair) -> AccessToken? {
+    package func access(sentAt: ClockPair) -> AccessToken? {
         guard let accessToken else { return nil }
-        let expires = expiresIn.map { ClockPair(wall: asked.wall + $0, boot: asked.boot + $0) }
-        return AccessToken(accessToken, type: type ?? "Bearer", obtained: asked, expires: expires, scope: scope)
+        let expires = expiresIn.map { ClockPair(wall: sentAt.wall + $0, boot: sentAt.boot + $0) }
+        return AccessToken(accessToken, type: type ?? "Bearer", obtained: sentAt, expires: expires, scope: scope)
     }
 }

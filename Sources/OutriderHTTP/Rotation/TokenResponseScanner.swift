@@ -33,13 +33,13 @@ package struct TokenResponseScanner {
     package static func scan(_ bytes: [UInt8]) -> Outcome {
         if bytes.count > mostBytes { return .malformed }
         var scanner = TokenResponseScanner(bytes: bytes)
-        var answer = TokenResponse()
+        var response = TokenResponse()
         do throws(Stop) {
-            try scanner.object(into: &answer)
-            return .whole(answer)
+            try scanner.object(into: &response)
+            return .whole(response)
         } catch {
-            let hasAll = answer.accessToken != nil && answer.refreshToken != nil
-            return error == .cut || error == .malformed && hasAll ? .cut(answer) : .malformed
+            let hasAll = response.accessToken != nil && response.refreshToken != nil
+            return error == .cut || error == .malformed && hasAll ? .cut(response) : .malformed
         }
     }
 
@@ -48,7 +48,7 @@ package struct TokenResponseScanner {
         if bytes.starts(with: Self.mark) { position = Self.mark.count }
     }
 
-    private mutating func object(into answer: inout TokenResponse) throws(Stop) {
+    private mutating func object(into response: inout TokenResponse) throws(Stop) {
         try expect(UInt8(ascii: "{"))
         var names: Set<String> = []
         var count = 0
@@ -63,10 +63,10 @@ package struct TokenResponseScanner {
                 try expect(UInt8(ascii: ":"))
                 let value = try value(depth: 1)
                 guard let name, TokenResponse.members.contains(name) else { continue }
-                var next = answer
+                var next = response
                 guard next.take(name, value) else { throw .refused }
-                if !names.insert(name).inserted, next != answer || value == .null { throw .refused }
-                answer = next
+                if !names.insert(name).inserted, next != response || value == .null { throw .refused }
+                response = next
             } while try goesOn(to: UInt8(ascii: "}"))
         }
         skipSpace()

@@ -13,25 +13,25 @@ package enum TokenVerdict: Sendable, Equatable {
     ///   - place: the endpoint, for messages.
     ///   - isLogin: a login of a person (RFC 8628 section 3.5), who may deny access.
     package static func of(
-        _ answer: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false
+        _ response: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false
     ) -> TokenVerdict {
-        let isGood = (200..<300).contains(answer.status)
-        let scanned = TokenResponseScanner.scan(answer.body)
+        let isGood = (200..<300).contains(response.status)
+        let scanned = TokenResponseScanner.scan(response.body)
         switch scanned {
-        case .whole(let found) where isGood && found.isUsable && found.error == nil && answer.isComplete:
+        case .whole(let found) where isGood && found.isUsable && found.error == nil && response.isComplete:
             return .tokens(found)
         // from a server that rotates, no further member is needed
         case .whole(let found) where isGood && found.isUsable && found.refreshToken != nil,
             .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
             return .tokens(found)
-        case .whole(let found) where found.error != nil && (answer.isComplete || !isGood):
-            return .refused(failure(found.error ?? "", answer, name, place, isLogin))
+        case .whole(let found) where found.error != nil && (response.isComplete || !isGood):
+            return .refused(failure(found.error ?? "", response, name, place, isLogin))
         default:
-            if !isGood { return .refused(failure(nil, answer, name, place, isLogin)) }
+            if !isGood { return .refused(failure(nil, response, name, place, isLogin)) }
             if let member = scanned.fault { return .unclear(.unusableToken(name, member)) }
-            if !answer.isComplete { return .unclear(.outcomeUnknown(name)) }
-            return isPage(answer.body, scanned)
-                ? .refused(failure(nil, answer, name, place, isLogin)) : .unclear(.unreadableResponse(name))
+            if !response.isComplete { return .unclear(.outcomeUnknown(name)) }
+            return isPage(response.body, scanned)
+                ? .refused(failure(nil, response, name, place, isLogin)) : .unclear(.unreadableResponse(name))
         }
     }
 
@@ -46,10 +46,10 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 
     private static func failure(
-        _ error: String?, _ answer: TokenEndpointResponse, _ name: String, _ place: String, _ isLogin: Bool
+        _ error: String?, _ response: TokenEndpointResponse, _ name: String, _ place: String, _ isLogin: Bool
     ) -> OAuthFailure {
-        let (status, place) = (answer.status, "the \(place) of '\(name)'")
-        let wait = answer.retryAfter.map { min(max($0, 0), RotationPause.longest) }
+        let (status, place) = (response.status, "the \(place) of '\(name)'")
+        let wait = response.retryAfter.map { min(max($0, 0), RotationPause.longest) }
         // RFC 6749 section 5.2; some servers send errors with 403 or 200. With other statuses, a gateway sent the error
         let isSaid = [400, 401, 403].contains(status) || (200..<300).contains(status)
         let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
@@ -77,10 +77,10 @@ package enum TokenVerdict: Sendable, Equatable {
                     "\(place) answered \(status) without a token; is it the right address?")
             }
             // without an OAuth error, a captive portal or a proxy may have replied, and may be gone tomorrow
-            let question = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
+            let doubt = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
             return OAuthFailure(
                 isGate ? .temporary : .config, "unexpected_status",
-                "\(place) answered \(status); \(question) the right address?")
+                "\(place) answered \(status); \(doubt) the right address?")
         }
     }
 
@@ -114,7 +114,7 @@ extension TokenResponse {
 extension TokenResponseScanner.Outcome {
     fileprivate var fault: String? {
         switch self {
-        case .whole(let answer), .cut(let answer): answer.fault
+        case .whole(let response), .cut(let response): response.fault
         case .malformed: nil
         }
     }

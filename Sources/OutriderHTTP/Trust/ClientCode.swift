@@ -4,7 +4,7 @@
 /// Makes a client's callbacks about servers and keys. All requests of a client share an object, compared by identity:
 /// an approval by a client never counts for another client.
 package protocol SecurityCallbacks: AnyObject, Sendable {
-    func decide(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply
+    func decide(_ callback: TrustCallback, _ spec: CallbackSpec) async -> TrustReply
     /// The passphrase of a file, after so many wrong ones; nil for none.
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText?
     /// The token of a stored credential; nil for none.
@@ -30,11 +30,11 @@ package struct ClientCode: Sendable, Hashable {
 
     package func bound(to callbacks: any SecurityCallbacks) -> ClientCode { ClientCode(source, callbacks: callbacks) }
 
-    package func decide(_ question: TrustCallback) async -> TrustReply {
+    package func decide(_ callback: TrustCallback) async -> TrustReply {
         guard case .callback(let spec) = source, let callbacks else {
             return TrustReply(isTrusted: false, reason: "no client can be asked")
         }
-        return await callbacks.decide(question, spec)
+        return await callbacks.decide(callback, spec)
     }
 
     package func passphrase(of file: String, failures: Int) async -> SecretText? {

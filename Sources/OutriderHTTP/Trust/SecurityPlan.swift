@@ -38,7 +38,7 @@ package final class SecurityPlan: Sendable {
         package var isEmpty: Bool { policy == nil && connectTo == nil && settings == .standard }
 
         /// Whether the settings contain callbacks.
-        package var asks: Bool { policy?.asks == true || settings.identity?.asks == true }
+        package var callsClient: Bool { policy?.callsClient == true || settings.identity?.callsClient == true }
 
         /// A copy whose callbacks go to that client.
         package func bound(to callbacks: any SecurityCallbacks) -> Own {

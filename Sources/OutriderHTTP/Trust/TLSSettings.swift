@@ -104,7 +104,7 @@ package struct IdentitySpec: Sendable, Hashable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(source) }
 
-    package var asks: Bool { if case .code? = passphrase { true } else { false } }
+    package var callsClient: Bool { if case .code? = passphrase { true } else { false } }
 
     /// A copy whose callbacks go to that client.
     package func bound(to callbacks: any SecurityCallbacks) -> IdentitySpec {

@@ -38,10 +38,10 @@ package indirect enum TrustPolicy: Sendable, Hashable {
     }
 
     /// Whether the policy contains a callback.
-    package var asks: Bool {
+    package var callsClient: Bool {
         switch self {
         case .callback: true
-        case .all(let policies): policies.contains(where: \.asks)
+        case .all(let policies): policies.contains(where: \.callsClient)
         default: false
         }
     }

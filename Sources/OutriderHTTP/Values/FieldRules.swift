@@ -10,7 +10,7 @@ package enum FieldRules {
         if method.isEmpty { return "the method is empty" }
         if method.utf8.count > 64 { return "the method is longer than 64 characters" }
         if !isToken(method) { return "the method may only hold letters, digits and !#$%&'*+-.^_`|~" }
-        if method == "CONNECT" { return "CONNECT asks for a tunnel, not for an answer, and cannot be sent" }
+        if method == "CONNECT" { return "CONNECT asks for a tunnel, not for a response, and cannot be sent" }
         return nil
     }
 

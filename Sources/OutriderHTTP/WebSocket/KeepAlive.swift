@@ -23,7 +23,7 @@ package struct KeepAlive: Sendable {
 
     private let settings: Settings
     private var lastHeard: Double
-    /// When the unanswered ping was sent.
+    /// When the ping that waits for its pong was sent.
     private var pinged: Double?
     /// The network has changed, and no ping was sent since.
     private var hasChanged = false

@@ -79,7 +79,8 @@ package struct WebSocketReconnect: Sendable {
         var backoff = ReconnectPolicy()
         backoff.delay = policy.delay
         backoff.longest = policy.longest
-        return .reconnect(after: backoff.delay(after: failures, asked: nil, retryAfter: retryAfter, chance: chance))
+        return .reconnect(
+            after: backoff.delay(after: failures, serverDelay: nil, retryAfter: retryAfter, chance: chance))
     }
 
     private func mayPass(_ cause: Cause) -> Bool {

@@ -65,5 +65,5 @@ extension RPCError {
     var underlying: HTTPFailure.Underlying { HTTPFailure.Underlying(.callback, code, message) }
 
     /// Whether the callback failed because of the waiting request: timed out, or cancelled.
-    var isOfAsker: Bool { code == Code.callbackTimedOut.rawValue || code == Code.cancelled.rawValue }
+    var isOfCaller: Bool { code == Code.callbackTimedOut.rawValue || code == Code.cancelled.rawValue }
 }

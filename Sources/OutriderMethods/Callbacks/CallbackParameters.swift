@@ -100,7 +100,7 @@ struct CallbackParameters: JSONEncodable, Sendable {
         case .keyPassphrase(let file, let failures):
             writer.member("file", file)
             writer.member("failures", failures)
-        case .trust(let question): Self.encode(question, to: &writer)
+        case .trust(let callback): Self.encode(callback, to: &writer)
         case .cacheResponse(let draft, let attempt):
             Self.encode(attempt, ExchangeHead(draft), to: &writer)
             writer.member(
@@ -108,14 +108,14 @@ struct CallbackParameters: JSONEncodable, Sendable {
                 CallbackBody(
                     .memory(draft.body, nil), contentType: draft.fields.first("Content-Type"),
                     limit: CacheDraft.mostBytes))
-        case .challenge(let question, let attempt, let head):
+        case .challenge(let callback, let attempt, let head):
             Self.encode(attempt, head, to: &writer)
-            writer.member("offers", question.offers.map { OfferShape($0) })
-            writer.member("failures", question.failures)
-            writer.member("username", question.refused?.username)
-            if question.source == .proxy {
+            writer.member("offers", callback.offers.map { OfferShape($0) })
+            writer.member("failures", callback.failures)
+            writer.member("username", callback.refused?.username)
+            if callback.source == .proxy {
                 writer.member("proxy", true)
-                writer.member("proxyUrl", question.url.origin)
+                writer.member("proxyUrl", callback.url.origin)
             }
         }
     }
@@ -127,12 +127,12 @@ struct CallbackParameters: JSONEncodable, Sendable {
         writer.member("hasBody", attempt.body != .none)
     }
 
-    private static func encode(_ question: TrustCallback, to writer: inout JSONWriter) {
-        writer.member("host", question.host)
-        writer.member("port", question.port)
-        writer.member("trusted", question.reason == nil)
-        writer.member("reason", question.reason)
-        writer.member("chain", question.chain.map(CertificateShape.init))
+    private static func encode(_ callback: TrustCallback, to writer: inout JSONWriter) {
+        writer.member("host", callback.host)
+        writer.member("port", callback.port)
+        writer.member("trusted", callback.reason == nil)
+        writer.member("reason", callback.reason)
+        writer.member("chain", callback.chain.map(CertificateShape.init))
     }
 
     private static func encode(_ facts: ResponseFacts, to writer: inout JSONWriter) {

@@ -33,7 +33,7 @@ struct CallbackRunner: Sendable {
     /// The decoded reply. Throws callbackTimedOut, callbackFailed, clientGone or tooMany.
     ///
     /// - Parameter events: of the request that the callback is about.
-    func ask<Value: JSONDecodable & Sendable>(
+    func run<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         events: any DecisionOutlet
     ) async throws(RPCError) -> Value {
@@ -47,8 +47,8 @@ struct CallbackRunner: Sendable {
     ) async throws(RPCError) -> CallbackReply<Value> {
         let watch = CallbackWatch(kind, names, owner, service)
         do throws(RPCError) {
-            let reply: CallbackReply<Value> = try await answer(kind, spec, names, content, events)
-            watch.answered()
+            let reply: CallbackReply<Value> = try await fetch(kind, spec, names, content, events)
+            watch.replied()
             return reply
         } catch {
             watch.failed(error)
@@ -56,18 +56,18 @@ struct CallbackRunner: Sendable {
         }
     }
 
-    private func answer<Value: JSONDecodable & Sendable>(
+    private func fetch<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         _ events: any DecisionOutlet
     ) async throws(RPCError) -> CallbackReply<Value> {
-        let question = CallbackParameters(
+        let parameters = CallbackParameters(
             names: names, deadline: WallTime.now.later(by: spec.timeout), content: content)
         let reply: CallbackReply<JSONValue>
         switch spec.way {
         case .request:
-            let given = try await peer.ask(Callback(kind.method, question), timeout: .seconds(spec.timeout))
+            let given = try await peer.call(Callback(kind.method, parameters), timeout: .seconds(spec.timeout))
             reply = CallbackReply(value: given.value, charge: given.charge)
-        case .pull: reply = try await pull(kind, spec, question, events)
+        case .pull: reply = try await pull(kind, spec, parameters, events)
         }
         return CallbackReply(value: try await decoded(reply, kind), charge: reply.charge)
     }
@@ -94,13 +94,13 @@ struct CallbackRunner: Sendable {
         } catch {
             let pointer = error.pointer.description
             throw RPCError(
-                .callbackFailed, "the answer to \(kind.method) cannot be used: \(error.message)",
+                .callbackFailed, "the reply to \(kind.method) cannot be used: \(error.message)",
                 data: ["pointer": .string(pointer)])
         }
     }
 
     private func pull(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ question: CallbackParameters, _ events: any DecisionOutlet
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ parameters: CallbackParameters, _ events: any DecisionOutlet
     ) async throws(RPCError) -> CallbackReply<JSONValue> {
         let decision = Decision()
         let handle = Handle<Decision>()
@@ -115,7 +115,8 @@ struct CallbackRunner: Sendable {
         }
         defer { alarm.cancel() }
         await events.decision(
-            DecisionShape(decision: handle, kind: kind, question: question), isOpen: { decision.isOpen }, also: inbox)
+            DecisionShape(decision: handle, kind: kind, parameters: parameters), isOpen: { decision.isOpen },
+            also: inbox)
         return try await decision.outcome().get()
     }
 }
@@ -133,13 +134,13 @@ protocol DecisionOutlet: Sendable {
 struct DecisionShape: Sendable {
     var decision: Handle<Decision>
     var kind: CallbackKind
-    var question: CallbackParameters
+    var parameters: CallbackParameters
 
     func encodeMembers(to writer: inout JSONWriter) {
         writer.member("decision", decision)
         writer.member("kind", kind.rawValue)
-        writer.member("params", question)
-        writer.member("expires", TimeShape(question.deadline))
+        writer.member("params", parameters)
+        writer.member("expires", TimeShape(parameters.deadline))
     }
 }
 

@@ -18,26 +18,26 @@ struct CallbackWatch {
         self.names = names
         self.service = service
         subject = MonitorSubject(request: names.request, session: names.session, tag: names.tag, owner: owner)
-        service.callbacks.asked()
-        service.monitors.tell(.callbackAsked, subject) { .callback(question()) }
+        service.callbacks.sent()
+        service.monitors.tell(.callbackAsked, subject) { .callback(facts()) }
     }
 
-    func answered() {
+    func replied() {
         let seconds = (ContinuousClock.now - began).seconds
-        service.callbacks.answered(after: seconds)
-        service.monitors.tell(.callbackAnswered, subject) { .callback(question(seconds)) }
+        service.callbacks.replied(after: seconds)
+        service.monitors.tell(.callbackAnswered, subject) { .callback(facts(seconds)) }
     }
 
     func failed(_ error: RPCError) {
         let name = RPCError.Code(rawValue: error.code).map { "\($0)" } ?? "\(error.code)"
         service.callbacks.failed(name)
         service.monitors.tell(.callbackFailed, subject) {
-            .callback(question((ContinuousClock.now - began).seconds, problem: name))
+            .callback(facts((ContinuousClock.now - began).seconds, problem: name))
         }
     }
 
-    private func question(_ seconds: Double? = nil, problem: String? = nil) -> MonitorDetail.Question {
-        MonitorDetail.Question(
+    private func facts(_ seconds: Double? = nil, problem: String? = nil) -> MonitorDetail.CallbackFacts {
+        MonitorDetail.CallbackFacts(
             method: kind.method, name: names.callback, attempt: names.attempt, seconds: seconds, problem: problem)
     }
 }

@@ -14,7 +14,7 @@ final class ClientDelegate: ExchangeDelegate {
         var spec: CallbackSpec
         var runner: CallbackRunner
         /// The first reply holds for all attempts.
-        var isAskedOnce = false
+        var isCalledOnce = false
         /// The parameters to encode; nil for an adapter.
         var parameters: JSONValue?
         /// Shares challenge callbacks among requests.
@@ -64,19 +64,19 @@ final class ClientDelegate: ExchangeDelegate {
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
         let code = code(name)
-        if let answer = adapted.withLock({ $0[name] }) {
+        if let change = adapted.withLock({ $0[name] }) {
             var attempt = moment.request
-            try answer.apply(to: &attempt)
+            try change.apply(to: &attempt)
             return attempt
         }
         let reply: CallbackReply<AttemptChange> =
             if let parameters = code.parameters {
-                try await ask(.encode, code, moment, .encode(moment.request, parameters, retries: moment.retries))
+                try await call(.encode, code, moment, .encode(moment.request, parameters, retries: moment.retries))
             } else {
-                try await ask(.adapt, code, moment, .adapt(moment.request, retries: moment.retries))
+                try await call(.adapt, code, moment, .adapt(moment.request, retries: moment.retries))
             }
-        let (attempt, answer) = try await code.runner.apply(reply, to: moment.request)
-        if code.isAskedOnce { adapted.withLock { $0[name] = answer } }
+        let (attempt, change) = try await code.runner.apply(reply, to: moment.request)
+        if code.isCalledOnce { adapted.withLock { $0[name] = change } }
         return attempt
     }
 
@@ -86,11 +86,11 @@ final class ClientDelegate: ExchangeDelegate {
         let code = code(name)
         if let verdict = decided.withLock({ $0[name] }) { return verdict }
         let content = CallbackParameters.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
-        guard let answer: RetryDecision = try await askIfPossible(.retry, code, moment, content)?.value else {
+        guard let decision: RetryDecision = try await callIfPossible(.retry, code, moment, content)?.value else {
             return .doNotRetry
         }
-        if code.isAskedOnce { decided.withLock { $0[name] = answer.verdict } }
-        return answer.verdict
+        if code.isCalledOnce { decided.withLock { $0[name] = decision.verdict } }
+        return decision.verdict
     }
 
     func redirect(
@@ -98,7 +98,7 @@ final class ClientDelegate: ExchangeDelegate {
     ) async throws(HTTPFailure) -> Attempt? {
         let content = CallbackParameters.Content.redirect(hop, next)
         let code = code(name)
-        guard let reply: CallbackReply<RedirectDecision> = try await askIfPossible(.redirect, code, moment, content),
+        guard let reply: CallbackReply<RedirectDecision> = try await callIfPossible(.redirect, code, moment, content),
             reply.value.follows
         else { return nil }
         guard let change = reply.value.change else { return next }
@@ -110,7 +110,7 @@ final class ClientDelegate: ExchangeDelegate {
     ) async throws(HTTPFailure) -> ArrivedFile.Destination? {
         let content = CallbackParameters.Content.destination(file, moment.request, moment.head)
         let reply: CallbackReply<DestinationDecision>? =
-            try await askIfPossible(.destination, code(name), moment, content)
+            try await callIfPossible(.destination, code(name), moment, content)
         return reply?.value.destination
     }
 
@@ -125,14 +125,14 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
+        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
-        let content = CallbackParameters.Content.challenge(question, moment.request, moment.head)
+        let content = CallbackParameters.Content.challenge(callback, moment.request, moment.head)
         var code = code(name)
-        guard let desk = code.desk, let offer = question.offers.first else { return nil }
-        let space = ProtectionSpace(question.source, of: question.url, realm: offer.realm)
+        guard let desk = code.desk, let offer = callback.offers.first else { return nil }
+        let space = ProtectionSpace(callback.source, of: callback.url, realm: offer.realm)
         return await desk.credential(
-            for: space, sentAt: moment.sent, refused: question.refused, within: code.spec.timeout,
+            for: space, sentAt: moment.sent, refused: callback.refused, within: code.spec.timeout,
             callbacks.runner.engine
         ) { seconds in
             code.spec.timeout = seconds
@@ -142,7 +142,7 @@ final class ClientDelegate: ExchangeDelegate {
                 return .some(reply.value.given)
             } catch {
                 // other waiting requests may have more time, or not be cancelled
-                return error.isOfAsker ? nil : .some(nil)
+                return error.isOfCaller ? nil : .some(nil)
             }
         }
     }
@@ -154,7 +154,7 @@ final class ClientDelegate: ExchangeDelegate {
         let code = Code(spec: disposition, runner: callbacks.runner)
         let content = CallbackParameters.Content.disposition(moment.request, moment.head)
         let reply: CallbackReply<DispositionDecision>? =
-            try await askIfPossible(.disposition, code, moment, content)
+            try await callIfPossible(.disposition, code, moment, content)
         if reply?.value.isAllowed == false {
             throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
         }
@@ -173,7 +173,7 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     /// Throws the failure that results from a missing reply.
-    private func ask<Value: JSONDecodable & Sendable>(
+    private func call<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
     ) async throws(HTTPFailure) -> CallbackReply<Value> {
         do throws(RPCError) {
@@ -184,7 +184,7 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     /// Nil without a reply; the exchange then continues.
-    private func askIfPossible<Value: JSONDecodable & Sendable>(
+    private func callIfPossible<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ code: Code, _ moment: ExchangeMoment, _ content: CallbackParameters.Content
     ) async throws(HTTPFailure) -> CallbackReply<Value>? {
         do throws(RPCError) {

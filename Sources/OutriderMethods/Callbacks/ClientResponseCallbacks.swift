@@ -30,7 +30,7 @@ final class ClientResponseCallbacks: ResponseCallbacks {
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?
     ) async throws(HTTPFailure) {
         let shown = body.map { CallbackBody($0, contentType: facts.contentType, limit: limit) }
-        let reply: CallbackReply<ValidateDecision> = try await ask(.validate, spec, .validate(facts, shown))
+        let reply: CallbackReply<ValidateDecision> = try await call(.validate, spec, .validate(facts, shown))
         if !reply.value.isValid { throw ValidationRule.objection(reply.value.reason, facts) }
     }
 
@@ -38,7 +38,8 @@ final class ClientResponseCallbacks: ResponseCallbacks {
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body, failure: HTTPFailure?
     ) async throws(HTTPFailure) -> CallbackValue<JSONText> {
         let shown = CallbackBody(body, contentType: facts.contentType, limit: limit)
-        let reply: CallbackReply<SerializeDecision> = try await ask(.serialize, spec, .serialize(facts, shown, failure))
+        let reply: CallbackReply<SerializeDecision> = try await call(
+            .serialize, spec, .serialize(facts, shown, failure))
         return CallbackValue(value: reply.value.value, holder: try holder(of: reply))
     }
 
@@ -46,7 +47,7 @@ final class ClientResponseCallbacks: ResponseCallbacks {
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: [UInt8]
     ) async throws(HTTPFailure) -> CallbackValue<[UInt8]> {
         let shown = CallbackBody(.bytes(body), contentType: facts.contentType, limit: limit)
-        let reply: CallbackReply<PreprocessDecision> = try await ask(.preprocess, spec, .preprocess(facts, shown))
+        let reply: CallbackReply<PreprocessDecision> = try await call(.preprocess, spec, .preprocess(facts, shown))
         return CallbackValue(value: reply.value.bytes, holder: try holder(of: reply))
     }
 
@@ -66,7 +67,7 @@ final class ClientResponseCallbacks: ResponseCallbacks {
     /// The most bytes of a body in a callback: as much as the client can read, even with every character escaped.
     private var limit: Int { min(8 << 20, (runner.peer.terms.maxMessageBytes ?? 48 << 20) / 6) }
 
-    private func ask<Value: JSONDecodable & Sendable>(
+    private func call<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ content: CallbackParameters.Content
     ) async throws(HTTPFailure) -> CallbackReply<Value> {
         var names = names

@@ -11,23 +11,23 @@ extension CallbackRunner {
     /// budget, or goes to a private file; then the memory of the reply's message is given back.
     func apply(
         _ reply: CallbackReply<AttemptChange>, to given: Attempt
-    ) async throws(HTTPFailure) -> (attempt: Attempt, answer: AttemptChange) {
-        var (attempt, answer) = (given, reply.value)
+    ) async throws(HTTPFailure) -> (attempt: Attempt, change: AttemptChange) {
+        var (attempt, change) = (given, reply.value)
         guard let charge = reply.charge else {
-            try answer.apply(to: &attempt)
-            return (attempt, answer)
+            try change.apply(to: &attempt)
+            return (attempt, change)
         }
         defer { charge.release() }
         // encoding a long body takes long
-        attempt = try await compute(for: quota.client) { [attempt, answer] () throws(HTTPFailure) in
+        attempt = try await compute(for: quota.client) { [attempt, change] () throws(HTTPFailure) in
             var attempt = attempt
-            try answer.apply(to: &attempt)
+            try change.apply(to: &attempt)
             return attempt
         }
-        guard answer.hasBody else { return (attempt, answer) }
+        guard change.hasBody else { return (attempt, change) }
         try await engine.hold(&attempt, quota: quota)
-        answer.keep(bodyOf: attempt)
-        return (attempt, answer)
+        change.keep(bodyOf: attempt)
+        return (attempt, change)
     }
 }
 

@@ -24,18 +24,18 @@ struct DiagnosticsCallback: Method {
     }
 
     struct Result: JSONEncodable {
-        var answer: CallbackResponse
+        var response: CallbackResponse
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                writer.member("answer", answer.value)
-                writer.member("id", answer.id)
+                writer.member("answer", response.value)
+                writer.member("id", response.id)
             }
         }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let question = Callback(params.method, params.params)
-        return Result(answer: try await call.peer.ask(question, timeout: .seconds(params.timeout)))
+        let callback = Callback(params.method, params.params)
+        return Result(response: try await call.peer.call(callback, timeout: .seconds(params.timeout)))
     }
 }

@@ -12,23 +12,23 @@ struct EvaluateRetry: Method {
 
     struct Params: JSONDecodable {
         var retriers: [Retrier]
-        var question: RetryContext
+        var context: RetryContext
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             retriers = try fields.optional("retry", as: RetryParameter.self)?.retriers ?? [.policy(RetryPolicy())]
-            question = RetryContext(method: "GET", chance: 1)
-            if let method: String = try fields.optional("method") { question.method = method }
-            question.status = try fields.integer("status", in: 100...999)
-            if let headers: FieldsParameter = try fields.optional("headers") { question.fields = headers.fields }
-            question.retries = try fields.integer("retries", in: 0...1_000_000) ?? 0
-            question.elapsed = try fields.number("elapsed", in: 0...1_000_000_000) ?? 0
+            context = RetryContext(method: "GET", chance: 1)
+            if let method: String = try fields.optional("method") { context.method = method }
+            context.status = try fields.integer("status", in: 100...999)
+            if let headers: FieldsParameter = try fields.optional("headers") { context.fields = headers.fields }
+            context.retries = try fields.integer("retries", in: 0...1_000_000) ?? 0
+            context.elapsed = try fields.number("elapsed", in: 0...1_000_000_000) ?? 0
             let word: String? = try fields.optional("error")
             let isUnsent: Bool = try fields.optional("unsent") ?? false
             try fields.finish()
             if retriers.contains(where: { $0.isCallback }) {
                 throw JSONComplaint(
-                    "callback asks the client's code, which is not done here: leave it out",
+                    "callback calls the client's code, which is not done here: leave it out",
                     at: JSONPointer(member: "callback").under(member: "retry"))
             }
             guard let word else { return }
@@ -36,7 +36,7 @@ struct EvaluateRetry: Method {
                 let known = RetryWords.kinds.keys.sorted().joined(separator: ", ")
                 throw JSONComplaint("error must be one of \(known)", at: JSONPointer(member: "error"))
             }
-            question.failure = HTTPFailure(kind, "supposed", sent: isUnsent ? .notSent : .maybeSent)
+            context.failure = HTTPFailure(kind, "supposed", sent: isUnsent ? .notSent : .maybeSent)
         }
     }
 
@@ -56,10 +56,10 @@ struct EvaluateRetry: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        var question = params.question
-        question.now = Int64(WallTime.now.seconds)
+        var context = params.context
+        context.now = Int64(WallTime.now.seconds)
         for retrier in params.retriers {
-            if let verdict = retrier.verdict(question), verdict != .doNotRetry { return Result(verdict: verdict) }
+            if let verdict = retrier.verdict(context), verdict != .doNotRetry { return Result(verdict: verdict) }
         }
         return Result(verdict: .doNotRetry)
     }

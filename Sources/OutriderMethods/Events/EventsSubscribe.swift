@@ -85,8 +85,8 @@ struct EventsSubscribe: Method {
             let near = NameSuggestions.of(pattern.text, among: MonitorTopic.allCases.map(\.name))
             var data: JSONObject = ["pointer": .string("/topics/\(index)")]
             if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
-            let question = near.first.map { "; did you mean \($0)?" } ?? "; events.topics lists all"
-            throw RPCError(.invalidParams, "no topic is called \(pattern.text.prefix(80))\(question)", data: data)
+            let suggestion = near.first.map { "; did you mean \($0)?" } ?? "; events.topics lists all"
+            throw RPCError(.invalidParams, "no topic is called \(pattern.text.prefix(80))\(suggestion)", data: data)
         }
         return all
     }

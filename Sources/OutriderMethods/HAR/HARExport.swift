@@ -62,7 +62,7 @@ struct HARExport: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        if params.requests == nil { await untilAnswered(call.scope) }
+        if params.requests == nil { await untilResponded(call.scope) }
         let records = try records(params, call.scope)
         for record in records { _ = try record.redaction(params.redaction, for: call.scope) }
         var entries: [HAREntryShape] = []
@@ -95,7 +95,7 @@ struct HARExport: Method {
 
     /// Waits for the requests of earlier calls, so that the archive includes them: for a second, or to their end if the
     /// client has ended its input.
-    private static func untilAnswered(_ scope: ClientScope) async {
+    private static func untilResponded(_ scope: ClientScope) async {
         let running = scope.handles.all(RequestRecord.self).filter { $0.isOfCall && $0.exchange.outcome == nil }
         let deadline = ContinuousClock.now + .seconds(patience)
         for record in running {

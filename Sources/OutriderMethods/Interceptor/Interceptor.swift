@@ -54,7 +54,7 @@ struct Interceptor: Sendable {
         deciders.append(.rule(retrier))
     }
 
-    mutating func ask(_ code: ClientDelegate.Code, _ roles: CallbackRoles) {
+    mutating func call(_ code: ClientDelegate.Code, _ roles: CallbackRoles) {
         size += 1
         codes.append(code)
         if roles.contains(.adapt) { adapters.append(.code(codes.count - 1)) }

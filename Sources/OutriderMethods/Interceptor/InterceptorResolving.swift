@@ -33,13 +33,13 @@ extension InterceptorSpec {
         case .retry(let retriers, let code):
             for retrier in retriers {
                 if let code, retrier == .callback(code.name) {
-                    whole.ask(ClientDelegate.Code(spec: code, runner: CallbackRunner(call)), .retry)
+                    whole.call(ClientDelegate.Code(spec: code, runner: CallbackRunner(call)), .retry)
                 } else {
                     whole.retry(retrier)
                 }
             }
-        case .callback(let spec, let roles, let isAskedOnce):
-            whole.ask(ClientDelegate.Code(spec: spec, runner: CallbackRunner(call), isAskedOnce: isAskedOnce), roles)
+        case .callback(let spec, let roles, let isCalledOnce):
+            whole.call(ClientDelegate.Code(spec: spec, runner: CallbackRunner(call), isCalledOnce: isCalledOnce), roles)
         case .chain(let links):
             var chain = Interceptor()
             for link in links {

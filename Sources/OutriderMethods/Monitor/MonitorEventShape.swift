@@ -108,7 +108,7 @@ struct MonitorDetailShape: JSONEncodable {
         case .token(let name, let failure):
             writer.member("credential", name)
             if let failure { writer.member("oauth", OAuthFailureShape(failure)) }
-        case .callback(let question): Self.encode(question, to: &writer)
+        case .callback(let callback): Self.encode(callback, to: &writer)
         case .challenge(let offers, let url, let attempt):
             Self.number(attempt, to: &writer)
             writer.member("url", mask.url(url))
@@ -162,11 +162,11 @@ struct MonitorDetailShape: JSONEncodable {
         encode(finish.failure, to: &writer)
     }
 
-    private static func encode(_ question: MonitorDetail.Question, to writer: inout JSONWriter) {
-        writer.member("method", question.method)
-        writer.member("callback", question.name)
-        number(question.attempt, to: &writer)
-        writer.member("seconds", question.seconds)
-        writer.member("problem", question.problem)
+    private static func encode(_ callback: MonitorDetail.CallbackFacts, to writer: inout JSONWriter) {
+        writer.member("method", callback.method)
+        writer.member("callback", callback.name)
+        number(callback.attempt, to: &writer)
+        writer.member("seconds", callback.seconds)
+        writer.member("problem", callback.problem)
     }
 }

@@ -60,17 +60,17 @@ struct MonitorLine: LogLine {
         case .redirect(let hop, let attempt):
             "\(hop.status) from \(url(hop.from)) to \(url(hop.to))\(Self.nth(attempt))"
         case .retry(let delay, let failure, let attempt):
-            "in \(Self.text(delay)) s: \(failure.map(words) ?? "the answer is not liked")\(Self.nth(attempt))"
+            "in \(Self.text(delay)) s: \(failure.map(words) ?? "the response is not liked")\(Self.nth(attempt))"
         case .finish(let finish): words(finish)
         case .upload(let kind, let size): kind + (size.map { ", \($0) bytes" } ?? "")
         case .parsed(let kind, let size, let handler, let failure):
             (handler.map { "\($0): " } ?? "") + "\(kind), \(size) bytes" + (failure.map { ", \(words($0))" } ?? "")
         case .handle(let handle, let size): handle + (size.map { ", \($0) bytes" } ?? "")
         case .token(let name, let failure): name + (failure.map { ": \($0.kind.rawValue), \($0.reason)" } ?? "")
-        case .callback(let question):
-            "\(question.method) \(question.name)\(Self.nth(question.attempt))"
-                + (question.seconds.map { " in \(Self.text($0)) s" } ?? "")
-                + (question.problem.map { ": \($0)" } ?? "")
+        case .callback(let callback):
+            "\(callback.method) \(callback.name)\(Self.nth(callback.attempt))"
+                + (callback.seconds.map { " in \(Self.text($0)) s" } ?? "")
+                + (callback.problem.map { ": \($0)" } ?? "")
         case .challenge(let offers, let url, let attempt):
             offers.map(\.scheme.rawValue).joined(separator: " or ") + " for \(self.url(url))\(Self.nth(attempt))"
         case .credential(let signature, let attempt):

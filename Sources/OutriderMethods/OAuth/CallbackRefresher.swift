@@ -20,14 +20,14 @@ struct CallbackRefresher: TokenRefresher {
         _ credential: CredentialSnapshot, _ reason: RefreshReason
     ) async throws(OAuthFailure) -> AccessToken {
         let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
-        let answer: RefreshDecision
+        let reply: RefreshDecision
         do throws(RPCError) {
-            answer = try await runner.ask(
+            reply = try await runner.run(
                 .refresh, callback, names, .refresh(credential, reason), events: InboxOutlet())
         } catch {
             throw OAuthFailure(.temporary, "callback_failed", "the client gave no token: \(error.message)")
         }
-        switch answer.token {
+        switch reply.token {
         case .success(let token): return token
         case .failure(let failure): throw failure
         }

@@ -104,7 +104,7 @@ final class OwnCredential: Holdable {
 }
 
 /// Runs what a credential needs of the store or the network. Throws `noToken` for its failures.
-func asked<Value>(_ work: () async throws(OAuthFailure) -> Value) async throws(RPCError) -> Value {
+func mappingFailures<Value>(_ work: () async throws(OAuthFailure) -> Value) async throws(RPCError) -> Value {
     do throws(OAuthFailure) {
         return try await work()
     } catch {

@@ -112,7 +112,7 @@ struct OAuthCreate: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        var spec = try await asked { () async throws(OAuthFailure) in
+        var spec = try await mappingFailures { () async throws(OAuthFailure) in
             try await params.completed(call.scope.service.documents)
         }
         let broker = call.scope.credentials(for: spec.endpoints.token)
@@ -126,7 +126,7 @@ struct OAuthCreate: Method {
         let refresher = params.callback.map { CallbackRefresher($0, CallbackRunner(call)) }
         if params.hasEvents { call.scope.service.credentials.watch(spec.name, call.peer, call.scope.owner) }
         do {
-            _ = try await asked { () async throws(OAuthFailure) in
+            _ = try await mappingFailures { () async throws(OAuthFailure) in
                 try await broker.create(spec, params.secrets, access: params.access, refresher: refresher)
             }
         } catch {

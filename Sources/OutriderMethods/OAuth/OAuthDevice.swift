@@ -25,17 +25,17 @@ struct OAuthDevice: Method {
 
     /// What a person needs. The device code itself stays here.
     struct Result: JSONEncodable {
-        var answer: DeviceAuthorization
+        var authorization: DeviceAuthorization
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                writer.member("userCode", answer.userCode)
-                writer.member("verificationUri", answer.verification)
-                writer.member("verificationUriComplete", answer.completeVerification)
+                writer.member("userCode", authorization.userCode)
+                writer.member("verificationUri", authorization.verification)
+                writer.member("verificationUriComplete", authorization.completeVerification)
                 writer.name("expiresIn")
-                writer.value(answer.lifetime)
+                writer.value(authorization.lifetime)
                 writer.name("interval")
-                writer.value(answer.interval)
+                writer.value(authorization.interval)
             }
         }
     }
@@ -44,7 +44,7 @@ struct OAuthDevice: Method {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
             return Result(
-                answer: try await call.scope.service.logins.device(
+                authorization: try await call.scope.service.logins.device(
                     credential, scope: params.scope, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)

@@ -11,12 +11,12 @@ struct OAuthIntrospect: Method {
     static let name = "oauth.introspect"
 
     struct Result: JSONEncodable {
-        var answer: IntrospectionResponse
+        var response: IntrospectionResponse
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                writer.member("active", answer.isActive)
-                writer.member("answer", JSONValue.object(answer.document))
+                writer.member("active", response.isActive)
+                writer.member("answer", JSONValue.object(response.document))
             }
         }
     }
@@ -25,7 +25,7 @@ struct OAuthIntrospect: Method {
         let credential = try await params.credential.resolved(call)
         do throws(OAuthFailure) {
             return Result(
-                answer: try await call.scope.service.logins.introspect(
+                response: try await call.scope.service.logins.introspect(
                     credential, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)

@@ -71,7 +71,7 @@ struct OAuthLogin: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let credential = try await params.credential.resolved(call)
-        let begun = try await asked { () async throws(OAuthFailure) in
+        let begun = try await mappingFailures { () async throws(OAuthFailure) in
             try await call.scope.service.logins.login(
                 credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.options,
                 random: OAuthRandom.bytes(LoginAttempt.randomBytes), recorder: call.scope.tokenRecorder)

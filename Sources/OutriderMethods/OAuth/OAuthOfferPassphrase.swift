@@ -23,7 +23,7 @@ struct PassphraseDecision: JSONDecodable {
     }
 }
 
-/// Offers to answer for a person who knows the passphrase, or takes the offer back.
+/// Offers to reply for a person who knows the passphrase, or takes the offer back.
 struct OAuthOfferPassphrase: Method {
     static let name = "oauth.offerPassphrase"
 
@@ -47,9 +47,9 @@ struct OAuthOfferPassphrase: Method {
         let runner = CallbackRunner(call)
         desk.offer(owner) { directory, failures in
             let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
-            let answer: PassphraseDecision? = try? await runner.ask(
+            let decision: PassphraseDecision? = try? await runner.run(
                 .passphrase, callback, names, .passphrase(store: directory, failures: failures), events: InboxOutlet())
-            return answer?.passphrase
+            return decision?.passphrase
         }
         return JSONNothing()
     }

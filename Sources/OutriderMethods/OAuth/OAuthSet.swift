@@ -45,7 +45,7 @@ struct OAuthSet: Method {
         if params.hasEvents { call.scope.service.credentials.watch(credential.name, call.peer, call.scope.owner) }
         let secrets = CredentialSecrets(refreshToken: params.token?.refresh)
         let changed = spec
-        try await asked { () async throws(OAuthFailure) in
+        try await mappingFailures { () async throws(OAuthFailure) in
             try await call.scope.credentials(of: credential).change(
                 credential, params.settings.given, of: changed, secrets, access: params.token?.access,
                 clearing: params.clears)

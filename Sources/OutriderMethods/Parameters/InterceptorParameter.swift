@@ -29,7 +29,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
         case adapt(Adaptation)
         case retry([Retrier], CallbackSpec?)
         case chain([InterceptorParameter])
-        case callback(CallbackSpec, CallbackRoles, isAskedOnce: Bool)
+        case callback(CallbackSpec, CallbackRoles, isCalledOnce: Bool)
     }
 
     /// The defining members, in the order of the contract.
@@ -71,7 +71,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
         self.kind = kind
         action =
             if let callback {
-                .callback(callback, roles ?? [.adapt, .retry], isAskedOnce: period == .request)
+                .callback(callback, roles ?? [.adapt, .retry], isCalledOnce: period == .request)
             } else {
                 try Self.action(kind, value, origins?.map(\.url))
             }

@@ -46,7 +46,8 @@ struct ProxyParameter: JSONDecodable, Sendable {
         let bypass = try fields.optional("bypass", as: BypassParameter.self)?.bypass
         try fields.finish()
         return ProxyRules(
-            http: try (http ?? both)?.asked(by: credential), https: try (https ?? both)?.asked(by: credential),
+            http: try (http ?? both)?.authenticated(by: credential),
+            https: try (https ?? both)?.authenticated(by: credential),
             bypass: bypass ?? ProxyBypass())
     }
 
@@ -95,7 +96,7 @@ extension ProxyParameter {
 
 extension ProxyServer {
     /// The server with the credential, unless its URL has credentials.
-    fileprivate func asked(by credential: UserCredential?) throws(JSONComplaint) -> ProxyServer {
+    fileprivate func authenticated(by credential: UserCredential?) throws(JSONComplaint) -> ProxyServer {
         guard let credential, self.credential == nil else { return self }
         if let fault = credential.fault(for: kind) {
             throw JSONComplaint(

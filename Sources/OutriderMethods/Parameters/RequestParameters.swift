@@ -165,7 +165,7 @@ struct RequestParameters: LongParams {
         codes = RequestCodes(
             redirect: redirect?.callback, retry: retry?.callback, disposition: disposition?.spec,
             challenge: challenge?.spec, saysRedirect: redirect != nil)
-        plan.asksAboutHead = disposition != nil
+        plan.judgesHead = disposition != nil
         if let redirect { plan.redirect = redirect.policy }
         if let retry { plan.retriers = retry.retriers }
         plan.startsImmediately = startsImmediately ?? true
@@ -199,7 +199,7 @@ struct RequestParameters: LongParams {
     var isUnwatched: Bool {
         spec.options == nil && spec.download == nil && spec.parameters?.encoder == nil && spec.serialize.isPlain
             && codes == nil && events.isEmpty && progress.isEmpty && !isDetached && !isStreamed && receiver == .said
-            && spec.ownSecurity?.asks != true && startsImmediately != false
+            && spec.ownSecurity?.callsClient != true && startsImmediately != false
     }
 
     /// Whether the body goes to streams.

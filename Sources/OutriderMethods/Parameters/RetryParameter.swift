@@ -124,7 +124,7 @@ extension RetryPolicy {
         let said = fields.present(["statuses", "errors", "onStatus", "respectRetryAfter", "maxRetryAfter"])
         statuses = try Self.statuses(&fields) ?? statuses
         kinds = try Self.kinds(&fields) ?? kinds
-        repeatsAnswers = try fields.optional("onStatus") ?? repeatsAnswers
+        repeatsResponses = try fields.optional("onStatus") ?? repeatsResponses
         respectsRetryAfter = try fields.optional("respectRetryAfter") ?? respectsRetryAfter
         longestRetryAfter = try fields.number("maxRetryAfter", in: 0...Self.longest) ?? longestRetryAfter
         return !said.isEmpty

@@ -40,7 +40,7 @@ struct SerializeParameter: JSONDecodable {
         if status != nil || methods != nil { extras.empty = EmptyRule(status: status?.ranges, methods: methods) }
         extras.preprocess = try fields.optional("preprocess", as: PreprocessParameter.self)?.preprocess
         extras.schema = try fields.schema("schema")
-        extras.callback = try fields.asked()
+        extras.callback = try fields.responseCallback()
         extras.ignoresError = try fields.optional("ignoreError") ?? false
         if extras.schema != nil, ![.auto, .json, .propertyList].contains(spec.shape) {
             throw JSONComplaint(
@@ -143,7 +143,7 @@ private struct PreprocessParameter: JSONDecodable {
         let present = fields.present(["dropFirst", "dropPrefix", "callback"])
         let count = try fields.integer("dropFirst", in: 0...9_007_199_254_740_992)
         let prefix: String? = try fields.optional("dropPrefix")
-        let callback = try fields.asked()
+        let callback = try fields.responseCallback()
         try fields.finish()
         guard present.count == 1 else {
             throw JSONComplaint("must have exactly one of dropFirst, dropPrefix and callback")

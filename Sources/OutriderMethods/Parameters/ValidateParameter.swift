@@ -46,7 +46,7 @@ private struct RuleParameter: JSONDecodable {
         rule.status = try fields.optional("status", as: StatusRangesParameter.self)?.ranges
         rule.contentType = try fields.optional("contentType", as: AcceptableParameter.self)?.types
         rule.schema = try fields.schema("schema")
-        rule.callback = try fields.asked()
+        rule.callback = try fields.responseCallback()
         rule.onHeaders = try fields.optional("onHeaders") ?? false
         try fields.finish()
     }
@@ -61,7 +61,7 @@ extension JSONFields {
 
 extension JSONFields {
     /// `callback` with `decide` and `timeout`, which are ignored without a callback.
-    mutating func asked() throws(JSONComplaint) -> CallbackSpec? {
+    mutating func responseCallback() throws(JSONComplaint) -> CallbackSpec? {
         let name: String? = try optional("callback") { (name: String) in
             (1...CallbackSpec.longestName).contains(name.utf8.count)
                 ? nil : "must have 1 to \(CallbackSpec.longestName) bytes"

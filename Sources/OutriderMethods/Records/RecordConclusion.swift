@@ -22,7 +22,7 @@ extension RequestRecord {
     /// The final result of the response. Runs the client's callbacks once, however often the result is needed.
     func conclusion(_ outcome: ExchangeOutcome) async -> Conclusion {
         let handlers = options?.handlers ?? []
-        guard serialize.asksClient || handlers.contains(where: \.asksClient) else { return await conclude(outcome) }
+        guard serialize.callsClient || handlers.contains(where: \.callsClient) else { return await conclude(outcome) }
         let task = concluding.withLock { task in
             if let task { return task }
             let fresh = Task { await self.conclude(outcome) }

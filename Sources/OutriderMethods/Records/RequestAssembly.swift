@@ -33,7 +33,9 @@ struct RequestAssembly {
             spec.proxies = try proxy.rules(with: engine.settings)
         }
         if let plan = shared?.settings.plan { spec.security = plan }
-        if let own = spec.ownSecurity, own.asks { spec.ownSecurity = own.bound(to: call.scope.securityCallbacks(call)) }
+        if let own = spec.ownSecurity, own.callsClient {
+            spec.ownSecurity = own.bound(to: call.scope.securityCallbacks(call))
+        }
         if params.cache != nil || shared?.settings.cache != nil {
             addCache(params, call, opens: opens)
         }
@@ -78,10 +80,10 @@ struct RequestAssembly {
     }
 
     /// Whether the request may need callbacks.
-    var asks: Bool {
-        !registry.isEmpty || spec.shared?.plan.asksAboutHead == true || spec.serialize.asksClient
-            || spec.options?.validation?.asksClient == true
-            || spec.options?.handlers.contains { $0.asksClient } == true
+    var callsClient: Bool {
+        !registry.isEmpty || spec.shared?.plan.judgesHead == true || spec.serialize.callsClient
+            || spec.options?.validation?.callsClient == true
+            || spec.options?.handlers.contains { $0.callsClient } == true
     }
 
     /// The caller of the client's callbacks about the request of that handle.

@@ -38,10 +38,10 @@ struct RequestDraft: ~Copyable {
     ) throws(RPCError) {
         self.use = use
         (session, cache) = (assembly.session, assembly.cache)
-        let asks = assembly.asks
-        let events = asks || params.isHeard ? RequestEvents.make(params, of: handle, call, use) : nil
+        let callsClient = assembly.callsClient
+        let events = callsClient || params.isHeard ? RequestEvents.make(params, of: handle, call, use) : nil
         var callbacks: ClientResponseCallbacks?
-        if asks, let events {
+        if callsClient, let events {
             callbacks = assembly.callbacks(params, call, handle.name, events, isOfCall: use.isOfCall)
         }
         var spec = assembly.spec
@@ -134,7 +134,7 @@ extension RequestRecord {
         let scope = call.scope
         let assembly = try RequestAssembly(&params, call, opens: false)
         // retriers may want to see the converted body
-        if assembly.unopened != nil || assembly.asks || assembly.spec.shared?.plan.retriers.isEmpty == false {
+        if assembly.unopened != nil || assembly.callsClient || assembly.spec.shared?.plan.retriers.isEmpty == false {
             return nil
         }
         let draft = try RequestDraft(params, assembly, call, RequestDraft.Use(isOfCall: true))

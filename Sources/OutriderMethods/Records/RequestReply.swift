@@ -46,7 +46,7 @@ extension RequestRecord {
     }
 
     private func emptyBody(_ outcome: ExchangeOutcome) -> ResponseBodyShape {
-        var body = ResponseBodyShape.empty(outcome, isAsked: exchange.destination != .discard)
+        var body = ResponseBodyShape.empty(outcome, isWanted: exchange.destination != .discard)
         if let stream = bodyStream.withLock({ $0 }), stream.hasBegun { body.content = .stream(stream.handle.name) }
         return body
     }

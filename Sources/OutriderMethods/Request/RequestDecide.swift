@@ -10,14 +10,14 @@ struct RequestDecide: Method {
 
     struct Params: JSONDecodable {
         var decision: Handle<Decision>
-        var answer: JSONValue
+        var reply: JSONValue
         /// Why the client does not decide.
         var error: String?
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             let decision: Handle<Decision>? = try fields.optional("decision")
-            answer = try fields.optional("answer", as: JSONObject.self).map { .object($0) } ?? .object([:])
+            reply = try fields.optional("answer", as: JSONObject.self).map { .object($0) } ?? .object([:])
             error = try fields.optional("error")
             try fields.finish()
             self.decision = try JSONFields.need("decision", decision)
@@ -30,10 +30,10 @@ struct RequestDecide: Method {
         if let message = params.error {
             result = .failure(
                 RPCError(
-                    .callbackFailed, "the client answered with an error: \(message.excerpt)",
+                    .callbackFailed, "the client replied with an error: \(message.excerpt)",
                     data: ["error": .object(["message": .string(message)])]))
         } else {
-            result = .success(CallbackReply(value: params.answer, charge: call.charge))
+            result = .success(CallbackReply(value: params.reply, charge: call.charge))
         }
         guard decision.settle(result) else {
             throw RPCError(

@@ -22,12 +22,12 @@ final class ResponseReview: Sendable {
         if callbacks == nil, spec.options == nil, spec.shared == nil { return nil }
         let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
-        let asks = spec.destination == .inline && spec.serialize.asksClient
-        if validation == nil, !retries, !asks { return nil }
+        let callsClient = spec.destination == .inline && spec.serialize.callsClient
+        if validation == nil, !retries, !callsClient { return nil }
         let handlers = spec.options?.handlers ?? []
         let insists =
             spec.destination == .inline && spec.serialize.insists || handlers.contains { $0.serialize.insists }
-        let checksShape = retries && insists || asks
+        let checksShape = retries && insists || callsClient
         guard validation != nil || checksShape else { return nil }
         self.validation = validation
         serialize = spec.serialize
@@ -35,8 +35,8 @@ final class ResponseReview: Sendable {
         self.checksShape = checksShape
         hasRetriers = retries
         self.callbacks = callbacks
-        spec.plan.asksAboutHead = spec.plan.asksAboutHead || validation?.looksAtHead ?? false
-        spec.plan.asksAboutResponse = true
+        spec.plan.judgesHead = spec.plan.judgesHead || validation?.looksAtHead ?? false
+        spec.plan.reviewsResponse = true
     }
 
     /// The converted body of the last response.
@@ -52,23 +52,23 @@ final class ResponseReview: Sendable {
     }
 
     /// Throws the failure of a rule about the response, or of its conversion.
-    func review(_ answer: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
         body.withLock { $0 = nil }
         let work = ResponseWork(facts: ResponseFacts(moment), callbacks: callbacks)
         if let validation {
-            let failure = await work.fault(validation, answer, includingHead: false)
+            let failure = await work.fault(validation, received, includingHead: false)
             moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
             if let failure { throw failure }
         }
         guard checksShape else { return }
-        if !answer.isKept {
-            let made = await work.body(try await answer.whole(), serialize, failure: nil)
+        if !received.isKept {
+            let made = await work.body(try await received.whole(), serialize, failure: nil)
             body.withLock { $0 = made }
             if let failure = made.failure { throw failure }
         }
         guard hasRetriers else { return }
-        for handler in handlers where !handler.asksClient {
-            if let failure = await work.result(handler, answer, failure: nil).failure { throw failure }
+        for handler in handlers where !handler.callsClient {
+            if let failure = await work.result(handler, received, failure: nil).failure { throw failure }
         }
     }
 }
@@ -83,14 +83,14 @@ extension ResponseFacts {
 }
 
 extension ResponseRecipient {
-    var asksClient: Bool { serialize.asksClient || validation?.asksClient ?? false }
+    var callsClient: Bool { serialize.callsClient || validation?.callsClient ?? false }
 }
 
 /// An advisor without callbacks: only rules that are data.
 final class ReviewOnly: ExchangeDelegate {
-    private let answers: ResponseReview
+    private let reviewer: ResponseReview
 
-    init(_ answers: ResponseReview) { self.answers = answers }
+    init(_ reviewer: ResponseReview) { self.reviewer = reviewer }
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt { moment.request }
 
@@ -98,10 +98,10 @@ final class ReviewOnly: ExchangeDelegate {
         _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
     ) async throws(HTTPFailure) -> Attempt? { nil }
 
-    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { try await answers.judge(moment) }
+    func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { try await reviewer.judge(moment) }
 
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
-        try await answers.review(body, moment)
+    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+        try await reviewer.review(received, moment)
     }
 
     func retry(

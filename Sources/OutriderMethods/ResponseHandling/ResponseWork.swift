@@ -68,13 +68,13 @@ struct ResponseWork: Sendable {
         _ bytes: [UInt8], _ spec: SerializeSpec, failure: HTTPFailure?, whole: ExchangeOutcome.Body? = nil
     ) async -> SerializedBody {
         let (chosen, branch) = spec.chosen(facts, failure: failure, isEmpty: bytes.isEmpty)
-        guard branch?.value == nil, chosen.asksClient else {
+        guard branch?.value == nil, chosen.callsClient else {
             let facts = facts
             return await Self.run(bytes, spec) {
                 Serialization.serialize(bytes, as: spec, facts, failure: failure)
             }
         }
-        var body = await asked(bytes, whole ?? .bytes(bytes), chosen, failure)
+        var body = await serialized(bytes, whole ?? .bytes(bytes), chosen, failure)
         body.branch = branch?.name
         return body
     }
@@ -103,7 +103,7 @@ struct ResponseWork: Sendable {
         return HandlerResult(id: handler.id, body: ResponseBodyShape(serialized, bytes, facts))
     }
 
-    private func asked(
+    private func serialized(
         _ bytes: [UInt8], _ whole: ExchangeOutcome.Body, _ spec: SerializeSpec, _ failure: HTTPFailure?
     ) async -> SerializedBody {
         if let callback = spec.extras?.callback {
@@ -111,9 +111,9 @@ struct ResponseWork: Sendable {
                 return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.serialize"))
             }
             do throws(HTTPFailure) {
-                let answered = try await callbacks.serialize(callback, facts, body: whole, failure: failure)
-                var body = SerializedBody(.json(answered.value))
-                body.holder = answered.holder
+                let reply = try await callbacks.serialize(callback, facts, body: whole, failure: failure)
+                var body = SerializedBody(.json(reply.value))
+                body.holder = reply.holder
                 return body
             } catch {
                 return fallback(bytes, error)
@@ -126,10 +126,10 @@ struct ResponseWork: Sendable {
             return fallback(bytes, Self.noClient(.customSerializationFailed, "callback.preprocess"))
         }
         do throws(HTTPFailure) {
-            let answered = try await callbacks.preprocess(callback, facts, body: bytes)
-            let (changed, facts) = (answered.value, facts)
+            let reply = try await callbacks.preprocess(callback, facts, body: bytes)
+            let (changed, facts) = (reply.value, facts)
             var body = await Self.run(changed, spec) { Serialization.preprocessed(changed, as: spec, facts) }
-            body.holder = answered.holder
+            body.holder = reply.holder
             return body
         } catch {
             return fallback(bytes, error)

@@ -27,12 +27,12 @@ extension ResponseBodyShape {
     }
 
     /// No bytes here: none came, none were requested, or they went to the call that asked for them.
-    static func empty(_ outcome: ExchangeOutcome, isAsked: Bool) -> ResponseBodyShape {
+    static func empty(_ outcome: ExchangeOutcome, isWanted: Bool) -> ResponseBodyShape {
         var body = ResponseBodyShape(content: .none, size: outcome.bodyBytes)
         guard let head = outcome.head else { return body }
         body.contentType = head.fields.first("Content-Type")
         body.isTruncated = outcome.isTruncated
-        if isAsked, outcome.bodyBytes > 0 { body.note = "the body went to the call that asked for it" }
+        if isWanted, outcome.bodyBytes > 0 { body.note = "the body went to the call that asked for it" }
         return body
     }
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Sends a request to an endpoint, and answers with its response.
+/// Sends a request to an endpoint; the result has its response.
 struct RouterSend: Method {
     static let name = "router.send"
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
-/// Starts a request to an endpoint, and answers at once with its handle.
+/// Starts a request to an endpoint; the result, at once, has its handle.
 struct RouterStart: Method {
     static let name = "router.start"
 

@@ -40,7 +40,7 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
         plan.retriers.insert(.callback(Self.key), at: 0)
-        plan.asksAboutHead = true
+        plan.judgesHead = true
         // redirects keep the fields of an event stream
         plan.redirect.keepHeaders += ["Last-Event-ID", "Cache-Control"]
         plan.isLasting = reconnects
@@ -109,15 +109,15 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
+        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
-        await inner?.challenge(name, question, moment)
+        await inner?.challenge(name, callback, moment)
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         let now = now
         let facts = ResponseFacts(moment)
-        if case .refuse(let failure) = state.withLock({ $0.machine.answered(facts, now: now) }) { throw failure }
+        if case .refuse(let failure) = state.withLock({ $0.machine.responded(facts, now: now) }) { throw failure }
         try await inner?.judge(moment)
     }
 
@@ -132,13 +132,14 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         // ends the cut-off event for the streams, too; then the last id is known
         if outlet.hasTaken { try await hub.bodyEnded() }
         let now = now
-        let asked = memory.note.reconnectionTime
+        let serverDelay = memory.note.reconnectionTime
         let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }
         let chance = Double.random(in: 0...1)
         let end = state.withLock { state in
             defer { state.hasEnded = false }
             return state.machine.ended(
-                state.hasEnded ? nil : failure, asked: asked, retryAfter: retryAfter, now: now, chance: chance)
+                state.hasEnded ? nil : failure, serverDelay: serverDelay, retryAfter: retryAfter, now: now,
+                chance: chance)
         }
         switch end {
         case .reconnect(let seconds): return .retry(after: seconds)

@@ -7,8 +7,8 @@ import Synchronization
 /// Counts callbacks to clients.
 final class CallbackTally: Sendable {
     struct Counts: Sendable {
-        var asked = 0
-        var answered = 0
+        var sent = 0
+        var replied = 0
         /// By the name of the error: callbackTimedOut, callbackFailed, clientGone and others.
         var failed: [String: Int] = [:]
         /// Seconds until a reply came.
@@ -19,11 +19,11 @@ final class CallbackTally: Sendable {
 
     var now: Counts { counts.withLock { $0 } }
 
-    func asked() { counts.withLock { $0.asked &+= 1 } }
+    func sent() { counts.withLock { $0.sent &+= 1 } }
 
-    func answered(after seconds: Double) {
+    func replied(after seconds: Double) {
         counts.withLock { counts in
-            counts.answered &+= 1
+            counts.replied &+= 1
             counts.seconds.observe(seconds)
         }
     }

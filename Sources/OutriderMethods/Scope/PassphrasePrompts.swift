@@ -7,15 +7,15 @@ import Synchronization
 
 /// The clients that offer to prompt their user for the passphrase of the store.
 ///
-/// The latest offer comes first. An offer ends when the prompt is declined or unanswered, or after three wrong
+/// The latest offer comes first. An offer ends when the prompt is declined or has no reply, or after three wrong
 /// passphrases: the user is not prompted again.
 final class PassphrasePrompts: PassphraseSource {
     /// Prompts for the passphrase of a directory, after that many wrong ones; nil without a passphrase.
-    typealias Question = @Sendable (_ directory: String, _ failures: Int) async -> Secret?
+    typealias Prompt = @Sendable (_ directory: String, _ failures: Int) async -> Secret?
 
     private struct Offer: Sendable {
         var owner: MonitorOwner
-        var ask: Question
+        var prompt: Prompt
     }
 
     /// A further offer replaces the oldest.
@@ -25,10 +25,10 @@ final class PassphrasePrompts: PassphraseSource {
     private let offers = Mutex<[Offer]>([])
 
     /// Replaces an earlier offer of that client.
-    func offer(_ owner: MonitorOwner, ask: @escaping Question) {
+    func offer(_ owner: MonitorOwner, prompt: @escaping Prompt) {
         offers.withLock { offers in
             offers.removeAll { $0.owner === owner }
-            offers = Array(offers.suffix(Self.mostOffers - 1)) + [Offer(owner: owner, ask: ask)]
+            offers = Array(offers.suffix(Self.mostOffers - 1)) + [Offer(owner: owner, prompt: prompt)]
         }
     }
 
@@ -41,7 +41,7 @@ final class PassphrasePrompts: PassphraseSource {
             return nil
         }
         while let offer = offers.withLock({ $0.last }) {
-            if let passphrase = await offer.ask(directory, failures) { return passphrase }
+            if let passphrase = await offer.prompt(directory, failures) { return passphrase }
             withdraw(offer.owner)
         }
         return nil

@@ -10,7 +10,7 @@ import Synchronization
 /// Drives SharedCallbackMachine. Lives as long as a request that uses the desk, or the session with the callback.
 final class SharedChallengePrompt: Sendable {
     private enum Turn: Sendable {
-        case ask
+        case call
         case take(CallbackCredential?)
         case leave
     }
@@ -38,18 +38,18 @@ final class SharedChallengePrompt: Sendable {
     /// - Parameters:
     ///   - sent: when the refused request was sent.
     ///   - refused: the credentials of the refused request.
-    ///   - ask: calls the client, for at most that many seconds; nil if there was no reply that other requests could
+    ///   - call: calls the client, for at most that many seconds; nil if there was no reply that other requests could
     ///     use.
     func credential(
         for space: ProtectionSpace, sentAt sent: ContinuousClock.Instant, refused: UserCredential?,
-        within seconds: Double, _ engine: Engine, ask: (Double) async -> CallbackCredential??
+        within seconds: Double, _ engine: Engine, call: (Double) async -> CallbackCredential??
     ) async -> CallbackCredential? {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let (id, step) = enter(space, sent, refused)
             let turn: Turn =
                 switch step {
-                case .ask: .ask
+                case .call: .call
                 case .take(let given): .take(given)
                 case .wait: await wait(id, (deadline - .now).seconds, engine)
                 }
@@ -59,7 +59,7 @@ final class SharedChallengePrompt: Sendable {
                 return given
             }
             let left = (deadline - .now).seconds
-            if case .ask = turn, left >= Self.leastSeconds, let given = await ask(left) {
+            if case .call = turn, left >= Self.leastSeconds, let given = await call(left) {
                 settle(space, given, refused)
                 return given
             }
@@ -118,13 +118,13 @@ final class SharedChallengePrompt: Sendable {
 
     private func settle(_ space: ProtectionSpace, _ given: CallbackCredential?, _ refused: UserCredential?) {
         let (waiting, shared) = contents.withLock { contents in
-            contents.machine.answered(space, given, refused: refused, now: Self.seconds(.now))
+            contents.machine.replied(space, given, refused: refused, now: Self.seconds(.now))
         }
         for id in waiting { wake(id, .take(shared)) }
     }
 
     private func giveUp(_ id: Int, _ space: ProtectionSpace) {
-        if let next = contents.withLock({ $0.machine.gaveUp(id, space) }) { wake(next, .ask) }
+        if let next = contents.withLock({ $0.machine.gaveUp(id, space) }) { wake(next, .call) }
     }
 
     private static let origin = ContinuousClock.now

@@ -89,7 +89,7 @@ extension PrometheusText {
                 return Sample(count, labels)
             })
         add(
-            "outrider_responses_total", .counter, "Requests that ended with an answer, by its status.",
+            "outrider_responses_total", .counter, "Requests that ended with a response, by its status.",
             statistics.responses.enumerated().filter { $0.element > 0 }.map {
                 Sample($0.element, [("class", "\($0.offset)xx")])
             })
@@ -125,11 +125,11 @@ extension PrometheusText {
     }
 
     fileprivate mutating func addCallbacks(_ counts: CallbackTally.Counts) {
-        add("outrider_callbacks_asked_total", .counter, "Questions to code of clients.", counts.asked)
-        add("outrider_callbacks_answered_total", .counter, "Questions that were answered.", counts.answered)
+        add("outrider_callbacks_asked_total", .counter, "Callbacks to code of clients.", counts.sent)
+        add("outrider_callbacks_answered_total", .counter, "Callbacks with a reply.", counts.replied)
         add(
-            "outrider_callbacks_failed_total", .counter, "Questions without an answer, by the error.",
+            "outrider_callbacks_failed_total", .counter, "Callbacks without a reply, by the error.",
             counts.failed.sorted { $0.key < $1.key }.map { Sample($0.value, [("error", $0.key)]) })
-        add("outrider_callback_duration_seconds", "Questions until they were answered.", [("", counts.seconds)])
+        add("outrider_callback_duration_seconds", "Seconds from a callback to its reply.", [("", counts.seconds)])
     }
 }

@@ -39,8 +39,8 @@ struct ServerStats: Method {
                     writer.member("subscriptions", watchers.subscriptionCount)
                 }
                 writer.member("callbacks") { writer in
-                    writer.member("asked", callbacks.asked)
-                    writer.member("answered", callbacks.answered)
+                    writer.member("asked", callbacks.sent)
+                    writer.member("answered", callbacks.replied)
                     writer.member("failed", callbacks.failed.values.reduce(0, &+))
                 }
                 writer.member("log") { $0.member("dropped", watchers.linesDropped) }

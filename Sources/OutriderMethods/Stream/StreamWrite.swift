@@ -51,7 +51,7 @@ struct StreamWrite: Method {
         case .failed(let failure): throw RPCError.wrongState(failure, "closed")
         case .tooMuch:
             throw RPCError(
-                .tooMany, "too many bytes wait to be sent: wait for the answers to earlier writes",
+                .tooMany, "too many bytes wait to be sent: wait for the results of earlier writes",
                 data: ["limit": .integer(Int64(UploadStream.limit)), "what": .string("streamBytes")])
         }
     }

@@ -98,7 +98,7 @@ extension ReadStream {
         guard let pipe else { return nil }
         // the running delivery tells the hub when it is done
         if isBusy { return .full }
-        var wasAsked = false
+        var wasWanted = false
         while true {
             let appetite = pass(to: pipe)
             let goesOn = contents.withLock { contents in
@@ -106,9 +106,9 @@ extension ReadStream {
                 contents.isCarrying = contents.carriesAgain
                 return contents.carriesAgain
             }
-            wasAsked = wasAsked || goesOn
+            wasWanted = wasWanted || goesOn
             if goesOn { continue }
-            if wasAsked { hub.moved() }
+            if wasWanted { hub.moved() }
             return appetite
         }
     }

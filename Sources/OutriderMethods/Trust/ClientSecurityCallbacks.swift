@@ -54,10 +54,10 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
         isOwner = !call.peer.info.isOtherUser
     }
 
-    func decide(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
+    func decide(_ callback: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
         let key = Key(
-            callback: spec.name, host: question.host, port: question.port, reason: question.reason,
-            chain: question.chain.map(\.sha256))
+            callback: spec.name, host: callback.host, port: callback.port, reason: callback.reason,
+            chain: callback.chain.map(\.sha256))
         let known = state.withLock { $0.remembered[key] }
         if let known, known.until > .now { return known.reply }
         return await withCheckedContinuation { continuation in
@@ -67,16 +67,16 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
             }
             guard isFirst else { return }
             // not structured: the waiting connection may end before the client replies
-            Task { self.settle(key, await self.reply(question, spec)) }
+            Task { self.settle(key, await self.reply(callback, spec)) }
         }
     }
 
-    private func reply(_ question: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
+    private func reply(_ callback: TrustCallback, _ spec: CallbackSpec) async -> TrustReply {
         let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
         do throws(RPCError) {
-            let answer: TrustDecision = try await runner.ask(
-                .trust, spec, names, .trust(question), events: InboxOutlet())
-            return answer.reply
+            let decision: TrustDecision = try await runner.run(
+                .trust, spec, names, .trust(callback), events: InboxOutlet())
+            return decision.reply
         } catch {
             return TrustReply(isTrusted: false, reason: error.message)
         }
@@ -100,9 +100,9 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText? {
         let names = CallbackSubject(callback: spec.name, request: nil, attempt: 0)
-        let answer: PassphraseDecision? = try? await runner.ask(
+        let decision: PassphraseDecision? = try? await runner.run(
             .passphrase, spec, names, .keyPassphrase(file: file, failures: failures), events: InboxOutlet())
-        return answer?.passphrase.map { SecretText($0.exposed) }
+        return decision?.passphrase.map { SecretText($0.exposed) }
     }
 
     func token(of credential: String) async -> SecretText? {

@@ -27,7 +27,7 @@ struct TrustSubject {
         let settings = try session?.resolved(call.scope)?.settings
         var spec = RequestSpec(url: url)
         spec.security = settings?.plan ?? engine.settings.security
-        spec.ownSecurity = own?.asks == true ? own?.bound(to: call.scope.securityCallbacks(call)) : own
+        spec.ownSecurity = own?.callsClient == true ? own?.bound(to: call.scope.securityCallbacks(call)) : own
         spec.timeouts = engine.settings.timeouts
         if let addresses = addresses ?? settings?.addresses { spec.addresses = addresses.policy }
         do throws(HTTPFailure) {

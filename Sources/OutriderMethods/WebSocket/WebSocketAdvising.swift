@@ -13,7 +13,7 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
         state.withLock { $0.inner = others }
         plan.adaptations.append(.callback(Self.key))
         plan.retriers.insert(.callback(Self.key), at: 0)
-        plan.asksAboutHead = true
+        plan.judgesHead = true
         // the handshake goes along everywhere
         plan.redirect.keepHeaders += WebSocketHandshake.reservedFields
         plan.isLasting = options.reconnect.isEnabled
@@ -52,9 +52,9 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
     }
 
     func challenge(
-        _ name: String, _ question: AuthenticationCallback, _ moment: ExchangeMoment
+        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? {
-        await inner?.challenge(name, question, moment)
+        await inner?.challenge(name, callback, moment)
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {

@@ -111,7 +111,7 @@ extension WebSocketSource {
             flush()
             schedule(after: options.keepAlive?.timeout ?? 1)
         case .dead:
-            let text = "no answer to a ping came within \(options.keepAlive?.timeout ?? 0) seconds"
+            let text = "no pong came within \(options.keepAlive?.timeout ?? 0) seconds"
             fail(
                 WebSocketFault(1011, text),
                 HTTPFailure(.webSocketPingTimeout, "the WebSocket failed: \(text)", phase: .response, sent: .sent))

@@ -240,7 +240,7 @@ extension WebSocketSource: BodyOutlet {
         for start in stride(from: 0, to: chunk.count, by: step) {
             let arrivals = received(chunk, start..<min(start + step, chunk.count))
             flush()
-            if !arrivals.pongs.isEmpty { answered(arrivals.pongs) }
+            if !arrivals.pongs.isEmpty { ponged(arrivals.pongs) }
             if !arrivals.records.isEmpty { store(arrivals.records) }
             if let end = arrivals.end { return ended(end) }
             await roomForMore()

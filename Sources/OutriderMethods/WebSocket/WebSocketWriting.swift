@@ -178,7 +178,7 @@ extension WebSocketSource {
     }
 
     /// Pongs came: each completes the ping with its payload, and all pings before that ping.
-    func answered(_ pongs: [[UInt8]]) {
+    func ponged(_ pongs: [[UInt8]]) {
         let now = ContinuousClock.now
         let signals = state.withLock { state -> [AsyncSignal] in
             var signals: [AsyncSignal] = []

@@ -37,7 +37,7 @@ package struct CallLimits: Sendable {
 /// Responsible for: exactly one reply per call; unique ids; the limits; which call is cancelled and how its client is
 /// told; ids of callbacks. Not responsible for: tasks, time, order of output.
 package struct CallMachine: ~Copyable {
-    private enum Cancelled { case no, answered, silent }
+    private enum Cancelled { case no, replied, silent }
 
     private struct Running {
         var id: RequestID?
@@ -53,10 +53,10 @@ package struct CallMachine: ~Copyable {
     private var running: [CallTicket: Running] = [:]
     private var tickets: [RequestID: CallTicket] = [:]
     private var nextTicket = 1
-    private var questions: Set<Int64> = []
+    private var callbacks: Set<Int64> = []
     private var nextCallback = Self.firstCallback
     /// Calls whose clients wait for a reply.
-    package private(set) var unanswered = 0
+    package private(set) var owedReplies = 0
 
     /// Above the ids that clients count up to: Vim cannot reply to string ids, and small integers collide with its own
     /// ids.
@@ -97,14 +97,14 @@ package struct CallMachine: ~Copyable {
         running[ticket] = Running(id: id, place: place)
         if let id {
             tickets[id] = ticket
-            unanswered += 1
+            owedReplies += 1
         }
         return .run(ticket)
     }
 
     /// The id for the error reply to a message that never became a call: null if a call with that id is running,
     /// because an id gets one reply.
-    package func answerable(_ id: RequestID?) -> RequestID? {
+    package func replyID(_ id: RequestID?) -> RequestID? {
         guard let id, tickets[id] == nil else { return nil }
         return id
     }
@@ -127,11 +127,11 @@ package struct CallMachine: ~Copyable {
         guard let call = running.removeValue(forKey: ticket) else { return .silent(nil) }
         guard let id = call.id else { return .silent(call.place) }
         tickets[id] = nil
-        unanswered -= 1
+        owedReplies -= 1
         if phase == .closed { return .silent(nil) }
         switch call.cancelled {
         case .no: return .reply(call.place, cancelled: false)
-        case .answered: return .reply(call.place, cancelled: true)
+        case .replied: return .reply(call.place, cancelled: true)
         case .silent: return .silent(call.place)
         }
     }
@@ -146,30 +146,30 @@ package struct CallMachine: ~Copyable {
     /// The call to cancel; nil if no running call has that id, which is not an error.
     package mutating func cancel(_ id: RequestID, silently: Bool) -> CallTicket? {
         guard let ticket = tickets[id] else { return nil }
-        running[ticket]?.cancelled = silently ? .silent : .answered
+        running[ticket]?.cancelled = silently ? .silent : .replied
         return ticket
     }
 
     // MARK: callbacks to the client
 
-    package enum Ask: Equatable {
+    package enum CallbackVerdict: Equatable {
         case send(Int64)
         case refuse(RPCError)
     }
 
     /// Ids count up, and skip the ids of calls and callbacks in progress.
-    package mutating func ask(_ method: String) -> Ask {
+    package mutating func callback(_ method: String) -> CallbackVerdict {
         guard hasInput, phase != .closed else { return .refuse(Self.gone(method)) }
-        guard questions.count < limits.callbacks else {
+        guard callbacks.count < limits.callbacks else {
             return .refuse(
                 RPCError(
                     .tooMany, "at most \(limits.callbacks) callbacks may wait on a connection",
                     data: ["limit": .integer(Int64(limits.callbacks)), "what": .string("callbacks")]))
         }
-        while tickets[.integer(nextCallback)] != nil || questions.contains(nextCallback) { advance() }
+        while tickets[.integer(nextCallback)] != nil || callbacks.contains(nextCallback) { advance() }
         let id = nextCallback
         advance()
-        questions.insert(id)
+        callbacks.insert(id)
         return .send(id)
     }
 
@@ -178,16 +178,16 @@ package struct CallMachine: ~Copyable {
     }
 
     /// The callback that the client's reply belongs to; nil if no callback with that id waits (any more).
-    package mutating func answered(_ id: RequestID) -> Int64? {
+    package mutating func replied(_ id: RequestID) -> Int64? {
         guard case .integer(let number) = id else { return nil }
-        return questions.remove(number)
+        return callbacks.remove(number)
     }
 
     /// Stops waiting for the callback's reply. False if the callback was over already.
-    package mutating func gaveUp(_ question: Int64) -> Bool { questions.remove(question) != nil }
+    package mutating func gaveUp(_ callback: Int64) -> Bool { callbacks.remove(callback) != nil }
 
     package static func gone(_ method: String) -> RPCError {
-        RPCError(.clientGone, "the client can no longer answer \(method)", data: ["method": .string(method)])
+        RPCError(.clientGone, "the client can no longer reply to \(method)", data: ["method": .string(method)])
     }
 
     // MARK: ends
@@ -205,12 +205,12 @@ package struct CallMachine: ~Copyable {
     /// The client sends nothing more. Returns the callbacks that are lost.
     package mutating func inputEnded() -> [Int64] {
         hasInput = false
-        defer { questions = [] }
-        return questions.sorted()
+        defer { callbacks = [] }
+        return callbacks.sorted()
     }
 
     /// The client is gone. Returns the calls to cancel and the callbacks that are lost.
-    package mutating func close() -> (calls: [CallTicket], questions: [Int64]) {
+    package mutating func close() -> (calls: [CallTicket], callbacks: [Int64]) {
         phase = .closed
         return (running.keys.sorted { $0.number < $1.number }, inputEnded())
     }

@@ -30,7 +30,7 @@ package protocol Peer: AnyObject, Sendable {
     /// Sends a callback to the client and waits for the reply (protocol section 9). Throws callbackTimedOut,
     /// callbackFailed (the client's error in `data.error`) or clientGone. Cancelling the task sends `$/cancelRequest`
     /// and does not wait.
-    func ask(_ question: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse
+    func call(_ callback: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse
 
     /// Takes the connection over for raw bytes of this call. The bytes start after the reply if the call has a result;
     /// if the call fails the connection ends. To be called before the method's first suspension, by a method with

@@ -23,7 +23,7 @@ package enum MalformedMessage {
     }
 
     /// The error message for bytes that are not JSON.
-    package static func answer(
+    package static func reply(
         to bytes: UnsafeBufferPointer<UInt8>, _ failure: JSONFailure, framing: Framing
     ) -> Message {
         var data: JSONObject = ["reason": .string(failure.reason)]
@@ -37,7 +37,7 @@ package enum MalformedMessage {
 
     /// The error message for a message that found no memory; only its beginning is known. If the message seems to be the
     /// reply to a callback, the callback gets the error.
-    package static func answer(withoutMemory glimpse: UnsafeBufferPointer<UInt8>) -> Message {
+    package static func reply(withoutMemory glimpse: UnsafeBufferPointer<UInt8>) -> Message {
         let error = RPCError(
             .tooMany,
             "the memory of the service for large messages is full (send smaller pieces, read what is due, or raise --memory)",
@@ -50,7 +50,7 @@ package enum MalformedMessage {
     }
 
     /// The error message for a message over the limit; only its beginning is known.
-    package static func answer(toTooLong glimpse: UnsafeBufferPointer<UInt8>, limit: Int) -> Message {
+    package static func reply(toTooLong glimpse: UnsafeBufferPointer<UInt8>, limit: Int) -> Message {
         .broken(
             id: id(in: glimpse),
             RPCError(

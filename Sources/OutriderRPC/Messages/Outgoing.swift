@@ -113,7 +113,7 @@ package enum Outgoing: Sendable {
     /// A nil id is written as null.
     case error(RequestID?, RPCError)
     case event(Event)
-    case question(Int64, Callback)
+    case callback(Int64, Callback)
 
     /// Without framing: a reply as a member of a batch.
     package func frame(_ framing: Framing?) -> OutgoingFrame {
@@ -128,8 +128,8 @@ package enum Outgoing: Sendable {
             OutgoingFrame(head: Self.head(id, ",\"error\":"), body: JSONWriter.bytes(of: error), framing: framing)
         case .event(let event):
             OutgoingFrame(head: Self.head(nil, event.name), body: event.params.bytes, framing: framing)
-        case .question(let id, let question):
-            OutgoingFrame(head: Self.head(id, question.method), body: question.params.bytes, framing: framing)
+        case .callback(let id, let callback):
+            OutgoingFrame(head: Self.head(id, callback.method), body: callback.params.bytes, framing: framing)
         }
     }
 

@@ -40,8 +40,8 @@ extension Connection {
             if id == nil, notified(method) { return noReply(place) }
             let later = AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil, decoded: decoded)
             start(id, method, params, place, later)
-        case .reply(let id, let answer):
-            answered(id, permitted(answer), charge)
+        case .reply(let id, let reply):
+            replied(id, permitted(reply), charge)
             noReply(place)
         case .cancel(let id, let silently):
             let call = state.withLock { state in
@@ -52,7 +52,7 @@ extension Connection {
         case .broken(let id, let error):
             perform(
                 state.withLock { state in
-                    let known = state.calls.answerable(id)
+                    let known = state.calls.replyID(id)
                     guard let id, known == nil else { return state.deliver(.error(known, error), to: place) }
                     return state.deliver(.error(nil, CallMachine.duplicate(id)), to: place)
                 })
@@ -61,10 +61,10 @@ extension Connection {
     }
 
     /// The reply to a callback, with an error in place of a result that another user may not send.
-    private func permitted(_ answer: Message.Reply) -> Message.Reply {
-        guard setting.isOtherUser, case .result(let value) = answer, let error = dispatch?.refusal(ofResult: value)
+    private func permitted(_ reply: Message.Reply) -> Message.Reply {
+        guard setting.isOtherUser, case .result(let value) = reply, let error = dispatch?.refusal(ofResult: value)
         else {
-            return answer
+            return reply
         }
         return .error(.object(["code": .integer(Int64(error.code)), "message": .string(error.message)]))
     }
@@ -192,8 +192,8 @@ extension Connection {
         var data: JSONObject = ["method": .string(method)]
         let near = method.hasPrefix("$/") ? [] : NameSuggestions.of(method, among: names)
         if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
-        let question = near.first.map { "; did you mean \($0)?" } ?? ""
-        return RPCError(.methodNotFound, "Method not found: \(method)\(question)", data: data)
+        let suggestion = near.first.map { "; did you mean \($0)?" } ?? ""
+        return RPCError(.methodNotFound, "Method not found: \(method)\(suggestion)", data: data)
     }
 
     /// The error for the client, from the error that a method threw.

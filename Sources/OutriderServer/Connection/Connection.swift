@@ -258,7 +258,7 @@ final class Connection: Peer, Sendable {
         guard setting.pad, wire.isSocket, framing == .line else { return }
         let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
             let (over, wanted) = self.state.withLock { state in
-                let owes = state.calls.unanswered > 0 || self.owes.load(ordering: .relaxed)
+                let owes = state.calls.owedReplies > 0 || self.owes.load(ordering: .relaxed)
                 return (state.phase != .ending, owes && state.isWritten)
             }
             if over { task.cancel() }
@@ -275,21 +275,21 @@ final class Connection: Peer, Sendable {
     func gone() {
         struct Leftovers {
             var running: [RunningCall]
-            var questions: [Int64]
+            var callbacks: [Int64]
             var waiters: [CheckedContinuation<Void, any Error>]
             var raw: RawConnection?
         }
         let leftovers: Leftovers? = state.withLock { state in
             guard state.phase != .closed else { return nil }
             state.phase = .closed
-            let (_, questions) = state.calls.close()
+            let (_, callbacks) = state.calls.close()
             defer {
                 state.running = [:]
                 state.waiters = [:]
                 state.dropOutput(setting.limits.outbox)
             }
             return Leftovers(
-                running: Array(state.running.values), questions: questions, waiters: Array(state.waiters.values),
+                running: Array(state.running.values), callbacks: callbacks, waiters: Array(state.waiters.values),
                 raw: state.raw)
         }
         guard let leftovers else { return }
@@ -297,7 +297,7 @@ final class Connection: Peer, Sendable {
         for call in leftovers.running { call.cancel() }
         leftovers.raw?.gone()
         feedBox.withLock { $0.take() }?.value.end()
-        lose(leftovers.questions)
+        lose(leftovers.callbacks)
         for waiter in leftovers.waiters { waiter.resume(throwing: RPCError(.clientGone, "the client is gone")) }
         // objects of the client may refer to the connection, as callbacks of a session do
         dispatchBox.withLock { $0.take() }?.close()
@@ -311,10 +311,10 @@ final class Connection: Peer, Sendable {
         for call in running { call.cancel() }
     }
 
-    private func lose(_ questions: [Int64]) {
-        for question in questions {
+    private func lose(_ callbacks: [Int64]) {
+        for callback in callbacks {
             let error = RPCError(.clientGone, "the client is gone, or has ended its input")
-            state.withLock { $0.settle(question, .failure(error)) }?.resume(throwing: error)
+            state.withLock { $0.settle(callback, .failure(error)) }?.resume(throwing: error)
         }
     }
 }

@@ -86,15 +86,15 @@ extension Connection {
 
     // MARK: callbacks to the client
 
-    func ask(_ question: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse {
-        let id = try reserve(question)
-        let timer = loop.scheduleTask(in: .clamped(timeout)) { self.timedOut(id, question, timeout) }
+    func call(_ callback: Callback, timeout: Duration) async throws(RPCError) -> CallbackResponse {
+        let id = try reserve(callback)
+        let timer = loop.scheduleTask(in: .clamped(timeout)) { self.timedOut(id, callback, timeout) }
         defer { timer.cancel() }
         do {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation {
                     (continuation: CheckedContinuation<CallbackResponse, any Error>) in
-                    self.send(question, id, continuation)
+                    self.send(callback, id, continuation)
                 }
             } onCancel: {
                 self.cancelCallback(id)
@@ -104,29 +104,29 @@ extension Connection {
         }
     }
 
-    private func reserve(_ question: Callback) throws(RPCError) -> Int64 {
-        let ask = state.withLock { state in
-            let ask = state.calls.ask(question.method)
-            if case .send(let id) = ask { state.questions[id] = .reserved }
-            return ask
+    private func reserve(_ callback: Callback) throws(RPCError) -> Int64 {
+        let verdict = state.withLock { state in
+            let verdict = state.calls.callback(callback.method)
+            if case .send(let id) = verdict { state.callbacks[id] = .reserved }
+            return verdict
         }
-        switch ask {
+        switch verdict {
         case .send(let id): return id
         case .refuse(let error): throw error
         }
     }
 
     private func send(
-        _ question: Callback, _ id: Int64, _ continuation: CheckedContinuation<CallbackResponse, any Error>
+        _ callback: Callback, _ id: Int64, _ continuation: CheckedContinuation<CallbackResponse, any Error>
     ) {
         enum Step { case sent(Effects), over(Result<CallbackResponse, RPCError>) }
         let step: Step = state.withLock { state in
-            if case .over(let result) = state.questions[id] {
-                state.questions[id] = nil
+            if case .over(let result) = state.callbacks[id] {
+                state.callbacks[id] = nil
                 return .over(result)
             }
-            state.questions[id] = .waiting(continuation)
-            return .sent(state.push(.question(id, question)))
+            state.callbacks[id] = .waiting(continuation)
+            return .sent(state.push(.callback(id, callback)))
         }
         switch step {
         case .sent(let effects): perform(effects)
@@ -134,11 +134,11 @@ extension Connection {
         }
     }
 
-    private func timedOut(_ id: Int64, _ question: Callback, _ timeout: Duration) {
+    private func timedOut(_ id: Int64, _ callback: Callback, _ timeout: Duration) {
         let seconds = timeout.seconds
         let error = RPCError(
-            .callbackTimedOut, "the client did not answer \(question.method) within \(seconds) s",
-            data: ["method": .string(question.method), "timeout": .real(seconds)])
+            .callbackTimedOut, "the client did not reply to \(callback.method) within \(seconds) s",
+            data: ["method": .string(callback.method), "timeout": .real(seconds)])
         let continuation = state.withLock { state in
             state.calls.gaveUp(id) ? state.settle(id, .failure(error)) : nil
         }
@@ -161,26 +161,26 @@ extension Connection {
 
     /// A reply of the client, and the memory of its message. Replies to callbacks that are over, or that never existed,
     /// are ignored.
-    func answered(_ id: RequestID, _ answer: Message.Reply, _ charge: (any PayloadCharge)?) {
-        guard case .integer(let question) = id else { return ignored() }
+    func replied(_ id: RequestID, _ reply: Message.Reply, _ charge: (any PayloadCharge)?) {
+        guard case .integer(let number) = id else { return ignored() }
         let result: Result<CallbackResponse, RPCError>
-        switch answer {
-        case .result(let value): result = .success(CallbackResponse(id: question, value: value, charge: charge))
+        switch reply {
+        case .result(let value): result = .success(CallbackResponse(id: number, value: value, charge: charge))
         case .error(let error):
             let message = error.object?["message"]?.string ?? "no message"
             result = .failure(
                 RPCError(
-                    .callbackFailed, "the client answered with an error: \(message.excerpt)", data: ["error": error]))
+                    .callbackFailed, "the client replied with an error: \(message.excerpt)", data: ["error": error]))
         }
         let continuation: CheckedContinuation<CallbackResponse, any Error>? = state.withLock { state in
-            guard let question = state.calls.answered(id) else { return nil }
-            return state.settle(question, result)
+            guard let number = state.calls.replied(id) else { return nil }
+            return state.settle(number, result)
         }
         guard let continuation else { return ignored() }
         continuation.resume(with: result.mapError { $0 as any Error })
     }
 
-    private func ignored() { service.logger.debug("an answer to no question of ours") }
+    private func ignored() { service.logger.debug("a reply to no callback of ours") }
 }
 
 private struct CancelParams: JSONEncodable {

@@ -64,7 +64,7 @@ struct ConnectionState: ~Copyable {
     var outbox: OutboxMachine
     var batches = BatchMachine()
     var running: [CallTicket: RunningCall] = [:]
-    var questions: [Int64: PendingCallback] = [:]
+    var callbacks: [Int64: PendingCallback] = [:]
     var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter = 0
     var terms = PeerTerms()
@@ -175,7 +175,7 @@ struct ConnectionState: ~Copyable {
         return .error(
             id,
             RPCError(
-                code: 1411, "the answer of \(count) bytes is over the client's maxMessageBytes",
+                code: 1411, "the reply of \(count) bytes is over the client's maxMessageBytes",
                 data: ["limit": .integer(Int64(limit))]))
     }
 
@@ -284,14 +284,14 @@ struct ConnectionState: ~Copyable {
 
     /// Ends a callback. Returns the continuation to resume, if the caller waits already.
     mutating func settle(
-        _ question: Int64, _ result: Result<CallbackResponse, RPCError>
+        _ callback: Int64, _ result: Result<CallbackResponse, RPCError>
     ) -> CheckedContinuation<CallbackResponse, any Error>? {
-        switch questions[question] {
+        switch callbacks[callback] {
         case .waiting(let continuation):
-            questions[question] = nil
+            callbacks[callback] = nil
             return continuation
         case .reserved:
-            questions[question] = .over(result)
+            callbacks[callback] = .over(result)
             return nil
         case .over, nil: return nil
         }

@@ -103,7 +103,7 @@ final class FrameFeed {
     /// The same for a whole frame, which has left the buffer.
     private func giveUp(_ frame: UnsafeBufferPointer<UInt8>) {
         let glimpse = UnsafeBufferPointer(rebasing: frame.prefix(FrameLimits.glimpse))
-        if !over, raw == nil { take(found(.one(MalformedMessage.answer(withoutMemory: glimpse)), in: glimpse)) }
+        if !over, raw == nil { take(found(.one(MalformedMessage.reply(withoutMemory: glimpse)), in: glimpse)) }
         resume()
     }
 
@@ -238,16 +238,16 @@ final class FrameFeed {
                 let failure = JSONFailure(
                     reason: "the input ended after \(range.count) bytes of a longer message", offset: range.count)
                 return (
-                    found(.one(MalformedMessage.answer(to: frame, failure, framing: framing)), in: frame), consumed,
+                    found(.one(MalformedMessage.reply(to: frame, failure, framing: framing)), in: frame), consumed,
                     true
                 )
             case .tooLong(let range, let consumed):
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
-                let answer = MalformedMessage.answer(toTooLong: glimpse, limit: limits.frame.message)
-                return (found(.one(answer), in: glimpse), consumed, true)
+                let reply = MalformedMessage.reply(toTooLong: glimpse, limit: limits.frame.message)
+                return (found(.one(reply), in: glimpse), consumed, true)
             case .refused(let range, let consumed):
                 let glimpse = UnsafeBufferPointer(rebasing: bytes[range])
-                return (found(.one(MalformedMessage.answer(withoutMemory: glimpse)), in: glimpse), consumed, true)
+                return (found(.one(MalformedMessage.reply(withoutMemory: glimpse)), in: glimpse), consumed, true)
             case .http: return (.http, 0, false)
             case .broken(let reason): return (.broken(reason), 0, false)
             }
@@ -276,7 +276,7 @@ final class FrameFeed {
             if let secrets { return try Incoming(parsing: frame, with: secrets, limits: limits) }
             return try Incoming(parsing: frame, as: plain, limits: limits)
         } catch {
-            return .one(MalformedMessage.answer(to: frame, error, framing: framing))
+            return .one(MalformedMessage.reply(to: frame, error, framing: framing))
         }
     }
 

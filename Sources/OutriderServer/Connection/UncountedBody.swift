@@ -11,7 +11,7 @@ struct UncountedBody: Sendable {
         /// An error is sent instead.
         case reply(RequestID?)
         /// The callback fails.
-        case question(Int64)
+        case callback(Int64)
         case droppable
         /// The client gets the message, or nothing more.
         case owed
@@ -34,14 +34,14 @@ struct UncountedBody: Sendable {
             switch outgoing {
             case .result(let id, _): .reply(id)
             case .error(let id, _): .reply(id)
-            case .question(let id, _): .question(id)
+            case .callback(let id, _): .callback(id)
             case .event(let event): event.isDroppable ? .droppable : .owed
             }
     }
 
     /// Why the message is not sent.
     var error: RPCError {
-        let name = if case .question = message { "the callback" } else { "the reply" }
+        let name = if case .callback = message { "the callback" } else { "the reply" }
         return RPCError(
             .tooMany,
             "\(name) of \(body.count) bytes has room neither in the memory of the service nor in a private file below "
@@ -54,7 +54,7 @@ extension ConnectionState {
     /// The remaining work for a message without room.
     enum Refusal {
         case effects(Effects)
-        case question(CheckedContinuation<CallbackResponse, any Error>?)
+        case callback(CheckedContinuation<CallbackResponse, any Error>?)
         case dropped
         /// The connection must end.
         case lost
@@ -69,9 +69,9 @@ extension ConnectionState {
             if let member = refused.member { return .effects(fill(member.place, error.frame(nil))) }
             outbox.replace(refused.body, with: error.frame(framing))
             return .effects(Effects(flush: wantsFlush()))
-        case .question(let id):
+        case .callback(let id):
             outbox.replace(refused.body, with: nil)
-            return .question(calls.gaveUp(id) ? settle(id, .failure(refused.error)) : nil)
+            return .callback(calls.gaveUp(id) ? settle(id, .failure(refused.error)) : nil)
         case .droppable:
             outbox.replace(refused.body, with: nil)
             outbox.countDropped()
@@ -111,7 +111,7 @@ extension Connection {
         memory.countRefusal()
         switch state.withLock({ $0.refuse(body) }) {
         case .effects(let effects): perform(effects)
-        case .question(let continuation): continuation?.resume(throwing: body.error)
+        case .callback(let continuation): continuation?.resume(throwing: body.error)
         case .dropped: service.tally.eventsDropped.count()
         case .lost: abort("has no room in memory, nor in a file")
         }

@@ -120,12 +120,12 @@ enum FailureBridge {
         let underlying = underlying(error)
         switch error {
         case let error as HTTPParserError where error == .invalidEOFState:
-            return HTTPFailure(.connectionLost, "\(host) closed the connection in mid-answer", phase: phase)
+            return HTTPFailure(.connectionLost, "\(host) closed the connection in mid-response", phase: phase)
         case let error as HTTPParserError where error == .headerOverflow:
-            let text = "the answer of \(host) has more than \(limits)"
+            let text = "the response of \(host) has more than \(limits)"
             return HTTPFailure(.limitExceeded, text, phase: phase, underlying: underlying)
         case is HTTPParserError, is NIOHTTPDecoderError:
-            let text = "the answer of \(host) is not proper HTTP/1.1: \(underlying.message)"
+            let text = "the response of \(host) is not proper HTTP/1.1: \(underlying.message)"
             return HTTPFailure(.malformedResponse, text, phase: phase, underlying: underlying)
         default:
             let text = "the connection to \(host) was lost: \(underlying.message)"

@@ -50,7 +50,8 @@ extension DuplexRunner: DuplexControl {
         pool.deadlines.movedUp(self)
         wiring.tls.handshake(
             on: connection.channel, host: upgrade.tls.serverName ?? attempt.url.hostName, port: attempt.url.port,
-            security: security, alpn: upgrade.tls.protocols, for: attempt.client, asking: { self.asks($0) },
+            security: security, alpn: upgrade.tls.protocols, for: attempt.client,
+            callbackRuns: { self.callbackRuns($0) },
             isFirst: true
         ) { self.secured($0.map(DuplexSecurity.init)) }
     }

@@ -23,7 +23,7 @@ final class DuplexWriter: @unchecked Sendable {
     private let feed: any BodyFeed
     private let connection: UpgradedConnection
     private var tell: ((Step) -> Void)?
-    private var isAsking = false
+    private var isPulling = false
     private var isFilling = false
     private var isHeld = false
     private var isAtEnd = false
@@ -83,11 +83,11 @@ final class DuplexWriter: @unchecked Sendable {
         isFilling = true
         defer { isFilling = false }
         var turn = 64
-        while tell != nil, !isAsking, !isHeld, !isAtEnd, kept.isEmpty, connection.unsentBytes < Self.aheadBytes {
+        while tell != nil, !isPulling, !isHeld, !isAtEnd, kept.isEmpty, connection.unsentBytes < Self.aheadBytes {
             // yields to other work on the loop
             guard turn > 0 else { return connection.channel.eventLoop.assumeIsolated().execute { self.fill() } }
             turn -= 1
-            isAsking = true
+            isPulling = true
             let loop = connection.channel.eventLoop
             feed.next { step in
                 if loop.inEventLoop { self.took(step) } else { loop.execute { self.took(step) } }
@@ -96,7 +96,7 @@ final class DuplexWriter: @unchecked Sendable {
     }
 
     private func took(_ step: BodyFeedStep) {
-        isAsking = false
+        isPulling = false
         guard tell != nil else { return }
         switch step {
         case .bytes(let bytes):

@@ -39,7 +39,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     private var early = ByteBuffer()
     private var error: (any Error)?
     private var room = ReadBufferSizing()
-    private var isReadAsked = false
+    private var isReadRequested = false
     private var isReadOver = false
     private var isWriteOver = false
     private var isClosed = false
@@ -79,8 +79,8 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     /// Requests a read from the network. Further calls before its end have no effect.
     package func read() {
         channel.eventLoop.assertInEventLoop()
-        guard !isClosed, !isReadOver, !isReadAsked else { return }
-        isReadAsked = true
+        guard !isClosed, !isReadOver, !isReadRequested else { return }
+        isReadRequested = true
         channel.pipeline.syncOperations.read()
     }
 
@@ -130,7 +130,7 @@ package final class UpgradedConnection: ChannelInboundHandler, RemovableChannelH
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
-        isReadAsked = false
+        isReadRequested = false
         if user?.wantsMore() ?? false { read() }
     }
 

@@ -49,7 +49,7 @@ extension UpgradedRunner {
             observer.queued()
             clock.awaitConnection()
             pool.deadlines.movedUp(self)
-        case .asks(let isAsking): asks(isAsking)
+        case .callbackRuns(let isCallbackRunning): callbackRuns(isCallbackRunning)
         case .began(let phase):
             clock.enter(phase)
             observer.connecting(phase)

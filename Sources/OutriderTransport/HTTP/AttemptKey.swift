@@ -50,7 +50,9 @@ extension AttemptRunner {
     /// 4.4.2.4). Nil if the connection ended for another reason.
     func certificateFault(_ error: (any Error)?) -> HTTPFailure? {
         let timeline = clock.timeline
-        guard stage == .sending, !timeline.reused, let asked = timeline.tlsFacts?.clientCertificate else { return nil }
-        return FailureBridge.clientCertificate(asked, error, with: attempt.url.host)
+        guard stage == .sending, !timeline.reused, let requested = timeline.tlsFacts?.clientCertificate else {
+            return nil
+        }
+        return FailureBridge.clientCertificate(requested, error, with: attempt.url.host)
     }
 }

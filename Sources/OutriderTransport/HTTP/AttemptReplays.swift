@@ -23,7 +23,7 @@ struct AttemptReplays {
     mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
 
     /// The connection ended before anything was written. False after ten such losses.
-    mutating func mayAskAgain() -> Bool {
+    mutating func mayReplay() -> Bool {
         losses += 1
         return losses <= 10
     }

@@ -7,13 +7,13 @@ import Synchronization
 
 /// Carries an attempt from its wait for a connection to the last byte of the response.
 ///
-///     queued ──▶ opening ──▶ sending ──▶ answering ──▶ done
+///     queued ──▶ opening ──▶ sending ──▶ receiving ──▶ done
 ///       └──── a connection is lent ──▲       (the body is pulled)
 ///
 /// Every end goes through `end`, which completes the waiting caller once.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class AttemptRunner: LoopAttempt, @unchecked Sendable {
-    enum Stage { case created, queued, opening, sending, answering, done }
+    enum Stage { case created, queued, opening, sending, receiving, done }
 
     let attempt: Attempt
     private(set) var key: PoolKey
@@ -196,7 +196,7 @@ extension AttemptRunner: PoolWaiter {
                 self.clock.awaitConnection()
                 self.pool.deadlines.movedUp(self)
                 self.pool.openingWaits(of: self.key)
-            case .asks(let isAsking): self.asks(isAsking)
+            case .callbackRuns(let isCallbackRunning): self.callbackRuns(isCallbackRunning)
             case .began(let phase):
                 self.clock.enter(phase)
                 self.observer.connecting(phase)
@@ -231,7 +231,7 @@ extension AttemptRunner: PoolWaiter {
             guard let begun = try connection.begin(attempt, expects: expectation.isDeclared, for: self) else {
                 // the connection died just now: nothing was sent
                 (sent, self.connection) = (.notSent, nil)
-                return replays.mayAskAgain() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
+                return replays.mayReplay() ? sendAgain() : ended(.beforeResponse(replayable: false), nil)
             }
             // the connection died of the first bytes: the attempt is over, or on another connection
             guard self.connection === connection else { return }
@@ -335,7 +335,7 @@ extension AttemptRunner: ConnectionUser {
             expectation.refuse()
             return sendAgain()
         }
-        stage = .answering
+        stage = .receiving
         sent = .sent
         if stopSending || expectation.isWaiting { self.stopSending() }
         clock.headEnds()
@@ -356,7 +356,7 @@ extension AttemptRunner: ConnectionUser {
     }
 
     func completed(trailers: HTTPFields) {
-        guard stage == .answering else { return }
+        guard stage == .receiving else { return }
         stage = .done
         clock.end()
         pool.deadlines.forget(self)

@@ -25,7 +25,7 @@ struct ConnectionError {
         let text =
             switch end {
             case .beforeResponse: "\(host) closed the connection without an answer\(cause)"
-            case .inHead: "\(host) closed the connection in the middle of the answer's head\(cause)"
+            case .inHead: "\(host) closed the connection in the middle of the response's head\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
             case .unprocessed: "\(host) closed the connection, and refused the request without looking at it\(cause)"
             case .needsHTTP11: "\(host) wants this request over HTTP/1.1\(cause)"

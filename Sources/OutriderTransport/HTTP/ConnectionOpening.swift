@@ -18,7 +18,7 @@ final class ConnectionOpening: @unchecked Sendable {
         /// The phase that is beginning: resolve, connect, proxy or tls.
         case began(HTTPFailure.Phase)
         /// A callback to a client begins or ends; the clock stops meanwhile.
-        case asks(Bool)
+        case callbackRuns(Bool)
         case opened(any AttemptConnection)
         /// For a TCP stream or an upgrade: an unused channel.
         case bare(any Channel, ConnectionPlace, DuplexSecurity?)
@@ -50,7 +50,7 @@ final class ConnectionOpening: @unchecked Sendable {
     private var isSpare = false
     /// The proxy is passed: later failures are not the proxy's.
     private var isThrough: Bool
-    private var isAsking = false
+    private var isCallbackRunning = false
     /// The generation of trusted roots at the beginning.
     private let generation: Int
 
@@ -238,7 +238,7 @@ final class ConnectionOpening: @unchecked Sendable {
         tell(.began(.tls))
         wiring.tls.handshake(
             on: channel, host: host, port: port, security: security, addresses: key.addresses, alpn: alpn, for: client,
-            asking: { self.asks($0) }
+            callbackRuns: { self.callbackRuns($0) }
         ) { result in
             switch result {
             case .success(let facts): done(facts)
@@ -247,10 +247,10 @@ final class ConnectionOpening: @unchecked Sendable {
         }
     }
 
-    private func asks(_ isAsking: Bool) {
-        guard let tell, isAsking != self.isAsking else { return }
-        self.isAsking = isAsking
-        tell(.asks(isAsking))
+    private func callbackRuns(_ isCallbackRunning: Bool) {
+        guard let tell, isCallbackRunning != self.isCallbackRunning else { return }
+        self.isCallbackRunning = isCallbackRunning
+        tell(.callbackRuns(isCallbackRunning))
     }
 
     private func finish(_ channel: any Channel, _ tls: TLSFacts?) {
@@ -299,7 +299,7 @@ final class ConnectionOpening: @unchecked Sendable {
     }
 
     private func fail(_ failure: HTTPFailure) {
-        asks(false)
+        callbackRuns(false)
         guard let tell else { return }
         cancel()
         tell(.failed(isThrough ? failure : failure.blamed(on: key.proxy?.server)))

@@ -183,7 +183,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let arrival = Self.unwrapInboundIn(data)
-        switch machine.bytesReceived(beginsResponse: arrival.beginsLikeAnswer) {
+        switch machine.bytesReceived(beginsResponse: arrival.beginsLikeResponse) {
         case .wanted: break
         // unexpected bytes after a response could be taken for the next response
         case .unasked: return isClosed ? () : broke(.quiet, nil)
@@ -306,7 +306,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
                     throw HTTPFailure.tooManyInformational
                 }
                 running.user?.informational(head)
-            case .answer(let framing, let stopSending):
+            case .response(let framing, let stopSending):
                 running.framing = framing
                 if case .length(let length) = framing { room.expect(length, from: channel) }
                 running.user?.responded(head, framing, stopSending: stopSending)

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// A runner whose attempt can be suspended: nothing is written or read, and its clock stands still.
-protocol HoldableRunner: AskingRunner, AttemptControl {
+protocol HoldableRunner: PausingRunner, AttemptControl {
     var isHeld: Bool { get set }
     /// Whether the attempt has ended.
     var isOver: Bool { get }

@@ -54,7 +54,7 @@ extension ByteBuffer {
 
     /// Whether the buffer may begin with a status line, as far as its bytes tell. Line ends left over from before may
     /// come first.
-    var beginsLikeAnswer: Bool {
+    var beginsLikeResponse: Bool {
         withUnsafeReadableBytes { bytes in
             guard let first = bytes.first, first != 0x0D, first != 0x0A else { return true }
             return bytes.prefix(5).elementsEqual("HTTP/".utf8.prefix(bytes.count))

@@ -124,7 +124,7 @@ private final class Desk: Sendable {
 
     func leave(_ visitor: any Channel) { state.withLock { $0.visitors.removeAll { $0 === visitor } } }
 
-    func answer(_ head: [UInt8]) -> LoopbackMachine.Outcome? {
+    func respond(_ head: [UInt8]) -> LoopbackMachine.Outcome? {
         state.withLock { $0.machine?.take(head: head, isExpected: expects) }
     }
 
@@ -138,7 +138,7 @@ private final class VisitorHandler: ChannelInboundHandler {
 
     private let desk: Desk
     private var head: [UInt8] = []
-    private var isAnswered = false
+    private var hasResponded = false
     private var alarm: Scheduled<Void>?
 
     /// Time limit for the head of the request.
@@ -158,21 +158,21 @@ private final class VisitorHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isAnswered else { return }
+        guard !hasResponded else { return }
         let start = max(0, head.count - 3)
         head += Array(buffer: unwrapInboundIn(data))
         if let end = Self.end(of: head, from: start), end <= LoopbackMachine.longestHead {
-            return answer(Array(head[..<end]), context)
+            return respond(Array(head[..<end]), context)
         }
-        if head.count > LoopbackMachine.longestHead { answer([], context) }
+        if head.count > LoopbackMachine.longestHead { respond([], context) }
     }
 
-    private func answer(_ head: [UInt8], _ context: ChannelHandlerContext) {
-        isAnswered = true
+    private func respond(_ head: [UInt8], _ context: ChannelHandlerContext) {
+        hasResponded = true
         self.head = []
-        guard let answer = desk.answer(head) else { return context.close(promise: nil) }
-        let (desk, query, channel) = (desk, answer.query, context.channel)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: answer.bytes))).whenComplete { _ in
+        guard let response = desk.respond(head) else { return context.close(promise: nil) }
+        let (desk, query, channel) = (desk, response.query, context.channel)
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response.bytes))).whenComplete { _ in
             // the page is sent before any other effect
             channel.close(mode: .output, promise: nil)
             if let query { desk.deliver(query) }

@@ -43,7 +43,7 @@ final class IdentityLoader: Sendable {
     private static let mostEntries = 100
     private static let memory = TimeAmount.milliseconds(600_000)
 
-    /// After so many wrong passphrases a client is asked no more.
+    /// After so many wrong passphrases no further callback is made.
     private static let mostPassphrases = 3
 
     private let entries = Mutex<[Entry]>([])
@@ -54,22 +54,22 @@ final class IdentityLoader: Sendable {
 
     private struct Waiter: Sendable {
         var loop: any EventLoop
-        var asking: @Sendable (Bool) -> Void
+        var callbackRuns: @Sendable (Bool) -> Void
         var hand: Hand
     }
 
     /// Hands the identity over on the loop. Files are read again when they have changed, and after ten minutes.
     ///
-    /// - Parameter asking: told on the loop when a client is asked for a passphrase, and when that is over.
+    /// - Parameter callbackRuns: told on the loop when a callback for a passphrase begins, and when it ends.
     func load(
         _ spec: IdentitySpec, for client: ClientKey, on loop: any EventLoop,
-        asking: @escaping @Sendable (Bool) -> Void, _ hand: @escaping Hand
+        callbackRuns: @escaping @Sendable (Bool) -> Void, _ hand: @escaping Hand
     ) {
         var text: SecretText?
         if case .text(let given)? = spec.passphrase { text = given }
         read(spec, text, for: client) { result, isLocked in
             guard isLocked, case .code(let code)? = spec.passphrase else { return loop.execute { hand(result) } }
-            self.wait(for: code, spec, client, Waiter(loop: loop, asking: asking, hand: hand))
+            self.wait(for: code, spec, client, Waiter(loop: loop, callbackRuns: callbackRuns, hand: hand))
         }
     }
 
@@ -88,21 +88,21 @@ final class IdentityLoader: Sendable {
         hand(.failure(HTTPFailure(.clientCertificateUnusable, text, phase: .tls, retryable: true)), false)
     }
 
-    /// One question for all connections that need the same key.
+    /// One callback for all connections that need the same key.
     private func wait(for code: ClientCode, _ spec: IdentitySpec, _ client: ClientKey, _ waiter: Waiter) {
-        waiter.loop.execute { waiter.asking(true) }
+        waiter.loop.execute { waiter.callbackRuns(true) }
         let isFirst = waiting.withLock { waiting in
             waiting[spec, default: []].append(waiter)
             return waiting[spec]?.count == 1
         }
         guard isFirst else { return }
-        // not structured: the connection that needs the key may be gone before the client has answered
+        // not structured: the connection that needs the key may be gone before the client has replied
         Task {
             let result = await self.unlocked(spec, code, client)
             let waiters = self.waiting.withLock { $0.removeValue(forKey: spec) } ?? []
             for waiter in waiters {
                 waiter.loop.execute {
-                    waiter.asking(false)
+                    waiter.callbackRuns(false)
                     waiter.hand(result)
                 }
             }

@@ -15,11 +15,11 @@ struct PolicyRun: Sendable {
     struct Context: Sendable {
         var fetcher: RevocationFetcher
         var client: ClientKey
-        var asking: Asking
+        var callbackRuns: CallbackRuns
     }
 
-    /// Told when a client is asked, and when it has answered.
-    typealias Asking = @Sendable (Bool) -> Void
+    /// Told when a callback to a client begins, and when it ends.
+    typealias CallbackRuns = @Sendable (Bool) -> Void
 
     init(
         _ served: ServedChain, roots: Result<TrustRoots.Store, HTTPFailure>, _ files: PolicyFiles,
@@ -45,8 +45,8 @@ struct PolicyRun: Sendable {
         case .callback(let code): return try await verdict(code)
         case .all(let policies):
             var sum = TrustVerdict(verified: .none, path: served.certificates)
-            // a client is not asked about a server that another policy refuses
-            for policy in policies.filter({ !$0.asks }) + policies.filter(\.asks) {
+            // no callback is made about a server that another policy refuses
+            for policy in policies.filter({ !$0.callsClient }) + policies.filter(\.callsClient) {
                 let found = try await verdict(policy)
                 sum.verified = max(sum.verified, found.verified)
                 sum.revocation = found.revocation ?? sum.revocation
@@ -60,16 +60,16 @@ struct PolicyRun: Sendable {
     private func verdict(_ code: ClientCode) async throws(HTTPFailure) -> TrustVerdict {
         let subject = served.subject
         let facts = served.certificates.map { CertificateFacts($0, $0.der) }
-        var question = TrustCallback(host: subject.host, port: subject.port, reason: nil, chain: facts)
+        var callback = TrustCallback(host: subject.host, port: subject.port, reason: nil, chain: facts)
         var path = served.certificates
         do throws(HTTPFailure) {
             path = try await defaultVerdict().path
         } catch {
-            question.reason = error.message
+            callback.reason = error.message
         }
-        context.asking(true)
-        let reply = await code.decide(question)
-        context.asking(false)
+        context.callbackRuns(true)
+        let reply = await code.decide(callback)
+        context.callbackRuns(false)
         guard reply.isTrusted else {
             let why = reply.reason ?? "it said no"
             throw HTTPFailure(

@@ -41,7 +41,7 @@ struct RevocationCheck: Sendable {
         for (certificate, issuer) in zip(path, path.dropFirst()) {
             var state = try listed(certificate, issuer)
             if case .unknown = state, policy.usesNetwork {
-                state = try await asked(certificate, issuer, until: deadline)
+                state = try await fetched(certificate, issuer, until: deadline)
             }
             guard case .unknown(let kind, let why) = state else { continue }
             sum = .unknown
@@ -126,7 +126,7 @@ struct RevocationCheck: Sendable {
 
     // MARK: the network
 
-    private func asked(
+    private func fetched(
         _ certificate: Certificate, _ issuer: Certificate, until deadline: Double
     ) async throws(HTTPFailure) -> State {
         guard let parts = CertificateScanner(certificate.der), let above = CertificateScanner(issuer.der) else {
@@ -139,7 +139,7 @@ struct RevocationCheck: Sendable {
             for url in urls {
                 let found: String?
                 switch method {
-                case .ocsp: found = try await askResponder(url, certificate, parts, issuer, above, deadline)
+                case .ocsp: found = try await queryResponder(url, certificate, parts, issuer, above, deadline)
                 case .crl: found = try await fetchList(url, certificate, parts, issuer, deadline)
                 }
                 guard let found else { return .good }
@@ -154,13 +154,13 @@ struct RevocationCheck: Sendable {
     }
 
     /// Throws for a revoked certificate. Nil if the responder says that it is not; otherwise why that is not known.
-    private func askResponder(
+    private func queryResponder(
         _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
         _ above: CertificateScanner, _ deadline: Double
     ) async throws(HTTPFailure) -> String? {
         let name = OCSPCertificate(parts, issuer: above)
-        let question = RevocationFetcher.Question(url: url, body: name.request)
-        let (bytes, isKept) = await bytes(question, deadline)
+        let query = RevocationFetcher.Query(url: url, body: name.request)
+        let (bytes, isKept) = await bytes(query, deadline)
         guard let bytes else { return "cannot be asked" }
         guard let response = OCSPResponse(bytes) else {
             return OCSPResponse.fault(bytes).map { "refuses to say (\($0))" } ?? "sent no OCSP response"
@@ -176,7 +176,7 @@ struct RevocationCheck: Sendable {
             return "sent a response that \(fault)"
         }
         guard single.status == .good else { return "does not know it" }
-        if !isKept { fetcher.keep(bytes, for: question, until: next, now: Self.now) }
+        if !isKept { fetcher.keep(bytes, for: query, until: next, now: Self.now) }
         return nil
     }
 
@@ -184,23 +184,23 @@ struct RevocationCheck: Sendable {
         _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
         _ deadline: Double
     ) async throws(HTTPFailure) -> String? {
-        let question = RevocationFetcher.Question(url: url, issuer: CertificateScanner.fingerprint(issuer.der))
-        let (bytes, isKept) = await bytes(question, deadline)
+        let query = RevocationFetcher.Query(url: url, issuer: CertificateScanner.fingerprint(issuer.der))
+        let (bytes, isKept) = await bytes(query, deadline)
         guard let bytes else { return "cannot be fetched" }
         let der = bytes.first == DERScanner.sequence ? bytes : PEMBlock.all(in: bytes).first?.bytes ?? []
         guard let list = CRLScanner(der) else { return "is no revocation list" }
         guard list.issuer.elementsEqual(parts.issuer) else { return "is a list of another issuer" }
         if let fault = try look(for: certificate, parts, in: list, by: issuer) { return fault }
-        if !isKept, let next = list.nextUpdate { fetcher.keep(bytes, for: question, until: next, now: Self.now) }
+        if !isKept, let next = list.nextUpdate { fetcher.keep(bytes, for: query, until: next, now: Self.now) }
         return nil
     }
 
     /// And whether they were kept from before.
-    private func bytes(_ question: RevocationFetcher.Question, _ deadline: Double) async -> ([UInt8]?, Bool) {
-        if let known = fetcher.known(question, now: Self.now) { return (known, true) }
+    private func bytes(_ query: RevocationFetcher.Query, _ deadline: Double) async -> ([UInt8]?, Bool) {
+        if let known = fetcher.known(query, now: Self.now) { return (known, true) }
         let left = deadline - Date.now.timeIntervalSince1970
         guard left > 0 else { return (nil, false) }
-        return (try? await fetcher.fetch(question, within: left, subject.addresses, for: client), false)
+        return (try? await fetcher.fetch(query, within: left, subject.addresses, for: client), false)
     }
 }
 

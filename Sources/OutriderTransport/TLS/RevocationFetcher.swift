@@ -10,7 +10,7 @@ import Synchronization
 /// Never through a proxy, without credentials and cookies, and without following redirects.
 final class RevocationFetcher: Sendable {
     /// One lookup: its responder or list, and the body of the request, empty for a list.
-    struct Question: Hashable, Sendable {
+    struct Query: Hashable, Sendable {
         var url: String
         var body: [UInt8] = []
         /// The fingerprint of the issuer by which a list was verified: another issuer does not vouch for the list.
@@ -25,7 +25,7 @@ final class RevocationFetcher: Sendable {
 
     private struct State {
         var send: Send?
-        var kept: [Question: Kept] = [:]
+        var kept: [Query: Kept] = [:]
     }
 
     /// For all that is asked about one server, in seconds.
@@ -44,11 +44,11 @@ final class RevocationFetcher: Sendable {
     func use(_ send: @escaping Send) { state.withLock { $0.send = send } }
 
     /// What was kept; nil for nothing that is current.
-    func known(_ question: Question, now: Int64) -> [UInt8]? {
-        state.withLock { state in state.kept[question].flatMap { $0.until > now ? $0.bytes : nil } }
+    func known(_ query: Query, now: Int64) -> [UInt8]? {
+        state.withLock { state in state.kept[query].flatMap { $0.until > now ? $0.bytes : nil } }
     }
 
-    func keep(_ bytes: [UInt8], for question: Question, until: Int64, now: Int64) {
+    func keep(_ bytes: [UInt8], for query: Query, until: Int64, now: Int64) {
         state.withLock { state in
             let size = state.kept.values.reduce(bytes.count) { $0 &+ $1.bytes.count }
             if size > Self.mostKeptBytes || state.kept.count >= Self.mostKept {
@@ -59,28 +59,28 @@ final class RevocationFetcher: Sendable {
                     state.kept = [:]
                 }
             }
-            state.kept[question] = Kept(bytes: bytes, until: min(until, now &+ Self.longest))
+            state.kept[query] = Kept(bytes: bytes, until: min(until, now &+ Self.longest))
         }
     }
 
     /// The body of a response with status 200. Throws why there is none.
     func fetch(
-        _ question: Question, within seconds: Double, _ addresses: AddressPolicy, for client: ClientKey
+        _ query: Query, within seconds: Double, _ addresses: AddressPolicy, for client: ClientKey
     ) async throws(HTTPFailure) -> [UInt8] {
         guard let send = state.withLock({ $0.send }) else {
             throw HTTPFailure(.sessionInvalidated, "the service is stopping")
         }
-        let url = try HTTPURL(parsing: question.url)
+        let url = try HTTPURL(parsing: query.url)
         guard url.scheme == .http, url.socketPath == nil else {
-            throw HTTPFailure(.unsupportedScheme, "\(question.url) is no http URL")
+            throw HTTPFailure(.unsupportedScheme, "\(query.url) is no http URL")
         }
         var attempt = Attempt(method: "GET", url: url, fields: [])
-        if !question.body.isEmpty {
+        if !query.body.isEmpty {
             let fields: HTTPFields = [
                 HTTPFields.Field("Content-Type", "application/ocsp-request"),
                 HTTPFields.Field("Accept", "application/ocsp-response"),
             ]
-            attempt = Attempt(method: "POST", url: url, fields: fields, body: .bytes(question.body))
+            attempt = Attempt(method: "POST", url: url, fields: fields, body: .bytes(query.body))
         }
         attempt.timeouts.total = max(0.1, seconds)
         attempt.maximumBodyBytes = Self.mostBytes

@@ -28,12 +28,12 @@ final class TLSBridge: Sendable {
     ///
     /// - Parameters:
     ///   - alpn: the protocols to offer, the preferred first; none for no offer.
-    ///   - asking: told when code of a client is called, during which no time passes, and when that is over.
+    ///   - callbackRuns: told when code of a client is called, during which no time passes, and when that is over.
     ///   - isFirst: whether the channel has carried plain bytes, so that TLS goes before everything that it has.
     func handshake(
         on channel: any Channel, host: String, port: Int, security: ConnectionSecurity,
         addresses: AddressPolicy = .any, alpn: [String] = ["http/1.1"], for client: ClientKey,
-        asking: @escaping (Bool) -> Void = { _ in },
+        callbackRuns: @escaping (Bool) -> Void = { _ in },
         isFirst: Bool = false, _ completion: @escaping HandshakeWatch.Completion
     ) {
         channel.eventLoop.assertInEventLoop()
@@ -44,16 +44,16 @@ final class TLSBridge: Sendable {
         let watch = HandshakeWatch(host: host, settings, completion)
         let subject = ServerSubject(host: host, name: wanted, security: security, port: port, addresses: addresses)
         let loop = channel.eventLoop
-        let bound = NIOLoopBound(asking, eventLoop: loop)
-        let asks: @Sendable (Bool) -> Void = { bound.value($0) }
+        let bound = NIOLoopBound(callbackRuns, eventLoop: loop)
+        let callbackRuns: @Sendable (Bool) -> Void = { bound.value($0) }
         let evaluator = evaluator
         do {
             // a context of its own, since a callback of a context does not tell which connection asks; it costs 0.01 ms
             let handler = try NIOSSLClientHandler(
-                context: NIOSSLContext(configuration: configuration(settings, alpn, watch, client, loop, asks)),
+                context: NIOSSLContext(configuration: configuration(settings, alpn, watch, client, loop, callbackRuns)),
                 serverHostname: isAddress || settings.serverName == "" ? nil : wanted,
                 customVerificationCallback: { chain, promise in
-                    evaluator.judge(chain, of: subject, for: client, on: loop, asking: asks) { verdict in
+                    evaluator.judge(chain, of: subject, for: client, on: loop, callbackRuns: callbackRuns) { verdict in
                         watch.verdict = verdict
                         if case .success = verdict { return promise.succeed(.certificateVerified) }
                         promise.succeed(.failed)
@@ -70,7 +70,7 @@ final class TLSBridge: Sendable {
 
     private func configuration(
         _ settings: TLSSettings, _ alpn: [String], _ watch: HandshakeWatch, _ client: ClientKey, _ loop: any EventLoop,
-        _ asks: @escaping @Sendable (Bool) -> Void
+        _ callbackRuns: @escaping @Sendable (Bool) -> Void
     ) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minVersion == .v13 ? .tlsv13 : .tlsv12
@@ -90,7 +90,7 @@ final class TLSBridge: Sendable {
                 watch.clientCertificate = .requested
                 return promise.succeed(.noChanges)
             }
-            identities.load(identity, for: client, on: loop, asking: asks) { result in
+            identities.load(identity, for: client, on: loop, callbackRuns: callbackRuns) { result in
                 if case .success(let identity) = result {
                     watch.clientCertificate = .sent
                     watch.identityExpires = identity.expires

@@ -43,10 +43,10 @@ final class TrustEvaluator: Sendable {
     /// Gives its verdict on the loop: at once for a policy that accepts everything; otherwise after some hundreds of
     /// microseconds on another thread, or milliseconds when files have to be read.
     ///
-    /// - Parameter asking: told on the loop when a client is asked, and when it has answered.
+    /// - Parameter callbackRuns: told on the loop when a callback to a client begins, and when it ends.
     func judge(
         _ chain: [NIOSSLCertificate], of subject: ServerSubject, for client: ClientKey, on loop: any EventLoop,
-        asking: @escaping @Sendable (Bool) -> Void = { _ in },
+        callbackRuns: @escaping @Sendable (Bool) -> Void = { _ in },
         _ verdict: @escaping @Sendable (Result<TrustVerdict, HTTPFailure>) -> Void
     ) {
         let bytes = (try? chain.map { try $0.toDERBytes() }) ?? []
@@ -65,23 +65,23 @@ final class TrustEvaluator: Sendable {
         let isTaken = BlockingThreads.files.run(for: client) {
             let stamps = self.stamps(of: subject.security)
             let known = Case(subject: subject, stamps: stamps.roots.joined(stamps.others), chain: bytes)
-            if let verdict = self.remembered(known) { return loop.execute { answer(.success(verdict)) } }
+            if let verdict = self.remembered(known) { return loop.execute { deliver(.success(verdict)) } }
             let store = Result { () throws(HTTPFailure) in try self.roots.store(for: subject.security.roots) }
             let files = PolicyFiles(subject.security.policy)
             // not structured: what started the handshake may be gone before this ends, and then no caller listens
             Task {
-                let context = PolicyRun.Context(fetcher: self.fetcher, client: client) { isAsking in
-                    loop.execute { asking(isAsking) }
+                let context = PolicyRun.Context(fetcher: self.fetcher, client: client) { isCallbackRunning in
+                    loop.execute { callbackRuns(isCallbackRunning) }
                 }
                 let result = await Self.evaluate(bytes, subject, store, files, context)
                 // what a client says counts as long as the client says
-                if case .success(let verdict) = result, !subject.security.policy.asks {
+                if case .success(let verdict) = result, !subject.security.policy.callsClient {
                     self.remember(verdict, for: known)
                 }
-                loop.execute { answer(result) }
+                loop.execute { deliver(result) }
             }
         }
-        @Sendable func answer(_ result: Result<TrustVerdict, HTTPFailure>) { verdict(result) }
+        @Sendable func deliver(_ result: Result<TrustVerdict, HTTPFailure>) { verdict(result) }
         if !isTaken {
             let text = "the trusted certificates cannot be read: too much work on files waits for this client"
             verdict(.failure(HTTPFailure(.settingAnchorCertificatesFailed, text, phase: .tls, retryable: true)))

@@ -6,14 +6,14 @@ import OutriderHTTP
 
 /// Carries an attempt with an upgrade request, on a connection of its own outside the pool.
 ///
-///     created ──▶ queued ──▶ opening ──▶ asking ──101──▶ open ──finish──▶ lingering ──▶ done
+///     created ──▶ queued ──▶ opening ──▶ handshaking ──101──▶ open ──finish──▶ lingering ──▶ done
 ///                                          └──other──▶ refused ──────────────────────▶ done
 ///
 /// After a 101 the body of the response is the connection's bytes, read on demand. Another final response is delivered
 /// with its body, and the connection is not used again.
 // proof: every method runs on the pool's loop and asserts it; other threads only carry the reference.
 final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
-    enum Stage { case created, queued, opening, asking, open, refused, lingering, done }
+    enum Stage { case created, queued, opening, handshaking, open, refused, lingering, done }
 
     /// Limit of bytes that are dropped while the connection lingers; then the connection closes.
     private static let mostDropped = 1 << 20
@@ -84,7 +84,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
 
     func begin(_ connection: UpgradedConnection, _ security: DuplexSecurity?) {
         guard adopt(connection) else { return }
-        stage = .asking
+        stage = .handshaking
         clock.enter(.request)
         observer.sending(self)
         clock.note(remote: connection.channel.remoteAddress?.plain ?? key.socketPath, tls: security?.facts)
@@ -165,7 +165,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         clock.headBegins()
         head.feed(bytes)
         do throws(HTTPFailure) {
-            while stage == .asking, let found = try head.next() {
+            while stage == .handshaking, let found = try head.next() {
                 if found.status == 101 {
                     switchOver(found)
                 } else if found.status < 200 {
@@ -229,7 +229,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
     func received(_ bytes: ByteBuffer) {
         clock.received(bytes.readableBytes)
         switch stage {
-        case .asking: readHead(bytes)
+        case .handshaking: readHead(bytes)
         case .open:
             body.append(bytes)
             deliver()
@@ -242,7 +242,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
     }
 
     func wantsMore() -> Bool {
-        guard stage != .lingering, stage != .asking else { return true }
+        guard stage != .lingering, stage != .handshaking else { return true }
         isReadPaused = isHeld || !body.hasRoom
         return !isReadPaused
     }

@@ -12,17 +12,17 @@ extension ServiceClient {
         _ method: String, _ params: JSONObject, within seconds: Double = 60
     ) throws(CommandFailure) -> JSONObject {
         let reply = try call(method, JSONText(written: JSONWriter.bytes(of: params)), by: Deadline(after: seconds))
-        let answer = try reply.parsed().object ?? [:]
-        guard reply.error != nil else { return answer }
-        if answer["code"]?.integer == Self.unknownHandle, let name = params["credential"]?.string {
+        let value = try reply.parsed().object ?? [:]
+        guard reply.error != nil else { return value }
+        if value["code"]?.integer == Self.unknownHandle, let name = params["credential"]?.string {
             throw CommandFailure(
                 code: Self.unauthorized,
                 "there is no credential named \(FieldRules.shown(name)): make it with `outrider login`, or `outrider "
                     + "credentials import`")
         }
         throw CommandFailure(
-            code: answer["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
-            answer["message"]?.string ?? "\(method) failed")
+            code: value["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
+            value["message"]?.string ?? "\(method) failed")
     }
 
     private static let unknownHandle: Int64 = -32012
@@ -36,11 +36,11 @@ extension ServiceClient {
     ) throws(CommandFailure) -> (token: String, type: String, expires: String?) {
         var params: JSONObject = ["credential": .string(name)]
         if let minValidity { params["minValidity"] = .real(minValidity) }
-        let answer = try result("oauth.token", params)
-        guard let token = answer["accessToken"]?.string else {
-            throw CommandFailure(.brokeProtocol, "the answer to oauth.token holds no token")
+        let result = try result("oauth.token", params)
+        guard let token = result["accessToken"]?.string else {
+            throw CommandFailure(.brokeProtocol, "the result of oauth.token holds no token")
         }
-        return (token, answer["tokenType"]?.string ?? "Bearer", answer["expiresAt"]?.string)
+        return (token, result["tokenType"]?.string ?? "Bearer", result["expiresAt"]?.string)
     }
 }
 

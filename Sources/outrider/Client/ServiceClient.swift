@@ -33,7 +33,7 @@ struct ServiceClient: ~Copyable {
         do {
             return try JSONParser.parse(Array(text), limits: .generous)
         } catch {
-            throw CommandFailure(.brokeProtocol, "the answer is no JSON: \(error.reason)")
+            throw CommandFailure(.brokeProtocol, "the reply is no JSON: \(error.reason)")
         }
     }
 
@@ -110,7 +110,7 @@ struct ServiceClient: ~Copyable {
         }
     }
 
-    /// Waits until the service has answered something, so that calls sent side by side meet a service that lives.
+    /// Waits until the service has replied once, so that calls sent side by side meet a service that lives.
     mutating func greet(by deadline: Deadline) throws(CommandFailure) {
         guard reconnect != nil, lastID == 0 || first != nil else { return }
         _ = try call("server.info", JSONText(written: Array("{}".utf8)), by: deadline)
@@ -133,7 +133,7 @@ struct ServiceClient: ~Copyable {
             if found == id { return reply }
         }
         cancel(id)
-        throw CommandFailure(.timedOut, "no answer within the time allowed")
+        throw CommandFailure(.timedOut, "no reply within the time allowed")
     }
 
     /// The same for a result that is an object. An error of the call ends the command.
@@ -148,7 +148,7 @@ struct ServiceClient: ~Copyable {
     static func object(of reply: Reply) throws(CommandFailure) -> JSONObject {
         try check(reply)
         guard let result = try reply.parsed().object else {
-            throw CommandFailure(.brokeProtocol, "the answer is no object")
+            throw CommandFailure(.brokeProtocol, "the reply is no object")
         }
         return result
     }
@@ -204,7 +204,7 @@ struct ServiceClient: ~Copyable {
         }
         guard let id = id.flatMap({ Int($0) }), (1...max(1, lastID)).contains(id) else { return nil }
         guard (parts.result == nil) != (parts.error == nil) else {
-            throw CommandFailure(.brokeProtocol, "the answer has neither or both of result and error")
+            throw CommandFailure(.brokeProtocol, "the reply has neither or both of result and error")
         }
         return (id, Reply(line: line, result: parts.result, error: parts.error))
     }
@@ -235,7 +235,7 @@ struct ServiceClient: ~Copyable {
     private func refuse(_ id: String) throws(CommandFailure) {
         try wire.send(
             Array(
-                #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32601,"message":"this client answers no questions"}}"#
+                #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32601,"message":"this client takes no callbacks"}}"#
                     .utf8))
     }
 }

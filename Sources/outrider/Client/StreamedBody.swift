@@ -29,7 +29,7 @@ struct StreamedBody {
         guard let response = opened["response"]?.object, let request = opened["request"],
             let stream = opened["stream"]
         else {
-            throw CommandFailure(.brokeProtocol, "the answer is no response")
+            throw CommandFailure(.brokeProtocol, "the result is no response")
         }
         self.response = response
         self.request = request
@@ -59,7 +59,7 @@ struct StreamedBody {
     /// The bytes of its result.
     mutating func bytes(_ piece: JSONObject) throws(CommandFailure) -> [UInt8] {
         guard let bytes = piece["base64"]?.string.flatMap({ Base64.decode($0) }) else {
-            throw CommandFailure(.brokeProtocol, "the answer to stream.read holds no bytes")
+            throw CommandFailure(.brokeProtocol, "the result of stream.read holds no bytes")
         }
         isOver = piece["end"] == .bool(true)
         failure = piece["error"]?.object.map { CommandFailure(response: $0) }

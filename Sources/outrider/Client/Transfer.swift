@@ -13,7 +13,7 @@ struct Transfer {
     /// The Response, of success or failure.
     func run(_ params: JSONObject, over client: inout ServiceClient) throws(CommandFailure) -> JSONObject {
         guard let request = try client.object("download.start", params, by: .never)["request"]?.string else {
-            throw CommandFailure(.brokeProtocol, "the answer names no request")
+            throw CommandFailure(.brokeProtocol, "the result names no request")
         }
         var isCancelled = false
         while true {

@@ -89,7 +89,7 @@ struct Wire: ~Copyable {
             var ready = [pollfd(fd: input, events: Int16(POLLIN), revents: 0)]
             if let file { ready.append(pollfd(fd: file, events: Int16(POLLIN), revents: 0)) }
             let count = poll(&ready, nfds_t(ready.count), deadline.milliseconds)
-            if count == 0 { throw CommandFailure(.timedOut, "no answer within the time allowed") }
+            if count == 0 { throw CommandFailure(.timedOut, "no reply within the time allowed") }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))")
@@ -127,13 +127,13 @@ struct Wire: ~Copyable {
         while true {
             let count = poll(&ready, 1, deadline.milliseconds)
             if count > 0 { return }
-            if count == 0 { throw CommandFailure(.timedOut, "no answer within the time allowed") }
+            if count == 0 { throw CommandFailure(.timedOut, "no reply within the time allowed") }
             if errno != EINTR { throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))") }
         }
     }
 
     private mutating func fill() throws(CommandFailure) {
-        guard buffer.count < Self.lineLimit else { throw CommandFailure(.brokeProtocol, "the answer never ends") }
+        guard buffer.count < Self.lineLimit else { throw CommandFailure(.brokeProtocol, "the reply never ends") }
         let room = max(65536, min(buffer.count, 1 << 22))
         let start = buffer.count
         var count = 0

@@ -72,7 +72,7 @@ struct CookieOptions: ParsableArguments {
         if session.isEmpty { return }
         let made = try client.object("session.create", session, by: Deadline(after: 30))
         guard let session = made["session"] else {
-            throw CommandFailure(.brokeProtocol, "the answer names no session")
+            throw CommandFailure(.brokeProtocol, "the result names no session")
         }
         shared["session"] = session
         for file in files { try read(file, into: session, over: &client) }

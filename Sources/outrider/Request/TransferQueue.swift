@@ -132,7 +132,7 @@ struct TransferQueue {
             guard let transfer = active[number], transfer.deadline.isOver else { continue }
             calls[id] = nil
             client.cancel(id)
-            transfer.fail(CommandFailure(.timedOut, "no answer within the time allowed"))
+            transfer.fail(CommandFailure(.timedOut, "no reply within the time allowed"))
             try end(transfer, over: &client)
         }
     }

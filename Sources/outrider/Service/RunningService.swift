@@ -17,7 +17,7 @@ struct RunningService {
         let info = try client.object("server.info", [:], by: Deadline(after: 10))
         guard let version = info["version"]?.string, let pid = info["pid"]?.integer.flatMap({ Int32(exactly: $0) })
         else {
-            throw CommandFailure(.brokeProtocol, "the answer to server.info names no version and no process")
+            throw CommandFailure(.brokeProtocol, "the result of server.info names no version and no process")
         }
         (self.version, self.pid) = (version, pid)
         uptime = info["uptime"]?.number ?? 0

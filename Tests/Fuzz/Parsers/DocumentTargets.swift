@@ -144,20 +144,21 @@ func propertyList(_ input: Input) {
 /// The scanner of secrets beside the parser of all JSON; a text that is cut off never has other tokens.
 func tokens(_ input: Input) {
     let outcome = TokenResponseScanner.scan(input.bytes)
-    guard case .whole(let answer) = outcome else { return }
+    guard case .whole(let response) = outcome else { return }
     let bytes = input.bytes.starts(with: TokenResponseScanner.mark) ? Array(input.bytes.dropFirst(3)) : input.bytes
-    if answer.fault == nil, let value = try? JSONParser.parse(bytes), case .object(let object) = value {
-        expect((object["access_token"]?.string ?? "") == (answer.accessToken?.exposed ?? ""), "another access token")
-        expect((object["refresh_token"]?.string ?? "") == (answer.refreshToken?.exposed ?? ""), "another refresh token")
+    if response.fault == nil, let value = try? JSONParser.parse(bytes), case .object(let object) = value {
+        expect((object["access_token"]?.string ?? "") == (response.accessToken?.exposed ?? ""), "another access token")
+        expect(
+            (object["refresh_token"]?.string ?? "") == (response.refreshToken?.exposed ?? ""), "another refresh token")
     }
     let end = Int(input.hash % UInt64(input.bytes.count + 1))
     // half of a byte order mark is no text
     if end < TokenResponseScanner.mark.count, bytes.count < input.bytes.count { return }
     switch TokenResponseScanner.scan(Array(input.bytes[..<end])) {
     case .malformed: expect(false, "the first \(end) bytes are malformed")
-    case .whole(let other): expect(other == answer, "the first \(end) bytes have another answer")
+    case .whole(let other): expect(other == response, "the first \(end) bytes have another response")
     case .cut(let other):
-        expect(other.accessToken == nil || other.accessToken == answer.accessToken, "another token in \(end) bytes")
+        expect(other.accessToken == nil || other.accessToken == response.accessToken, "another token in \(end) bytes")
     }
 }
 
@@ -184,7 +185,7 @@ func cassettes(_ input: Input) {
     }
 }
 
-/// Certificates, lists of revoked ones, answers about them, and the hello of a server.
+/// Certificates, lists of revoked ones, responses about them, and the hello of a server.
 func certificates(_ input: Input) {
     if let certificate = CertificateScanner(input.bytes) { _ = "\(certificate)" }
     if let list = CRLScanner(input.bytes) { _ = "\(list)" }

@@ -57,7 +57,7 @@ private func held(_ bytes: [UInt8]) {
             Int64(start)..<Int64(isThere[start...].firstIndex(of: false) ?? 64)
         }
         expect(held.ranges == ranges, "\(held.ranges), and not \(ranges)")
-        expect(range.isEmpty || held.contains(range) == (places & mask == mask), "another answer for \(range)")
+        expect(range.isEmpty || held.contains(range) == (places & mask == mask), "another verdict for \(range)")
         let missing = held.gaps(of: 64).reduce(0) { $0 + $1.count }
         expect(missing == 64 - places.nonzeroBitCount, "\(missing) are missing")
     }

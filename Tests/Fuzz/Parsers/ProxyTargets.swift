@@ -185,7 +185,7 @@ private func endsHead(_ bytes: ArraySlice<UInt8>) -> Bool {
     return ends.contains { bytes.suffix($0.count).elementsEqual($0) }
 }
 
-/// The three answers of a proxy, by the fields of RFC 1928 and RFC 1929.
+/// The three replies of a proxy, by the fields of RFC 1928 and RFC 1929.
 private func socks(_ bytes: [UInt8], _ user: UserCredential?, _ address: [UInt8]) -> (Outcome, Int, [UInt8]) {
     var sent: [UInt8] = user == nil ? [5, 1, 0] : [5, 2, 0, 2]
     let request: [UInt8] = [5, 1, 0] + address + [0x12, 0x34]

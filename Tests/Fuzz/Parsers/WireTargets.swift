@@ -106,14 +106,14 @@ func chunked(_ input: Input) {
 
 func loopback(_ input: Input) {
     var machine = LoopbackMachine(path: "/callback", host: "127.0.0.1", port: 4711)
-    let answer = machine.take(head: input.bytes)
-    expect(answer.bytes.starts(with: "HTTP/1.1 ".utf8), "an answer that is none")
-    if let query = answer.query {
+    let response = machine.take(head: input.bytes)
+    expect(response.bytes.starts(with: "HTTP/1.1 ".utf8), "a response that is none")
+    if let query = response.query {
         expect(input.text.hasPrefix("GET /callback"), "another path")
         expect(input.text.lowercased().contains("127.0.0.1:4711"), "another host")
         expect(!query.contains(" ") && !query.contains("\r"), "a query of several words")
         _ = FormText(query)
-        expect(machine.take(head: input.bytes).query == nil, "a second answer")
+        expect(machine.take(head: input.bytes).query == nil, "a second response")
     }
 }
 

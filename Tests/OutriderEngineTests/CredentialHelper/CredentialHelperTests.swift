@@ -6,7 +6,7 @@ import Testing
 
 @testable import OutriderEngine
 
-/// What seals records, and what writes down answers.
+/// What seals records, and what writes down responses.
 @Suite struct CredentialHelperTests {
     private static func seal(_ digit: String = "a", place: String = "place") throws -> Seal {
         let key = try KeyRing.key(from: .raw(Secret(String(repeating: digit, count: 64))), for: "")
@@ -42,10 +42,10 @@ import Testing
         #expect(seal.close([1], .record, generation: 1, identity: Self.identity) != sealed)
     }
 
-    @Test func `an answer that was cut anywhere is read as far as it is whole`() throws {
+    @Test func `a response that was cut anywhere is read as far as it is whole`() throws {
         let seal = try Self.seal()
         let pieces: [ResponseJournal.Piece] = [
-            .head(attempt: 5, status: 200, retryAfter: nil, asked: ClockPair(wall: 1, boot: 2)), .body([1, 2]),
+            .head(attempt: 5, status: 200, retryAfter: nil, sentAt: ClockPair(wall: 1, boot: 2)), .body([1, 2]),
             .body([3]), .end,
         ]
         var bytes: [UInt8] = []
@@ -55,16 +55,16 @@ import Testing
             ends.append(bytes.count)
         }
         for count in 0...bytes.count {
-            let answer = ResponseJournal.read(Array(bytes[..<count]), seal)
-            #expect((answer != nil) == (count >= ends[0]))
-            #expect(answer?.body ?? [] == (count >= ends[2] ? [1, 2, 3] : count >= ends[1] ? [1, 2] : []))
-            #expect((answer?.isComplete ?? false) == (count == ends[3]))
+            let response = ResponseJournal.read(Array(bytes[..<count]), seal)
+            #expect((response != nil) == (count >= ends[0]))
+            #expect(response?.body ?? [] == (count >= ends[2] ? [1, 2, 3] : count >= ends[1] ? [1, 2] : []))
+            #expect((response?.isComplete ?? false) == (count == ends[3]))
         }
         // pieces in another order are none
         #expect(ResponseJournal.read(Array(bytes[..<ends[0]] + bytes[ends[1]...]), seal)?.body == [])
     }
 
-    @Test func `an answer that comes byte by byte is not too long to be read again`() throws {
+    @Test func `a response that comes byte by byte is not too long to be read again`() throws {
         let seal = try Self.seal()
         var gathering = ResponseJournal.Gathering()
         var bytes: [UInt8] = []
@@ -76,7 +76,7 @@ import Testing
             }
         }
         let body = (0..<TokenResponseScanner.mostBytes).map { UInt8(truncatingIfNeeded: $0) }
-        try take(.head(attempt: 5, status: 200, retryAfter: nil, asked: ClockPair(wall: 1, boot: 2)))
+        try take(.head(attempt: 5, status: 200, retryAfter: nil, sentAt: ClockPair(wall: 1, boot: 2)))
         for (index, byte) in body.enumerated() {
             try take(.body([byte]))
             // what came first is written down at once, and later little is missing
@@ -86,7 +86,7 @@ import Testing
         }
         try take(.end)
         #expect(bytes.count < 1 << 20)
-        let answer = try #require(ResponseJournal.read(bytes, seal))
-        #expect(answer.body == body && answer.isComplete)
+        let response = try #require(ResponseJournal.read(bytes, seal))
+        #expect(response.body == body && response.isComplete)
     }
 }

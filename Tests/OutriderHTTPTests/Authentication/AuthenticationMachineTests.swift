@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// How one exchange answers challenges.
+/// How one exchange meets challenges.
 @Suite struct AuthenticationMachineTests {
     private static let ada = UserCredential("ada", "s3cret")
 
@@ -15,8 +15,8 @@ import Testing
         var sent: Signature?
         var source = ChallengeSource.origin
 
-        init(own: UserCredential? = nil, asks: Bool = false, _ entries: [ProtectionSpaces.Entry] = []) {
-            machine = AuthenticationMachine(own: own, asks: asks)
+        init(own: UserCredential? = nil, hasCallback: Bool = false, _ entries: [ProtectionSpaces.Entry] = []) {
+            machine = AuthenticationMachine(own: own, hasCallback: hasCallback)
             spaces = ProtectionSpaces(entries)
         }
 
@@ -28,8 +28,8 @@ import Testing
                 machine.challenged(offers, by: source, at: url, sent: sent, &spaces, clientNonce: "c"))
         }
 
-        mutating func answered(_ credential: UserCredential?) -> String {
-            shown(machine.answered(credential, isKept: true, &spaces, clientNonce: "c"))
+        mutating func replied(_ credential: UserCredential?) -> String {
+            shown(machine.replied(credential, isKept: true, &spaces, clientNonce: "c"))
         }
 
         mutating func early(_ text: String = "http://127.0.0.1/a") throws -> String? {
@@ -53,7 +53,7 @@ import Testing
             case .sign(let signature):
                 sent = signature
                 return Self.shown(signature)
-            case .ask: return "ask"
+            case .callback: return "ask"
             case .leave: return "leave"
             }
         }
@@ -163,30 +163,32 @@ import Testing
         #expect(try others.challenged(Self.digest("o")) == "leave")
     }
 
-    @Test func `the client's code is asked when nothing else helps, three times at most [M9]`() throws {
-        var stage = Stage(own: Self.ada, asks: true)
+    @Test func `the client's code is called when nothing else helps, three times at most [M9]`() throws {
+        var stage = Stage(own: Self.ada, hasCallback: true)
         try stage.begin()
         #expect(try stage.challenged(Self.digest("1")) == "ada:MD5")
         for number in 2...4 {
             #expect(try stage.challenged(Self.digest("\(number)")) == "ask")
-            #expect(stage.answered(UserCredential("other", "\(number)")) == "other:MD5")
+            #expect(stage.replied(UserCredential("other", "\(number)")) == "other:MD5")
         }
         #expect(try stage.challenged(Self.digest("5")) == "leave")
-        var silent = Stage(asks: true)
+        var silent = Stage(hasCallback: true)
         try silent.begin()
         #expect(try silent.challenged(Self.digest()) == "ask")
-        #expect(silent.answered(nil) == "leave")
+        #expect(silent.replied(nil) == "leave")
         #expect(try silent.challenged("Negotiate") == "leave")
     }
 
     @Test func `a password that may not be sent there does not go there`() throws {
-        var stage = Stage(asks: true)
+        var stage = Stage(hasCallback: true)
         try stage.begin("http://example.org/")
         #expect(try stage.challenged("Basic realm=a", at: "http://example.org/") == "ask")
-        #expect(stage.answered(Self.ada) == "leave")
+        #expect(stage.replied(Self.ada) == "leave")
     }
 
-    @Test func `a proxy that asks gets what was given for proxies, and the request's own stays home [M13]`() throws {
+    @Test func `a proxy with a challenge gets what was given for proxies, and the request's own stays home [M13]`()
+        throws
+    {
         #expect(ChallengeSource(status: 407) == .proxy && ChallengeSource(status: 403) == nil)
         #expect(ChallengeSource.proxy.challengeField == "Proxy-Authenticate")
         #expect(ChallengeSource.proxy.authorizationField == "Proxy-Authorization")
@@ -214,7 +216,8 @@ import Testing
             var spaces = ProtectionSpaces([ProtectionSpaces.Entry(Self.ada, for: urls[0])])
             var used: Set<String> = []
             for _ in 0..<6 {
-                var machine = AuthenticationMachine(own: Bool.random(using: &random) ? Self.ada : nil, asks: true)
+                var machine = AuthenticationMachine(
+                    own: Bool.random(using: &random) ? Self.ada : nil, hasCallback: true)
                 let url = urls.randomElement(using: &random) ?? urls[0]
                 machine.begin(at: url)
                 var sent = machine.early(url, &spaces)
@@ -237,14 +240,14 @@ import Testing
                     let offers = ChallengeScanner.challenges(in: Array(texts.prefix(2)))
                     var step = machine.challenged(
                         offers, by: .origin, at: url, sent: sent, &spaces, clientNonce: "c")
-                    if case .ask = step {
-                        step = machine.answered(
+                    if case .callback = step {
+                        step = machine.replied(
                             UserCredential("asked", "\(random.next() % 3)"), isKept: true, &spaces, clientNonce: "c")
                     }
                     guard case .sign(let signature) = step else { break }
                     sent = signature
                 }
-                #expect(sendings <= AuthenticationMachine.mostAnswers + 1)
+                #expect(sendings <= AuthenticationMachine.mostSignatures + 1)
             }
         }
     }

@@ -81,21 +81,21 @@ import Testing
         "nextnonce=\"abc\", qop=auth, rspauth=\"0123\", cnonce=\"x\", nc=00000001",
     ]
 
-    @Test func `whatever a server says, nothing breaks, and what is answered can be sent`() throws {
+    @Test func `whatever a server says, nothing breaks, and each signature can be sent`() throws {
         let url = try HTTPURL(parsing: "http://127.0.0.1/a/b?c")
-        var answered = 0
+        var signed = 0
         for sample in Mutations(of: Self.samples, count: 30_000, seed: 7616, spice: "\",= \\;:abDigestBasic/%") {
             for challenge in ChallengeScanner.challenges(in: [sample, sample]) {
                 guard let digest = DigestChallenge(challenge, from: url) else { continue }
-                let answer = DigestCredentials(
+                let credentials = DigestCredentials(
                     digest, UserCredential("u", "p"), method: "GET", uri: url.target, count: 1, clientNonce: "c")
-                #expect(FieldRules.fault(inField: "Authorization", answer.fieldValue) == nil, "\(sample)")
-                answered += 1
+                #expect(FieldRules.fault(inField: "Authorization", credentials.fieldValue) == nil, "\(sample)")
+                signed += 1
             }
             let info = AuthenticationInfo([sample])
             #expect(info.nextNonce?.isEmpty != true)
         }
-        #expect(answered > 1000)
+        #expect(signed > 1000)
     }
 
     @Test func `every beginning of a challenge can be read`() {

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// Answers to Digest challenges, against the examples of the standards.
+/// Responses to Digest challenges, against the examples of the standards.
 @Suite struct DigestTests {
     private static func url() throws -> HTTPURL { try HTTPURL(parsing: "http://www.example.org/dir/index.html") }
 
@@ -57,12 +57,12 @@ import Testing
             "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), "
                 + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
                 + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("Mufasa", "Circle of Life"), method: "GET", uri: "/dir/index.html", count: 1,
             clientNonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ")
-        #expect(answer.response == response)
+        #expect(credentials.response == response)
         #expect(
-            answer.fieldValue
+            credentials.fieldValue
                 == "Digest username=\"Mufasa\", realm=\"http-auth@example.org\", uri=\"/dir/index.html\", "
                 + "algorithm=\(algorithm), nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", nc=00000001, "
                 + "cnonce=\"f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ\", qop=auth, response=\"\(response)\", "
@@ -75,50 +75,50 @@ import Testing
             "Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
                 + "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", "
                 + "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\", charset=UTF-8, userhash=true")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("J\u{E4}s\u{F8}n Doe", "Secret, or not?"), method: "GET", uri: "/doe.json",
             count: 1,
             clientNonce: "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v")
-        #expect(answer.response == "3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5")
+        #expect(credentials.response == "3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5")
         #expect(
-            answer.fieldValue.hasPrefix(
+            credentials.fieldValue.hasPrefix(
                 "Digest username=\"793263caabb707a56211940d90411ea4a575adeccb7e360aeb624ed06ece9b0b\", "))
-        #expect(answer.fieldValue.hasSuffix(", userhash=true"))
+        #expect(credentials.fieldValue.hasSuffix(", userhash=true"))
     }
 
     @Test func `the example of RFC 2617 section 3.5`() throws {
         let challenge = try Self.challenge(
             "Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", "
                 + "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("Mufasa", "Circle Of Life"), method: "GET", uri: "/dir/index.html", count: 1,
             clientNonce: "0a4f113b")
-        #expect(answer.response == "6629fae49393a05397450978507c4ef1")
+        #expect(credentials.response == "6629fae49393a05397450978507c4ef1")
         // what the server did not say is not said back
-        #expect(!answer.fieldValue.contains("algorithm"))
+        #expect(!credentials.fieldValue.contains("algorithm"))
     }
 
     /// With the response that the erratum of RFC 2069 has.
     @Test func `a server of RFC 2069 gets what it knows, without count and client nonce`() throws {
         let challenge = try Self.challenge(
             "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("Mufasa", "CircleOfLife"), method: "GET", uri: "/dir/index.html", count: 7,
             clientNonce: "x")
-        #expect(answer.response == "1949323746fe6a43ef61f9606e7febea")
-        #expect(!answer.fieldValue.contains("nc=") && !answer.fieldValue.contains("cnonce"))
+        #expect(credentials.response == "1949323746fe6a43ef61f9606e7febea")
+        #expect(!credentials.fieldValue.contains("nc=") && !credentials.fieldValue.contains("cnonce"))
     }
 
     @Test func `a session binds the secret to both nonces, and auth-int the proof to the body`() throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\", algorithm=MD5-sess")
         #expect(challenge.isSession && challenge.protection == .authInt)
         let md5 = DigestAlgorithm.md5
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "PUT", uri: "/x", count: 16, clientNonce: "c",
             bodyHash: md5.hash("body"))
         let secret = md5.hash("\(md5.hash("u:r:p")):n:c")
         let expected = md5.hash("\(secret):n:00000010:c:auth-int:\(md5.hash("PUT:/x:\(md5.hash("body"))"))")
-        #expect(answer.response == expected)
+        #expect(credentials.response == expected)
         let other = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "PUT", uri: "/x", count: 16, clientNonce: "c",
             bodyHash: md5.hash("other"))
@@ -135,13 +135,13 @@ import Testing
         ])
     func names(more: String, name: String, expected: String) throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\"\(more)")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential(name, "p"), method: "GET", uri: "/", count: 1, clientNonce: "c")
-        #expect(answer.fieldValue.hasPrefix("Digest \(expected), "))
+        #expect(credentials.fieldValue.hasPrefix("Digest \(expected), "))
     }
 
     @Test(
-        "what cannot be answered is left alone",
+        "a challenge without a possible response is left alone",
         arguments: [
             "Basic realm=\"r\"", "Digest realm=\"r\"", "Digest realm=\"r\", nonce=\"n\", algorithm=SHA3-512",
             "Digest realm=\"r\", nonce=\"n\", qop=\"auth-conf\"", "Digest realm=\"r\", nonce=\"n\u{1}\"",
@@ -162,12 +162,12 @@ import Testing
 
     @Test func `a server that proves the password is believed, and one that cannot is not`() throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=auth")
-        let answer = DigestCredentials(
+        let credentials = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "GET", uri: "/", count: 1, clientNonce: "c")
-        let right = AuthenticationInfo(["rspauth=\"\(answer.serverResponse())\", qop=auth, nextnonce=\"m\""])
-        #expect(right.fault(of: answer, bodyHash: nil) == nil && right.nextNonce == "m")
-        let wrong = AuthenticationInfo(["rspauth=\"\(answer.response)\""])
-        #expect(wrong.fault(of: answer, bodyHash: nil)?.kind == .serverAuthenticationFailed)
-        #expect(AuthenticationInfo([]).fault(of: answer, bodyHash: nil) == nil)
+        let right = AuthenticationInfo(["rspauth=\"\(credentials.serverResponse())\", qop=auth, nextnonce=\"m\""])
+        #expect(right.fault(of: credentials, bodyHash: nil) == nil && right.nextNonce == "m")
+        let wrong = AuthenticationInfo(["rspauth=\"\(credentials.response)\""])
+        #expect(wrong.fault(of: credentials, bodyHash: nil)?.kind == .serverAuthenticationFailed)
+        #expect(AuthenticationInfo([]).fault(of: credentials, bodyHash: nil) == nil)
     }
 }

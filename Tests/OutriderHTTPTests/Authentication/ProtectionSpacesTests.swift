@@ -23,11 +23,11 @@ import Testing
         return ProtectionSpaces(entries ?? [all])
     }
 
-    private static func answer(
+    private static func signature(
         _ spaces: inout ProtectionSpaces, _ challenge: DigestChallenge, refused: String? = nil, agrees: Bool = true,
         cnonce: String = "c"
     ) throws -> Signature {
-        let signature = spaces.answer(
+        let signature = spaces.signature(
             challenge, from: try url(), ada, source: .origin, refused: refused, clientNonce: cnonce, agrees: agrees)
         return try #require(signature)
     }
@@ -37,10 +37,10 @@ import Testing
         return "\(challenge.nonce):\(count):\(clientNonce)"
     }
 
-    @Test func `nothing is said before a server has asked, and from then on with the next count [M11]`() throws {
+    @Test func `nothing is sent before a challenge, and from then on with the next count [M11]`() throws {
         var spaces = try Self.spaces()
         #expect(try spaces.early(Self.url(), own: nil) == nil)
-        let first = try Self.answer(&spaces, Self.digest("n"))
+        let first = try Self.signature(&spaces, Self.digest("n"))
         #expect(Self.use(first) == "n:1:c")
         // it has not proved right yet
         #expect(try spaces.early(Self.url(), own: nil) == nil)
@@ -54,21 +54,21 @@ import Testing
 
     @Test func `requests that are refused at once agree on one nonce, each with a count of its own [M11]`() throws {
         var spaces = try Self.spaces()
-        spaces.proved(try Self.answer(&spaces, Self.digest("old")), at: try Self.url())
+        spaces.proved(try Self.signature(&spaces, Self.digest("old")), at: try Self.url())
         let early = try (0..<3).map { _ in Self.use(spaces.early(try Self.url(), own: nil)) }
         #expect(early == ["old:2:c", "old:3:c", "old:4:c"])
         // each is told another nonce; the first one is taken
         let again = try (0..<3).map { index in
-            Self.use(try Self.answer(&spaces, Self.digest("new\(index)"), refused: "old", cnonce: "d"))
+            Self.use(try Self.signature(&spaces, Self.digest("new\(index)"), refused: "old", cnonce: "d"))
         }
         #expect(again == ["new0:1:d", "new0:2:d", "new0:3:d"])
         // a server that takes each nonce once gets what it wants
-        #expect(Self.use(try Self.answer(&spaces, Self.digest("own"), refused: "x", agrees: false)) == "own:1:c")
+        #expect(Self.use(try Self.signature(&spaces, Self.digest("own"), refused: "x", agrees: false)) == "own:1:c")
     }
 
     @Test func `the server's next nonce is taken once, and a count of its own begins [M11]`() throws {
         var spaces = try Self.spaces()
-        let first = try Self.answer(&spaces, Self.digest("n"))
+        let first = try Self.signature(&spaces, Self.digest("n"))
         spaces.proved(first, at: try Self.url())
         spaces.renew(first, nonce: "m", clientNonce: "d")
         spaces.renew(first, nonce: "too late", clientNonce: "e")
@@ -77,7 +77,7 @@ import Testing
 
     @Test func `what was refused is not said again unasked`() throws {
         var spaces = try Self.spaces()
-        let first = try Self.answer(&spaces, Self.digest("n"))
+        let first = try Self.signature(&spaces, Self.digest("n"))
         spaces.proved(first, at: try Self.url())
         spaces.refused(first)
         #expect(try spaces.early(Self.url(), own: nil) == nil)
@@ -92,7 +92,7 @@ import Testing
             #expect((try spaces.early(Self.url("http://127.0.0.1" + path), own: nil) != nil) == isSaid, "\(path)")
         }
         var others = try Self.spaces()
-        let limited = try Self.answer(&others, Self.digest("n", more: ", domain=\"/private /x/\""))
+        let limited = try Self.signature(&others, Self.digest("n", more: ", domain=\"/private /x/\""))
         others.proved(limited, at: here)
         for (path, isSaid) in [
             ("/private", true), ("/private/b", true), ("/x/y", true), ("/x", false), ("/privates", false),
@@ -135,9 +135,9 @@ import Testing
             let url = try Self.url("http://127.0.0.1/")
             let challenge = try #require(
                 DigestChallenge(Challenge("Digest", [.init("nonce", "n"), .init("realm", "r\(index)")]), from: url))
-            let answer = spaces.answer(
+            let signed = spaces.signature(
                 challenge, from: url, Self.ada, source: .origin, refused: nil, clientNonce: "c", agrees: true)
-            let signature = try #require(answer)
+            let signature = try #require(signed)
             spaces.proved(signature, at: url)
             spaces.keep(signature, at: url)
             // another password for the same realm takes the place of the first

@@ -5,17 +5,17 @@ import Testing
 
 @testable import OutriderHTTP
 
-/// What is said to an HTTP proxy that is asked for a tunnel, and what is made of its answer.
+/// What is said to an HTTP proxy to open a tunnel, and what is made of its response.
 @Suite struct ConnectMachineTests {
     private static func machine(_ url: String = "https://h.test/x?y") throws -> ConnectMachine {
         ConnectMachine(to: try HTTPURL(parsing: url), userAgent: nil, authorization: nil)
     }
 
-    /// The step that the whole answer leads to, in one piece.
-    private static func step(_ answer: String) throws -> TunnelStep {
+    /// The step that the whole response leads to, in one piece.
+    private static func step(_ response: String) throws -> TunnelStep {
         var machine = try machine()
         _ = machine.begin()
-        return machine.received(Array(answer.utf8))
+        return machine.received(Array(response.utf8))
     }
 
     private static func kind(_ step: TunnelStep) -> HTTPFailure.Kind? {
@@ -49,11 +49,11 @@ import Testing
         "HTTP/1.1 200 \r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 299 X\n\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Wait\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
     ])
-    func `any 2xx opens the tunnel, whatever its fields say of a body`(answer: String) throws {
-        #expect(try Self.step(answer) == .open)
+    func `any 2xx opens the tunnel, whatever its fields say of a body`(response: String) throws {
+        #expect(try Self.step(response) == .open)
         // byte by byte it is the same
         var machine = try Self.machine()
-        let bytes = Array(answer.utf8)
+        let bytes = Array(response.utf8)
         for (index, byte) in bytes.enumerated() {
             #expect(machine.received([byte]) == (index == bytes.count - 1 ? .open : .wait))
         }
@@ -72,7 +72,7 @@ import Testing
         ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false), ("Content-Length: x\r\n\r\n", false),
         ("Content-Length: 4\r\nContent-Length: 5\r\n\r\n", false),
     ])
-    func `a refusal is read so far that the proxy can be asked again, where that is worth it`(
+    func `a refusal is read so far that the proxy can get another request, where that is worth it`(
         rest: String, isReusable: Bool
     ) throws {
         guard case .refused(let head, let reusable) = try Self.step("HTTP/1.1 407 Who\r\nA: b\r\n\(rest)") else {
@@ -102,8 +102,8 @@ import Testing
         "HTTP/1.1 200 OK\rA: b\r\n\r\n", "HTTP/1.1 101 X\r\n\r\n", "ICY 200 OK\r\n\r\n",
         String(repeating: "HTTP/1.1 103 X\r\n\r\n", count: 21),
     ])
-    func `what is no answer in HTTP/1 is none`(answer: String) throws {
-        #expect(Self.kind(try Self.step(answer)) == .malformedResponse)
+    func `what is no response in HTTP/1 is none`(response: String) throws {
+        #expect(Self.kind(try Self.step(response)) == .malformedResponse)
     }
 
     @Test func `a head is no longer than 64 KiB`() throws {

@@ -25,7 +25,7 @@ import Testing
             machine.requestSent()
             #expect(machine.bytesReceived(beginsResponse: true) == .wanted)
             let head = try machine.headReceived(Self.head(200, Self.five))
-            #expect(head == .answer(.length(5), stopSending: false))
+            #expect(head == .response(.length(5), stopSending: false))
             #expect(machine.bodyEnded() == .reuse)
         }
         #expect(machine.closed() == .quiet)
@@ -41,7 +41,7 @@ import Testing
         }
         machine.requestSent()
         let final = try machine.headReceived(Self.head(200, Self.five))
-        #expect(final == .answer(.length(5), stopSending: false))
+        #expect(final == .response(.length(5), stopSending: false))
         #expect(machine.bodyEnded() == .reuse)
     }
 
@@ -50,12 +50,12 @@ import Testing
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "POST") == true)
         let head = try machine.headReceived(Self.head(status, Self.five))
-        #expect(head == .answer(.length(5), stopSending: stops))
+        #expect(head == .response(.length(5), stopSending: stops))
         #expect(machine.bodyEnded() == .close)
         #expect(machine.begin(method: "GET") == false)
     }
 
-    @Test func `an early answer to a request that is sent before the body ends does no harm`() throws {
+    @Test func `an early response to a request that is sent before the body ends does no harm`() throws {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "POST") == true)
         _ = try machine.headReceived(Self.head(200, Self.five))
@@ -136,7 +136,7 @@ import Testing
         #expect(machine.closed() == .beforeResponse(replayable: true))
     }
 
-    @Test func `bytes that nobody asked for end the connection`() throws {
+    @Test func `bytes without a request end the connection`() throws {
         var machine = HTTP1Machine()
         #expect(machine.bytesReceived(beginsResponse: true) == .unasked)
         #expect(machine.begin(method: "GET") == false)
@@ -150,7 +150,8 @@ import Testing
     }
 
     @Test(arguments: [(204, true), (304, true), (200, false)])
-    func `what an answer without a body left behind is not taken for the next one`(status: Int, mayLeave: Bool) throws {
+    func `what a response without a body left behind is not taken for the next one`(status: Int, mayLeave: Bool) throws
+    {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "GET") == true)
         machine.requestSent()
@@ -162,11 +163,11 @@ import Testing
         if mayLeave { #expect(machine.closed() == .beforeResponse(replayable: true)) }
     }
 
-    @Test func `bytes that cannot begin an answer are looked at only where one begins`() throws {
+    @Test func `bytes that cannot begin a response are looked at only where one begins`() throws {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "HEAD") == true)
         machine.requestSent()
-        // the first answer of a connection has nothing before it
+        // the first response of a connection has nothing before it
         #expect(machine.bytesReceived(beginsResponse: false) == .wanted)
         _ = try machine.headReceived(Self.head(200, Self.five))
         #expect(machine.bodyEnded() == .reuse)
@@ -188,7 +189,7 @@ import Testing
         (ResponseHead(status: 1000), "status 1000"), (ResponseHead(status: -200), "status -200"),
         (ResponseHead(status: 101), "switched protocols"),
     ])
-    func `heads that are no answer are refused`(head: ResponseHead, part: String) {
+    func `heads that are no response are refused`(head: ResponseHead, part: String) {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "GET") == true)
         let failure = #expect(throws: HTTPFailure.self) { try machine.headReceived(head) }

@@ -38,25 +38,25 @@ import Testing
         #expect(Self.kind(machine.received([0])) == .malformedResponse)
     }
 
-    private static let answers: [[UInt8]] = [
+    private static let replies: [[UInt8]] = [
         [5, 0, 0, 1, 1, 2, 3, 4, 0, 80], [5, 0, 0, 3, 2, 0x68, 0x69, 0, 80], [5, 0, 0, 3, 0, 0, 80],
         [5, 0, 0, 4] + [UInt8](repeating: 9, count: 18),
     ]
 
-    @Test(arguments: answers)
-    func `its answer ends where its address does`(answer: [UInt8]) throws {
+    @Test(arguments: replies)
+    func `its reply ends where its address does`(reply: [UInt8]) throws {
         var machine = try Self.machine()
         _ = machine.begin()
         _ = machine.received([5])
         _ = machine.received([0])
-        for byte in answer.dropLast() { #expect(machine.received([byte]) == .wait) }
-        #expect(machine.received([answer.last ?? 0]) == .open)
+        for byte in reply.dropLast() { #expect(machine.received([byte]) == .wait) }
+        #expect(machine.received([reply.last ?? 0]) == .open)
         var hasty = try Self.machine()
         _ = hasty.received([5, 0])
-        #expect(Self.kind(hasty.received(answer + [1])) == .malformedResponse)
+        #expect(Self.kind(hasty.received(reply + [1])) == .malformedResponse)
     }
 
-    @Test func `who asks is said where the proxy wants to know`() throws {
+    @Test func `the user is named if the proxy wants to know`() throws {
         var machine = try Self.machine("http://h/", Self.ada)
         #expect(machine.begin() == [5, 2, 0, 2])
         #expect(machine.received([5, 2]) == .send([1, 3] + Array("ada".utf8) + [10] + Array("pass:wörd".utf8)))
@@ -72,9 +72,9 @@ import Testing
         var machine = try Self.machine("http://h/", Self.ada)
         _ = machine.received([5, 2])
         #expect(Self.kind(machine.received([1, 1])) == .proxyAuthenticationRequired)
-        for answer: [UInt8] in [[5, 2], [5, 255], [5, 1]] {
+        for reply: [UInt8] in [[5, 2], [5, 255], [5, 1]] {
             var nobody = try Self.machine()
-            #expect(Self.kind(nobody.received(answer)) == .proxyAuthenticationRequired)
+            #expect(Self.kind(nobody.received(reply)) == .proxyAuthenticationRequired)
         }
     }
 
@@ -93,9 +93,9 @@ import Testing
     }
 
     @Test(arguments: [[4, 90], [0x48, 0x54], [0], [5, 0, 5]] as [[UInt8]])
-    func `what is not SOCKS 5 is said to be none`(answer: [UInt8]) throws {
+    func `what is not SOCKS 5 is said to be none`(reply: [UInt8]) throws {
         var machine = try Self.machine()
-        #expect(Self.kind(machine.received(answer)) == .malformedResponse)
+        #expect(Self.kind(machine.received(reply)) == .malformedResponse)
     }
 
     @Test func `no bytes stop us`() throws {

@@ -5,17 +5,17 @@ import Testing
 
 @testable import OutriderHTTP
 
-/// What an answer is to a file of which some is there.
+/// What a response means for a file of which a part is there.
 struct ResumeRuleTests {
     private static let version = ResourceVersion(total: 100, etag: "\"a\"", lastModified: "then")
 
     private func verdict(
-        _ status: Int, _ fields: [(String, String)], held: Int64 = 40, asked: Range<Int64>? = 40..<Int64.max,
+        _ status: Int, _ fields: [(String, String)], held: Int64 = 40, requested: Range<Int64>? = 40..<Int64.max,
         version: ResourceVersion = version, length: Int64? = nil, whenChanged: DownloadSpec.WhenChanged? = nil,
         isVerified: Bool = false
     ) -> ResumeRule.Verdict {
         ResumeRule(
-            asked: asked, version: version, held: HeldRanges(first: held), whenChanged: whenChanged,
+            requested: requested, version: version, held: HeldRanges(first: held), whenChanged: whenChanged,
             isVerified: isVerified
         ).verdict(status: status, HTTPFields(fields.map { HTTPFields.Field($0.0, $0.1) }), length: length)
     }
@@ -54,7 +54,7 @@ struct ResumeRuleTests {
         #expect(kind(verdict(206, [rest, ("Content-Encoding", "br")], isVerified: true)) == .resourceChanged)
     }
 
-    @Test func `another part than the one that was asked for is no answer`() {
+    @Test func `another part than the requested part is refused`() {
         let etag = ("ETag", "\"a\"")
         for range in ["bytes 41-99/100", "bytes 0-99/100", "bytes 39-99/100"] {
             #expect(kind(verdict(206, [("Content-Range", range), etag])) == .malformedResponse)
@@ -66,13 +66,13 @@ struct ResumeRuleTests {
         #expect(kind(verdict(206, none)) == .malformedResponse)
         #expect(kind(verdict(206, [rest, rest, etag])) == .malformedResponse)
         // more than the gap that was asked for
-        let long = verdict(206, [("Content-Range", "bytes 40-60/100"), etag], asked: 40..<50)
+        let long = verdict(206, [("Content-Range", "bytes 40-60/100"), etag], requested: 40..<50)
         #expect(kind(long) == .malformedResponse)
-        let short = verdict(206, [("Content-Range", "bytes 40-45/100"), etag], asked: 40..<50)
+        let short = verdict(206, [("Content-Range", "bytes 40-45/100"), etag], requested: 40..<50)
         #expect(short == .part(40..<46, total: 100))
     }
 
-    @Test func `a whole answer begins anew unless that is refused`() {
+    @Test func `a whole response begins anew unless that is refused`() {
         let fresh = ResourceVersion(total: 100, etag: "\"b\"")
         #expect(verdict(200, [("ETag", "\"b\"")], length: 100) == .whole(fresh))
         #expect(verdict(200, [("ETag", "\"b\"")], length: 100, whenChanged: .restart) == .whole(fresh))
@@ -80,7 +80,7 @@ struct ResumeRuleTests {
     }
 
     @Test func `nothing behind the end is the end where that is where it was`() {
-        #expect(verdict(416, [("Content-Range", "bytes */100")], held: 100, asked: 100..<Int64.max) == .complete)
+        #expect(verdict(416, [("Content-Range", "bytes */100")], held: 100, requested: 100..<Int64.max) == .complete)
         #expect(verdict(416, [("Content-Range", "bytes */100"), ("ETag", "\"a\"")], held: 100) == .complete)
         let other = [("Content-Range", "bytes */100"), ("ETag", "\"b\"")]
         #expect(kind(verdict(416, other, held: 100)) == .resourceChanged)
@@ -98,11 +98,11 @@ struct ResumeRuleTests {
         for status in [204, 304, 401, 404, 500, 503] { #expect(kind(verdict(status, [])) == .unacceptableStatusCode) }
     }
 
-    @Test func `what was not asked for in parts does not come in parts`() {
-        #expect(kind(verdict(206, [rest], asked: nil)) == .malformedResponse)
-        #expect(verdict(200, [], asked: nil, length: 7) == .whole(ResourceVersion(total: 7)))
-        #expect(verdict(404, [], asked: nil) == .whole(ResourceVersion()))
-        let rule = ResumeRule(asked: nil, version: ResourceVersion(), held: HeldRanges())
+    @Test func `what was not requested in parts does not come in parts`() {
+        #expect(kind(verdict(206, [rest], requested: nil)) == .malformedResponse)
+        #expect(verdict(200, [], requested: nil, length: 7) == .whole(ResourceVersion(total: 7)))
+        #expect(verdict(404, [], requested: nil) == .whole(ResourceVersion()))
+        let rule = ResumeRule(requested: nil, version: ResourceVersion(), held: HeldRanges())
         let verdict = rule.verdict(status: 206, [], length: 5, isOwnRange: true)
         #expect(verdict == .whole(ResourceVersion(total: 5)))
     }

@@ -17,7 +17,7 @@ private let lost = HTTPFailure(.connectionLost, "the connection was lost")
 private func opened(_ policy: ReconnectPolicy = ReconnectPolicy(), moved: Bool = true) -> EventSourceMachine {
     var machine = EventSourceMachine(policy)
     machine.connecting()
-    #expect(machine.answered(facts(200), now: 0) == .read)
+    #expect(machine.responded(facts(200), now: 0) == .read)
     if moved { machine.moved() }
     return machine
 }
@@ -28,73 +28,73 @@ struct EventSourceMachineTests {
     ])
     func `a status of 200 and the right type open it`(_ type: String) {
         var machine = EventSourceMachine(ReconnectPolicy())
-        #expect(machine.answered(facts(200, type), now: 0) == .read)
+        #expect(machine.responded(facts(200, type), now: 0) == .read)
         #expect(machine.state == .open)
     }
 
     @Test(arguments: [nil, "text/plain", "text/event-stream2", "application/json", "event-stream", ""])
     func `another type does not`(_ type: String?) {
         var machine = EventSourceMachine(ReconnectPolicy())
-        guard case .refuse(let failure) = machine.answered(facts(200, type), now: 0) else {
+        guard case .refuse(let failure) = machine.responded(facts(200, type), now: 0) else {
             Issue.record("it was accepted")
             return
         }
         #expect(failure.kind == .eventStreamWrongContentType)
         #expect(failure.details.contains(.acceptable(["text/event-stream"])))
         #expect(!failure.message.contains("secret"))
-        #expect(machine.ended(failure, asked: nil, now: 1, chance: 0) == .fail(failure))
+        #expect(machine.ended(failure, serverDelay: nil, now: 1, chance: 0) == .fail(failure))
     }
 
     @Test(arguments: [201, 205, 206, 299, 301, 304, 400, 401, 404, 410, 418])
     func `another status ends it for good, even after it was open`(_ status: Int) {
         var machine = opened()
-        _ = machine.ended(lost, asked: nil, now: 1, chance: 0)
+        _ = machine.ended(lost, serverDelay: nil, now: 1, chance: 0)
         machine.connecting()
-        guard case .refuse(let failure) = machine.answered(facts(status), now: 5) else {
+        guard case .refuse(let failure) = machine.responded(facts(status), now: 5) else {
             Issue.record("it was accepted")
             return
         }
         #expect(failure.kind == .unacceptableStatusCode)
         #expect(failure.details == [.status(status)])
-        #expect(machine.ended(failure, asked: nil, now: 5, chance: 0) == .fail(failure))
+        #expect(machine.ended(failure, serverDelay: nil, now: 5, chance: 0) == .fail(failure))
         #expect(machine.state == .ended)
         machine.connecting()
-        #expect(machine.answered(facts(200), now: 6) == .read, "somebody else helped, with a new token perhaps")
+        #expect(machine.responded(facts(200), now: 6) == .read, "somebody else helped, with a new token perhaps")
     }
 
     @Test func `204 asks not to come back`() {
         var machine = opened()
-        _ = machine.ended(nil, asked: nil, now: 1, chance: 0)
-        guard case .refuse(let failure) = machine.answered(facts(204, nil), now: 5) else {
+        _ = machine.ended(nil, serverDelay: nil, now: 1, chance: 0)
+        guard case .refuse(let failure) = machine.responded(facts(204, nil), now: 5) else {
             Issue.record("it was accepted")
             return
         }
         #expect(failure.kind == .eventStreamRetryRefused)
-        #expect(machine.ended(failure, asked: nil, now: 5, chance: 0) == .fail(failure))
+        #expect(machine.ended(failure, serverDelay: nil, now: 5, chance: 0) == .fail(failure))
     }
 
     @Test(arguments: [408, 429, 500, 502, 503, 504])
     func `a status that may pass is waited out once it has been open`(_ status: Int) {
         var first = EventSourceMachine(ReconnectPolicy())
-        guard case .refuse(let failure) = first.answered(facts(status), now: 0) else {
+        guard case .refuse(let failure) = first.responded(facts(status), now: 0) else {
             Issue.record("it was accepted")
             return
         }
-        #expect(first.ended(failure, asked: nil, now: 0, chance: 0) == .fail(failure))
+        #expect(first.ended(failure, serverDelay: nil, now: 0, chance: 0) == .fail(failure))
         var later = opened()
-        #expect(later.ended(nil, asked: nil, now: 1, chance: 0) == .reconnect(after: 3))
-        #expect(later.ended(failure, asked: nil, now: 5, chance: 0) == .reconnect(after: 3))
-        #expect(later.ended(failure, asked: nil, now: 9, chance: 0) == .reconnect(after: 6))
+        #expect(later.ended(nil, serverDelay: nil, now: 1, chance: 0) == .reconnect(after: 3))
+        #expect(later.ended(failure, serverDelay: nil, now: 5, chance: 0) == .reconnect(after: 3))
+        #expect(later.ended(failure, serverDelay: nil, now: 9, chance: 0) == .reconnect(after: 6))
     }
 
     @Test func `the end of a good connection is followed by the next after the reconnection time`() {
         var machine = opened()
-        #expect(machine.ended(nil, asked: nil, now: 1, chance: 0) == .reconnect(after: 3))
+        #expect(machine.ended(nil, serverDelay: nil, now: 1, chance: 0) == .reconnect(after: 3))
         #expect(machine.state == .waiting)
         machine.connecting()
-        #expect(machine.answered(facts(200), now: 4) == .read)
+        #expect(machine.responded(facts(200), now: 4) == .read)
         machine.moved()
-        #expect(machine.ended(lost, asked: 0.4, now: 5, chance: 0) == .reconnect(after: 0.4))
+        #expect(machine.ended(lost, serverDelay: 0.4, now: 5, chance: 0) == .reconnect(after: 0.4))
         #expect(machine.failures == 0)
     }
 
@@ -102,7 +102,7 @@ struct EventSourceMachineTests {
         var machine = opened()
         var delays: [Double] = []
         for _ in 0..<8 {
-            guard case .reconnect(let delay) = machine.ended(lost, asked: 2, now: 1, chance: 0) else { break }
+            guard case .reconnect(let delay) = machine.ended(lost, serverDelay: 2, now: 1, chance: 0) else { break }
             delays.append(delay)
             machine.connecting()
         }
@@ -113,11 +113,11 @@ struct EventSourceMachineTests {
         var policy = ReconnectPolicy()
         policy.max = 3
         var machine = opened(policy)
-        var ends: [EventSourceMachine.End] = [machine.ended(nil, asked: nil, now: 0, chance: 0)]
+        var ends: [EventSourceMachine.End] = [machine.ended(nil, serverDelay: nil, now: 0, chance: 0)]
         for now in [10.0, 20, 30] {
             machine.connecting()
-            #expect(machine.answered(facts(200), now: now) == .read)
-            ends.append(machine.ended(nil, asked: nil, now: now, chance: 0))
+            #expect(machine.responded(facts(200), now: now) == .read)
+            ends.append(machine.ended(nil, serverDelay: nil, now: now, chance: 0))
         }
         #expect(ends.prefix(3) == [.reconnect(after: 3), .reconnect(after: 3), .reconnect(after: 6)])
         guard case .fail(let failure)? = ends.last else {
@@ -129,10 +129,10 @@ struct EventSourceMachineTests {
 
     @Test func `a quiet connection that lasted is a good one`() {
         var machine = opened(moved: false)
-        #expect(machine.ended(lost, asked: nil, now: 3, chance: 0) == .reconnect(after: 3))
+        #expect(machine.ended(lost, serverDelay: nil, now: 3, chance: 0) == .reconnect(after: 3))
         #expect(machine.failures == 0)
         var short = opened(moved: false)
-        _ = short.ended(lost, asked: nil, now: 2.9, chance: 0)
+        _ = short.ended(lost, serverDelay: nil, now: 2.9, chance: 0)
         #expect(short.failures == 1)
     }
 
@@ -140,9 +140,9 @@ struct EventSourceMachineTests {
         var policy = ReconnectPolicy()
         policy.max = 2
         var machine = opened(policy)
-        #expect(machine.ended(lost, asked: nil, now: 0, chance: 0) == .reconnect(after: 3))
-        #expect(machine.ended(lost, asked: nil, now: 4, chance: 0) == .reconnect(after: 3))
-        guard case .fail(let failure) = machine.ended(lost, asked: nil, now: 8, chance: 0) else {
+        #expect(machine.ended(lost, serverDelay: nil, now: 0, chance: 0) == .reconnect(after: 3))
+        #expect(machine.ended(lost, serverDelay: nil, now: 4, chance: 0) == .reconnect(after: 3))
+        guard case .fail(let failure) = machine.ended(lost, serverDelay: nil, now: 8, chance: 0) else {
             Issue.record("it went on")
             return
         }
@@ -150,29 +150,29 @@ struct EventSourceMachineTests {
         #expect(failure.details == [.cause(lost)])
     }
 
-    @Test func `the first connection must succeed unless that is not asked`() {
+    @Test func `the first connection must succeed unless that is not required`() {
         var machine = EventSourceMachine(ReconnectPolicy())
-        #expect(machine.ended(lost, asked: nil, now: 0, chance: 0) == .fail(lost))
+        #expect(machine.ended(lost, serverDelay: nil, now: 0, chance: 0) == .fail(lost))
         var policy = ReconnectPolicy()
         policy.initial = true
         var patient = EventSourceMachine(policy)
-        #expect(patient.ended(lost, asked: nil, now: 0, chance: 0) == .reconnect(after: 3))
+        #expect(patient.ended(lost, serverDelay: nil, now: 0, chance: 0) == .reconnect(after: 3))
     }
 
     @Test func `without reconnecting the end is the end`() {
         var policy = ReconnectPolicy()
         policy.isEnabled = false
         var machine = opened(policy)
-        #expect(machine.ended(nil, asked: 1, now: 0, chance: 0) == .finish)
+        #expect(machine.ended(nil, serverDelay: 1, now: 0, chance: 0) == .finish)
         var other = opened(policy)
-        #expect(other.ended(lost, asked: 1, now: 0, chance: 0) == .fail(lost))
+        #expect(other.ended(lost, serverDelay: 1, now: 0, chance: 0) == .fail(lost))
     }
 
     @Test func `what is wrong with the stream itself is not tried again`() {
         for kind in [HTTPFailure.Kind.limitExceeded, .trustEvaluationFailed, .invalidURL, .explicitlyCancelled] {
             let failure = HTTPFailure(kind, "no")
             var machine = opened()
-            #expect(machine.ended(failure, asked: nil, now: 9, chance: 0) == .fail(failure))
+            #expect(machine.ended(failure, serverDelay: nil, now: 9, chance: 0) == .fail(failure))
         }
     }
 
@@ -180,7 +180,7 @@ struct EventSourceMachineTests {
         var machine = opened()
         machine.close()
         machine.connecting()
-        #expect(machine.ended(nil, asked: nil, now: 9, chance: 0) == .finish)
+        #expect(machine.ended(nil, serverDelay: nil, now: 9, chance: 0) == .finish)
         #expect(machine.state == .closed)
     }
 
@@ -192,11 +192,12 @@ struct EventSourceMachineTests {
             (5, 600, nil, 0, 600), (1000, nil, nil, 0, 60), (1, nil, 20, 0, 20), (1, nil, 1, 0, 3),
             (1, nil, 1e9, 0, 3600), (1, nil, -5, 2, 3.75), (0, 86400, nil, 1, 108000),
         ] as [(Int, Double?, Double?, Double, Double)])
-    func `a delay is never less than what the server asked for`(
-        _ failures: Int, _ asked: Double?, _ retryAfter: Double?, _ chance: Double, _ seconds: Double
+    func `a delay is never less than what the server wishes`(
+        _ failures: Int, _ serverDelay: Double?, _ retryAfter: Double?, _ chance: Double, _ seconds: Double
     ) {
-        let delay = ReconnectPolicy().delay(after: failures, asked: asked, retryAfter: retryAfter, chance: chance)
+        let delay = ReconnectPolicy().delay(
+            after: failures, serverDelay: serverDelay, retryAfter: retryAfter, chance: chance)
         #expect(abs(delay - seconds) < 1e-9)
-        #expect(delay >= min(asked ?? 0, 86400))
+        #expect(delay >= min(serverDelay ?? 0, 86400))
     }
 }

@@ -18,7 +18,7 @@ struct ExchangeMachineTests {
         #expect(machine.received() == .finish(nil))
     }
 
-    @Test func `each step that is asked for comes in its place`() {
+    @Test func `each requested step comes in its place`() {
         var machine = ExchangeMachine([.adapt, .judge, .review, .retry, .retryReplies], mostAttempts: 9)
         #expect(machine.start() == .adapt)
         #expect(machine.attempts == 0)
@@ -27,7 +27,7 @@ struct ExchangeMachineTests {
         #expect(machine.responded() == .judge)
         #expect(machine.judged() == .receive)
         #expect(machine.received() == .review)
-        #expect(machine.reviewed() == .ask(nil))
+        #expect(machine.reviewed() == .consult(nil))
         #expect(machine.decided(.doNotRetry) == .finish(nil))
         #expect(machine.attempts == 1)
         #expect(machine.redirects == 1)
@@ -38,10 +38,10 @@ struct ExchangeMachineTests {
         #expect(unbuilt.start() == .finish(Self.lost))
         #expect(unbuilt.attempts == 0)
 
-        var unanswered = ExchangeMachine()
-        _ = unanswered.start()
-        #expect(unanswered.failed(Self.lost) == .finish(Self.lost))
-        #expect(unanswered.failed(Self.late) == .ignore("failed while over"))
+        var responseless = ExchangeMachine()
+        _ = responseless.start()
+        #expect(responseless.failed(Self.lost) == .finish(Self.lost))
+        #expect(responseless.failed(Self.late) == .ignore("failed while over"))
 
         var truncated = ExchangeMachine()
         _ = truncated.start()
@@ -53,13 +53,13 @@ struct ExchangeMachineTests {
     @Test func `a retry begins with the adapters, at once or after its delay`() {
         var machine = ExchangeMachine([.adapt, .retry], mostAttempts: 9)
         _ = machine.start()
-        #expect(machine.failed(Self.lost) == .ask(Self.lost))
+        #expect(machine.failed(Self.lost) == .consult(Self.lost))
         #expect(machine.decided(.retry(after: 0)) == .adapt)
         #expect(machine.attempts == 0)
         #expect(machine.retries == 1)
         _ = machine.adapted()
         _ = machine.redirected()
-        #expect(machine.failed(Self.late) == .ask(Self.late))
+        #expect(machine.failed(Self.late) == .consult(Self.late))
         #expect(machine.decided(.retry(after: 2)) == .wait(2))
         #expect(machine.waited() == .adapt)
         #expect(machine.redirects == 0)
@@ -69,15 +69,15 @@ struct ExchangeMachineTests {
         #expect(machine.received() == .finish(nil))
     }
 
-    @Test func `an answer may be given up at its head, to be repeated`() {
+    @Test func `a response may be given up at its head, to be repeated`() {
         var machine = ExchangeMachine([.retry, .retryReplies], mostAttempts: 2)
         _ = machine.start()
         _ = machine.responded()
-        #expect(machine.asksAboutResponses == true)
-        #expect(machine.refused() == .ask(nil))
+        #expect(machine.consultsAboutResponses == true)
+        #expect(machine.refused() == .consult(nil))
         #expect(machine.decided(.retry(after: 0)) == .send)
         _ = machine.responded()
-        #expect(machine.asksAboutResponses == false)
+        #expect(machine.consultsAboutResponses == false)
         #expect(machine.refused() == .finish(nil))
     }
 
@@ -90,12 +90,12 @@ struct ExchangeMachineTests {
 
     @Test func `what could not be built is built again by a retry`() {
         var machine = ExchangeMachine([.retry], unbuilt: Self.lost, mostAttempts: 3)
-        #expect(machine.start() == .ask(Self.lost))
+        #expect(machine.start() == .consult(Self.lost))
         #expect(machine.decided(.retry(after: 0)) == .adapt)
         #expect(machine.adapted() == .send)
     }
 
-    @Test func `nobody is asked about a cancelled request, not even during a delay [J7]`() {
+    @Test func `no retrier is consulted about a cancelled request, not even during a delay [J7]`() {
         var sending = ExchangeMachine([.retry], mostAttempts: 9)
         _ = sending.start()
         #expect(sending.failed(Self.cancelled) == .finish(Self.cancelled))
@@ -107,27 +107,27 @@ struct ExchangeMachineTests {
         #expect(waiting.failed(Self.cancelled) == .finish(Self.cancelled))
         #expect(waiting.waited() == .ignore("waited while over"))
 
-        var asking = ExchangeMachine([.retry], mostAttempts: 9)
-        _ = asking.start()
-        _ = asking.failed(Self.lost)
-        #expect(asking.failed(Self.cancelled) == .finish(Self.cancelled))
-        #expect(asking.decided(.retry(after: 0)) == .ignore("decided while over"))
+        var consulting = ExchangeMachine([.retry], mostAttempts: 9)
+        _ = consulting.start()
+        _ = consulting.failed(Self.lost)
+        #expect(consulting.failed(Self.cancelled) == .finish(Self.cancelled))
+        #expect(consulting.decided(.retry(after: 0)) == .ignore("decided while over"))
     }
 
     @Test func `there are never more attempts than the service allows`() {
         var machine = ExchangeMachine([.retry], mostAttempts: 3)
         var step = machine.start()
-        var asked = 0
+        var consulted = 0
         while case .send = step {
             step = machine.failed(Self.lost)
-            if case .ask = step {
-                asked += 1
+            if case .consult = step {
+                consulted += 1
                 step = machine.decided(.retry(after: 0))
             }
         }
         #expect(step == .finish(Self.lost))
         #expect(machine.attempts == 3)
-        #expect(asked == 2)
+        #expect(consulted == 2)
     }
 
     @Test func `an event out of turn changes nothing, and the machine says so`() {
@@ -158,13 +158,13 @@ struct ExchangeMachineTests {
         #expect(machine.responded() == .ignore("responded while admission"))
         #expect(machine.admitted() == .send)
         #expect(machine.redirected() == .send)
-        #expect(machine.failed(Self.lost) == .ask(Self.lost))
+        #expect(machine.failed(Self.lost) == .consult(Self.lost))
         #expect(machine.decided(.retry(after: 0)) == .adapt)
         #expect(machine.adapted() == .admit)
         #expect(machine.failed(Self.late) == .finish(Self.late))
     }
 
-    @Test func `a response that is not whole is asked for again, in the same attempt`() {
+    @Test func `a response that is not whole is requested again, in the same attempt`() {
         var machine = ExchangeMachine()
         _ = machine.start()
         #expect(machine.unfinished() == .send)

@@ -295,7 +295,7 @@ struct HTTP2ConnectionTests {
         #expect(bench.took().last == .close(nil))
     }
 
-    @Test func `silence is answered with a PING, and then with the end`() {
+    @Test func `silence leads to a PING, and then to the end`() {
         let bench = HTTP2Bench()
         bench.begin()
         bench.begin()

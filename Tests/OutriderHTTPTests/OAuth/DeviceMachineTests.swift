@@ -6,9 +6,9 @@ import Testing
 
 /// Logging in on a device: what the server says, and how often it is asked.
 @Suite struct DeviceMachineTests {
-    private static func answer(_ more: String) throws -> DeviceAuthorization {
+    private static func authorization(_ more: String) throws -> DeviceAuthorization {
         try DeviceAuthorization(
-            answer: Array(
+            response: Array(
                 #"{"device_code":"d","user_code":"WDJB-MJHT","verification_uri":"https://as.example/go"\#(more)}"#.utf8)
         )
     }
@@ -27,13 +27,13 @@ import Testing
             (#","interval":"nan","expires_in":"inf""#, 600, 5),
         ])
     func clamped(more: String, lifetime: Double, interval: Double) throws {
-        let answer = try Self.answer(more)
-        #expect(answer.lifetime == lifetime)
-        #expect(answer.interval == interval)
+        let authorization = try Self.authorization(more)
+        #expect(authorization.lifetime == lifetime)
+        #expect(authorization.interval == interval)
     }
 
     @Test(
-        "an answer that is of no use names what is wrong",
+        "a response that is of no use names what is wrong",
         arguments: [
             ("[]", "object"), ("<html>", "object"), ("{}", "device_code"),
             (#"{"device_code":1}"#, "device_code"), (#"{"device_code":"d"}"#, "user_code"),
@@ -49,21 +49,21 @@ import Testing
                 "verification_uri_complete"
             ),
         ])
-    func unusable(answer: String, word: String) {
-        let failure = #expect(throws: OAuthFailure.self) { try DeviceAuthorization(answer: Array(answer.utf8)) }
+    func unusable(text: String, word: String) {
+        let failure = #expect(throws: OAuthFailure.self) { try DeviceAuthorization(response: Array(text.utf8)) }
         #expect(failure?.message.contains(word) == true)
         #expect(failure?.kind == .config)
     }
 
     private static func machine(interval: Int = 5, lifetime: Int = 100) throws -> DeviceMachine {
-        DeviceMachine(try answer(#","expires_in":\#(lifetime),"interval":\#(interval)"#), now: 1000)
+        DeviceMachine(try authorization(#","expires_in":\#(lifetime),"interval":\#(interval)"#), now: 1000)
     }
 
     private static func failure(_ reason: String, _ kind: OAuthFailure.Kind = .config) -> OAuthFailure {
         OAuthFailure(kind, reason, "no")
     }
 
-    @Test func `the server is asked after an interval, and no sooner`() throws {
+    @Test func `the server is polled after an interval, and no sooner`() throws {
         var machine = try Self.machine()
         #expect(machine.begin(now: 1000) == .poll(at: 1005))
         #expect(machine.failed(Self.failure("authorization_pending"), now: 1006) == .poll(at: 1011))
@@ -77,7 +77,7 @@ import Testing
         #expect(machine.failed(Self.failure("slow_down"), now: 1025) == .poll(at: 1040))
     }
 
-    @Test func `a server that does not answer is asked less often, and as late as it says`() throws {
+    @Test func `a server that does not respond is polled less often, and as late as it says`() throws {
         var machine = try Self.machine(lifetime: 1000)
         #expect(machine.failed(Self.failure("unavailable", .temporary), now: 1005) == .poll(at: 1015))
         #expect(machine.failed(Self.failure("lost", .unknownOutcome), now: 1015) == .poll(at: 1035))

@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// Requests with one credential, against a server that answers as told: no clock, no socket, every order of events.
+/// Requests with one credential, against a server that responds as told: no clock, no socket, every order of events.
 struct Interceptors {
     enum End: Equatable {
         case status(Int, String)
@@ -12,8 +12,8 @@ struct Interceptors {
     }
 
     struct Exchange {
-        /// What the server answers, one after the other; the last again and again.
-        var answers: [Int]
+        /// The statuses of the server, one after the other; the last again and again.
+        var statuses: [Int]
         var used: AccessToken?
         var retries = 0
         var end: End?
@@ -21,7 +21,7 @@ struct Interceptors {
 
     var machine: TokenMachine
     var exchanges: [Int: Exchange] = [:]
-    /// Answers of the server that nobody has looked at.
+    /// Responses of the server that no exchange has read.
     var onWire: [Int] = []
     var refreshes = 0
     var now = ClockPair(wall: 1_000_000, boot: 500)
@@ -59,18 +59,18 @@ struct Interceptors {
     }
 
     /// Begins a request.
-    mutating func send(_ id: Int, _ answers: Int...) {
-        exchanges[id] = Exchange(answers: answers)
+    mutating func send(_ id: Int, _ statuses: Int...) {
+        exchanges[id] = Exchange(statuses: statuses)
         follow(id, machine.adapt(id, at: now), isAdapting: true)
     }
 
-    /// The server answers the request that was sent first; false if there is none.
+    /// The server responds to the request that was sent first; false if there is none.
     @discardableResult
-    mutating func answer() -> Bool {
+    mutating func respond() -> Bool {
         guard !onWire.isEmpty else { return false }
         let id = onWire.removeFirst()
         guard var exchange = exchanges[id], let used = exchange.used else { return true }
-        let status = exchange.answers.count > 1 ? exchange.answers.removeFirst() : exchange.answers[0]
+        let status = exchange.statuses.count > 1 ? exchange.statuses.removeFirst() : exchange.statuses[0]
         exchanges[id] = exchange
         guard status >= 400 else {
             exchanges[id]?.end = .status(status, used.token.exposed)
@@ -97,10 +97,10 @@ struct Interceptors {
         follow(machine.refreshFailed(Self.failure, flight: machine.flight, at: now, chance: 0.5))
     }
 
-    /// Everything that is under way comes to its end: answers first, then the refresh.
+    /// Everything that is under way comes to its end: responses first, then the refresh.
     mutating func finish(refreshing: Bool = true) {
         for _ in 0..<1000 {
-            if answer() { continue }
+            if respond() { continue }
             guard machine.isRefreshing else { return }
             if refreshing { refresh() } else { failRefresh() }
         }

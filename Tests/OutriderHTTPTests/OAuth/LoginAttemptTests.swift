@@ -5,7 +5,7 @@ import Testing
 
 @testable import OutriderHTTP
 
-/// Logging in by an authorization code: what is asked, and which answers are believed.
+/// Logging in by an authorization code: what is requested, and which responses are believed.
 @Suite struct LoginAttemptTests {
     private static let random = (0..<UInt8(LoginAttempt.randomBytes)).map { $0 &* 37 &+ 11 }
 
@@ -21,7 +21,7 @@ import Testing
             spec, redirect: "http://127.0.0.1:9/cb", options: options, mustNameIssuer: mustNameIssuer, random: random)
     }
 
-    private static func asked(_ attempt: LoginAttempt) throws -> FormText {
+    private static func requested(_ attempt: LoginAttempt) throws -> FormText {
         FormText(try #require(attempt.url.split(separator: "?").last))
     }
 
@@ -30,24 +30,24 @@ import Testing
         options.parameters = [("prompt", "consent"), ("login_hint", "a b@c")]
         let attempt = try Self.attempt(options: options) { $0.resources = ["https://api.example", "urn:x"] }
         #expect(attempt.url.hasPrefix("https://as.example/authorize?tenant=1&response_type=code&"))
-        let asked = try Self.asked(attempt)
-        #expect(asked.all("client_id") == ["cli"])
-        #expect(asked.all("redirect_uri") == ["http://127.0.0.1:9/cb"])
-        #expect(asked.all("scope") == ["read write"])
-        #expect(asked.all("state") == [attempt.state.exposed])
+        let requested = try Self.requested(attempt)
+        #expect(requested.all("client_id") == ["cli"])
+        #expect(requested.all("redirect_uri") == ["http://127.0.0.1:9/cb"])
+        #expect(requested.all("scope") == ["read write"])
+        #expect(requested.all("state") == [attempt.state.exposed])
         #expect(attempt.state.exposed.utf8.count == 22)
-        #expect(asked.all("code_challenge").first?.utf8.count == 43)
-        #expect(asked.all("code_challenge_method") == ["S256"])
-        #expect(asked.all("resource") == ["https://api.example", "urn:x"])
-        #expect(asked.all("prompt") == ["consent"])
-        #expect(asked.all("login_hint") == ["a b@c"])
-        #expect(asked.all("nonce") == [])
+        #expect(requested.all("code_challenge").first?.utf8.count == 43)
+        #expect(requested.all("code_challenge_method") == ["S256"])
+        #expect(requested.all("resource") == ["https://api.example", "urn:x"])
+        #expect(requested.all("prompt") == ["consent"])
+        #expect(requested.all("login_hint") == ["a b@c"])
+        #expect(requested.all("nonce") == [])
     }
 
     @Test func `openid brings a nonce`() throws {
         let attempt = try Self.attempt { $0.scope = ["openid"] }
         let nonce = try #require(attempt.nonce)
-        #expect(try Self.asked(attempt).all("nonce") == [nonce])
+        #expect(try Self.requested(attempt).all("nonce") == [nonce])
         #expect(nonce != attempt.state.exposed)
     }
 
@@ -77,7 +77,7 @@ import Testing
 
     /// S stands for the state that was asked with.
     @Test(
-        "an answer that does not fit is refused, and says why",
+        "a response that does not fit is refused, and says why",
         arguments: [
             ("?code=c", "state_mismatch"),
             ("", "state_mismatch"),
@@ -100,13 +100,13 @@ import Testing
             ("?state=S&error=access_denied&iss=https://evil.example", "issuer_mismatch"),
             ("?state=S&code=c", "issuer_mismatch"),
         ])
-    func refused(answer: String, reason: String) throws {
-        let attempt = try Self.attempt(issuer: "https://as.example", mustNameIssuer: answer == "?state=S&code=c")
-        let written = answer.replacing("state=S", with: "state=\(attempt.state.exposed)")
+    func refused(response: String, reason: String) throws {
+        let attempt = try Self.attempt(issuer: "https://as.example", mustNameIssuer: response == "?state=S&code=c")
+        let written = response.replacing("state=S", with: "state=\(attempt.state.exposed)")
         let failure = #expect(throws: OAuthFailure.self) {
             try attempt.take("http://127.0.0.1:9/cb\(written)", keys: nil)
         }
-        #expect(failure?.reason == reason, "\(answer)")
+        #expect(failure?.reason == reason, "\(response)")
         #expect(failure?.kind == .needsLogin)
     }
 
@@ -134,9 +134,9 @@ import Testing
     @Test func `no noise makes a code of what is none`() throws {
         let attempt = try Self.attempt()
         let samples = ["http://127.0.0.1:9/cb?code=c&state=\(attempt.state.exposed)", "?error=x&state=y#code=z"]
-        for answer in Mutations(of: samples, count: 3000, seed: 9, spice: "?#&=%+") {
-            guard let request = try? attempt.take(answer, keys: nil) else { continue }
-            #expect(answer.contains("state=\(attempt.state.exposed)"), "\(request)")
+        for response in Mutations(of: samples, count: 3000, seed: 9, spice: "?#&=%+") {
+            guard let request = try? attempt.take(response, keys: nil) else { continue }
+            #expect(response.contains("state=\(attempt.state.exposed)"), "\(request)")
         }
     }
 }

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// What a browser is answered that comes back after a login.
+/// The response to a browser that comes back after a login.
 @Suite struct LoopbackMachineTests {
     private static func machine(port: Int = 4321) -> LoopbackMachine {
         LoopbackMachine(path: "/a1b2", host: "127.0.0.1", port: port)
@@ -37,11 +37,11 @@ import Testing
         #expect(right.query == "code=c&state=s")
     }
 
-    @Test func `the one request that is waited for is answered with a page, once`() {
+    @Test func `the one request that is waited for gets a page, once`() {
         var machine = Self.machine()
-        let answer = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
-        #expect(answer.query == "code=SECRET&state=s")
-        let text = String(decoding: answer.bytes, as: UTF8.self)
+        let response = machine.take(head: Self.head("GET /a1b2?code=SECRET&state=s HTTP/1.1"))
+        #expect(response.query == "code=SECRET&state=s")
+        let text = String(decoding: response.bytes, as: UTF8.self)
         #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(text.contains("\r\nReferrer-Policy: no-referrer\r\n"))
         #expect(text.contains("\r\nConnection: close\r\n"))
@@ -88,9 +88,9 @@ import Testing
         ])
     func nothing(line: String, fields: [String]) {
         var machine = Self.machine()
-        let answer = machine.take(head: Self.head(line, fields))
-        #expect(answer.query == nil)
-        #expect(answer.bytes.starts(with: "HTTP/1.1 404 ".utf8))
+        let response = machine.take(head: Self.head(line, fields))
+        #expect(response.query == nil)
+        #expect(response.bytes.starts(with: "HTTP/1.1 404 ".utf8))
         #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1")).query == "code=c")
     }
 
@@ -105,12 +105,12 @@ import Testing
         #expect(machine.take(head: Self.head("GET /a1b2?code=c HTTP/1.1", ["Host: 127.0.0.1"])).query == "code=c")
     }
 
-    @Test func `no noise passes for the answer`() {
+    @Test func `no noise passes for the response`() {
         let good = String(decoding: Self.head("GET /a1b2?code=c HTTP/1.1"), as: UTF8.self)
         for text in Mutations(of: [good], count: 3000, seed: 4, spice: " \r\n:?/") {
             var machine = Self.machine()
-            let answer = machine.take(head: Array(text.utf8))
-            if answer.query != nil { #expect(text.hasPrefix("GET /a1b2") && text.lowercased().contains("host:")) }
+            let response = machine.take(head: Array(text.utf8))
+            if response.query != nil { #expect(text.hasPrefix("GET /a1b2") && text.lowercased().contains("host:")) }
         }
     }
 }

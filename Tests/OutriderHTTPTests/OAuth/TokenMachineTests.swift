@@ -6,7 +6,7 @@ import Testing
 
 /// Counts are those of apply, refresh, didRequestFail and isRequestAuthenticatedWith.
 struct TokenMachineTests {
-    @Test func `a good token is applied and nobody else is asked [3.J.1]`() throws {
+    @Test func `a good token is applied and no server is asked [3.J.1]`() throws {
         var one = try Interceptors()
         one.send(1, 200)
         one.finish()
@@ -54,7 +54,7 @@ struct TokenMachineTests {
         #expect(one.counts == [0, 1, 0, 0])
     }
 
-    @Test func `a request without an answer says nothing about the token [3.J.7]`() throws {
+    @Test func `a request without a response says nothing about the token [3.J.7]`() throws {
         var one = try Interceptors()
         one.send(1, 200)
         let used = try #require(one.machine.access)
@@ -176,7 +176,7 @@ struct TokenMachineTests {
     @Test func `a request that comes during the refresh of a refused token does not wait [3.J.23]`() throws {
         var two = try Interceptors()
         two.send(1, 401, 200)
-        two.answer()
+        two.respond()
         two.send(2, 200)
         #expect(two.onWire == [2])
         two.finish()
@@ -188,7 +188,7 @@ struct TokenMachineTests {
     @Test func `held, it does wait, and is never refused`() throws {
         var two = try Interceptors(holds: true)
         two.send(1, 401, 200)
-        two.answer()
+        two.respond()
         two.send(2, 200)
         #expect(two.onWire.isEmpty)
         two.finish()
@@ -200,7 +200,7 @@ struct TokenMachineTests {
     {
         var one = try Interceptors()
         one.send(1, 401, 200)
-        one.answer()
+        one.respond()
         one.refresh()
         one.finish()
         #expect(one.exchanges[1]?.end == .status(200, "a1"))
@@ -237,7 +237,7 @@ struct TokenMachineTests {
         var two = try Interceptors()
         two.send(1, 401, 200)
         two.send(2, 401, 200)
-        two.answer()
+        two.respond()
         two.refresh()
         #expect(!two.machine.isRefreshing)
         two.finish()
@@ -276,7 +276,7 @@ struct TokenMachineTests {
         var machine = TokenMachine(
             TokenRules(CredentialSpec(name: "test", clientID: "test", endpoints: endpoints, grant: .refresh)))
         let now = ClockPair(wall: 1e9, boot: 1000)
-        func token(_ text: String, asked ago: Double, lasting left: Double) -> AccessToken {
+        func token(_ text: String, obtained ago: Double, lasting left: Double) -> AccessToken {
             AccessToken(
                 Secret(text), obtained: ClockPair(wall: now.wall - ago, boot: now.boot - ago),
                 expires: ClockPair(wall: now.wall + left, boot: now.boot + left))
@@ -285,12 +285,12 @@ struct TokenMachineTests {
         #expect(machine.adapt(1, at: now) == .refresh)
         #expect(machine.adapt(2, for: .broker(minValidity: 60), at: now) == .wait)
         // the server took two of its three seconds
-        let short = token("a1", asked: 2, lasting: 1)
+        let short = token("a1", obtained: 2, lasting: 1)
         let release = machine.took(short, generation: 2, isObtainable: true, at: now, chance: 0.5)
         #expect(release.steps == [1: .apply(short, 2), 2: .apply(short, 2)] && !release.refreshes)
         // the next one asks whether it gets a better one, as it is due
         #expect(machine.adapt(3, at: now) == .refresh)
-        let half = token("a2", asked: 0, lasting: 30)
+        let half = token("a2", obtained: 0, lasting: 30)
         _ = machine.took(half, generation: 3, isObtainable: true, at: now, chance: 0.5)
         #expect(machine.adapt(4, for: .broker(minValidity: 60), at: now) == .apply(half, 3))
         // one that has ended when it comes is of no use
@@ -339,7 +339,7 @@ struct TokenMachineTests {
             case 0..<4:
                 sent += 1
                 some.send(sent, Int.random(in: 0..<2, using: &random) == 0 ? 401 : 200, 401, 200)
-            case 4..<7: some.answer()
+            case 4..<7: some.respond()
             case 7 where some.machine.isRefreshing: some.refresh()
             case 8 where some.machine.isRefreshing: some.failRefresh()
             case 9:

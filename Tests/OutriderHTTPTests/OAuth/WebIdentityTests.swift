@@ -7,10 +7,10 @@ import Testing
 
 /// Temporary keys of AWS.
 @Suite struct WebIdentityTests {
-    private static func answer(
+    private static func outcome(
         key: String = "<AccessKeyId>ASIA1</AccessKeyId>", expiration: String = "2030-01-01T00:00:00Z"
     ) -> WebIdentity.Outcome? {
-        WebIdentity.answer(
+        WebIdentity.outcome(
             Array(
                 """
                 <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
@@ -33,24 +33,24 @@ import Testing
         let keys = WebIdentity.Keys(
             accessKeyID: "ASIA1", secretAccessKey: Secret("s/k+"), sessionToken: Secret("AQo/+x=="),
             expiration: "2030-01-01T00:00:00Z")
-        #expect(Self.answer() == .keys(keys))
+        #expect(Self.outcome() == .keys(keys))
         #expect("\(keys)".contains("s/k+") == false && "\(keys)".contains("AQo") == false)
     }
 
-    @Test func `an answer that lacks something, or says it wrongly, is none`() {
-        #expect(Self.answer(key: "") == nil)
-        #expect(Self.answer(key: "<AccessKeyId/>") == nil)
-        #expect(Self.answer(key: "<AccessKeyId>ASIÄ</AccessKeyId>") == nil)
-        #expect(Self.answer(expiration: "tomorrow") == nil)
-        #expect(WebIdentity.answer(Array("<html><body>502</body></html>".utf8)) == nil)
-        #expect(WebIdentity.answer([]) == nil)
+    @Test func `a response that lacks something, or says it wrongly, is none`() {
+        #expect(Self.outcome(key: "") == nil)
+        #expect(Self.outcome(key: "<AccessKeyId/>") == nil)
+        #expect(Self.outcome(key: "<AccessKeyId>ASIÄ</AccessKeyId>") == nil)
+        #expect(Self.outcome(expiration: "tomorrow") == nil)
+        #expect(WebIdentity.outcome(Array("<html><body>502</body></html>".utf8)) == nil)
+        #expect(WebIdentity.outcome([]) == nil)
     }
 
     @Test func `a refusal is told in the words of the service, and no others`() {
         let body =
             "<ErrorResponse><Error><Type>Sender</Type><Code>%</Code><Message>Not\u{1B}[31m authorized</Message></Error>"
         let refusal = { (code: String) in
-            WebIdentity.answer(Array((body.replacing("%", with: code) + "</ErrorResponse>").utf8))
+            WebIdentity.outcome(Array((body.replacing("%", with: code) + "</ErrorResponse>").utf8))
         }
         #expect(refusal("AccessDenied") == .refused(code: "AccessDenied", message: "Not[31m authorized"))
         #expect(refusal("two words") == .refused(code: "unknown_error", message: "Not[31m authorized"))

@@ -51,17 +51,17 @@ struct RedirectPolicyTests {
 
     // MARK: what leads nowhere
 
-    @Test(arguments: [200, 201, 300, 304, 305, 306, 309, 399, 404]) func `other statuses are answers`(
+    @Test(arguments: [200, 201, 300, 304, 305, 306, 309, 399, 404]) func `other statuses are responses`(
         status: Int
     ) throws {
         #expect(try Self.next(status, "/z", try Self.attempt()) == nil)
     }
 
-    @Test(arguments: [nil, "", "  "]) func `without a place to go it is the answer`(location: String?) throws {
+    @Test(arguments: [nil, "", "  "]) func `without a place to go it is the response`(location: String?) throws {
         #expect(try Self.next(302, location, try Self.attempt()) == nil)
     }
 
-    @Test func `what is not to be followed is the answer`() throws {
+    @Test func `what is not to be followed is the response`() throws {
         let found = try Self.next(302, "/z", try Self.attempt()) { $0 = .none }
         #expect(found == nil)
     }
@@ -74,7 +74,7 @@ struct RedirectPolicyTests {
         ("https://a.example:443/", "https://a.example/"), (" /é ", "https://a.example/%C3%A9"),
         ("/%7Ea%2Fb", "https://a.example/%7Ea%2Fb"), ("HTTPS://B.Example./", "https://b.example./"),
     ])
-    func `a Location is read from where the answer came`(location: String, becomes: String) throws {
+    func `a Location is read from where the response came`(location: String, becomes: String) throws {
         let found = try #require(try Self.next(302, location, try Self.attempt()))
         #expect(found.attempt.url.description == becomes)
         #expect(found.hop.to == becomes + "#part")

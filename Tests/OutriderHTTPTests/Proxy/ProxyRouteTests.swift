@@ -79,7 +79,7 @@ import Testing
         var careful = AuthenticationMachine(source: .proxy)
         careful.know(UserCredential("ada", "x", schemes: [.digest]), at: proxy)
         careful.begin(at: proxy)
-        #expect(careful.early(proxy, &spaces) == nil && careful.mayBeAsked(at: proxy, spaces))
+        #expect(careful.early(proxy, &spaces) == nil && careful.mayBeChallenged(at: proxy, spaces))
     }
 
     @Test func `a proxy that wants Digest instead gets it, and one that does not believe Basic gets no more [M4]`()
@@ -96,7 +96,7 @@ import Testing
                 ChallengeScanner.challenges(in: [offer]), by: .proxy, at: proxy, sent: early, &spaces, clientNonce: "c")
         }
         guard case .sign(let signature) = step("Digest realm=a, nonce=b") else {
-            Issue.record("Digest was not answered")
+            Issue.record("the Digest challenge was left")
             return
         }
         #expect(signature.scheme == .digest && signature.space.source == .proxy)

@@ -50,9 +50,10 @@ import Testing
 
     /// The verdict, without the tokens themselves.
     private static func verdict(_ body: [UInt8], _ status: Int, _ isComplete: Bool) -> String {
-        let asked = ClockPair(wall: 0, boot: 0)
-        let answer = TokenEndpointResponse(attempt: 0, status: status, asked: asked, body: body, isComplete: isComplete)
-        switch TokenVerdict.of(answer, for: "a") {
+        let sentAt = ClockPair(wall: 0, boot: 0)
+        let response = TokenEndpointResponse(
+            attempt: 0, status: status, sentAt: sentAt, body: body, isComplete: isComplete)
+        switch TokenVerdict.of(response, for: "a") {
         case .tokens(let found):
             let kind = "\(found.type ?? "") \(found.expiresIn ?? 0) \(found.scope ?? []) \(found.refreshToken != nil)"
             return "tokens \(kind) \(found.accessToken != nil) \(found.idToken != nil)"

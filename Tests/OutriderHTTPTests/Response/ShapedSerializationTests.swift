@@ -57,7 +57,7 @@ import Testing
             spec: spec(.base64), status: nil, given: "none", kind: .inputDataNilOrZeroLength,
             label: "nothing [3.F.7] [H3]"),
         Case(spec: spec(.base64), status: 204, given: "none", label: "an empty 204 as bytes [3.F.9] [H3] [H4]"),
-        Case(spec: spec(.base64), method: "HEAD", given: "none", label: "an empty answer to HEAD [3.F.11] [H3]"),
+        Case(spec: spec(.base64), method: "HEAD", given: "none", label: "an empty response to HEAD [3.F.11] [H3]"),
         Case(spec: spec(.text), given: "none", kind: .inputDataNilOrZeroLength, label: "empty text [3.F.13]"),
         Case(spec: spec(.text), status: 204, given: "none", label: "an empty 204 as text [3.F.19]"),
         Case(spec: spec(.json), given: "none", kind: .inputDataNilOrZeroLength, label: "empty JSON [3.F.22]"),
@@ -76,7 +76,7 @@ import Testing
             kind: .inputDataNilOrZeroLength, label: "and then 204 may not [H2]"),
         Case(
             spec: spec(.json) { $0.empty = EmptyRule(methods: ["PUT"]) }, method: "PUT", given: "none",
-            label: "PUT may be answered so [H2]"),
+            label: "PUT may have such a response [H2]"),
         Case(spec: spec(.none), given: "none", label: "nothing is wanted"),
         Case(spec: spec(.auto), given: "none", label: "auto takes what there is"),
         // text

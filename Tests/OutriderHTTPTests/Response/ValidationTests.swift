@@ -101,7 +101,7 @@ import Testing
         Case(
             rules: [type("text/plain")], facts: facts(200, "text/html"), kind: .unacceptableContentType,
             label: "text/plain does not take text/html [3.G.28]"),
-        Case(rules: [ValidationRule(status: .successful)], facts: facts(nil), label: "no answer is not judged [I12]"),
+        Case(rules: [ValidationRule(status: .successful)], facts: facts(nil), label: "no response is not judged [I12]"),
         Case(rules: [], facts: facts(500), label: "no rules, no failure [I1]"),
     ]
 

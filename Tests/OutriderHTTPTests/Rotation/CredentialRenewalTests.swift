@@ -5,7 +5,7 @@ import Testing
 
 @testable import OutriderHTTP
 
-/// What is kept of an answer with tokens.
+/// What is kept of a response with tokens.
 @Suite struct CredentialRenewalTests {
     private static let now = ClockPair(wall: 1e9, boot: 5)
 
@@ -23,19 +23,19 @@ import Testing
         AccessToken(Secret("old"), obtained: now, scope: scope, missingScope: missing)
     }
 
-    private static func answer(_ scope: [String]?, identity: Bool = false, refresh: Bool = true) -> TokenResponse {
-        var answer = TokenResponse()
-        answer.accessToken = Secret("new")
-        answer.refreshToken = refresh ? Secret("r2") : nil
-        answer.idToken = identity ? Secret("i") : nil
-        answer.scope = scope
-        return answer
+    private static func response(_ scope: [String]?, identity: Bool = false, refresh: Bool = true) -> TokenResponse {
+        var response = TokenResponse()
+        response.accessToken = Secret("new")
+        response.refreshToken = refresh ? Secret("r2") : nil
+        response.idToken = identity ? Secret("i") : nil
+        response.scope = scope
+        return response
     }
 
     private static func renewed(
-        _ record: CredentialRecord, _ answer: TokenResponse, _ request: TokenRequest
+        _ record: CredentialRecord, _ response: TokenResponse, _ request: TokenRequest
     ) -> AccessToken? {
-        record.renewed(by: answer, to: request, asked: now, replayAge: nil, boot: "b").access
+        record.renewed(by: response, to: request, sentAt: now, replayAge: nil, boot: "b").access
     }
 
     private static func login(_ scope: [String]) -> TokenRequest {
@@ -48,9 +48,9 @@ import Testing
         arguments: [
             (["a", "b"], ["a"], ["b"]), (["a", "b"], [], ["a", "b"]), (["a"], ["b", "a"], []), ([], ["x"], []),
         ] as [([String], [String], [String])])
-    func logins(asked: [String], granted: [String], missing: [String]) {
-        for request in [Self.login(asked), .deviceCode(Secret("d"), scope: asked)] {
-            let access = Self.renewed(Self.record(["other"]), Self.answer(granted), request)
+    func logins(requested: [String], granted: [String], missing: [String]) {
+        for request in [Self.login(requested), .deviceCode(Secret("d"), scope: requested)] {
+            let access = Self.renewed(Self.record(["other"]), Self.response(granted), request)
             #expect(access?.scope == granted)
             #expect(access?.missingScope == missing)
         }
@@ -58,48 +58,48 @@ import Testing
 
     @Test func `what asks without a person asks for what its credential says`() {
         for request in [TokenRequest.clientCredentials, .jwtBearer] {
-            let access = Self.renewed(Self.record(["a", "b"]), Self.answer(["b"]), request)
+            let access = Self.renewed(Self.record(["a", "b"]), Self.response(["b"]), request)
             #expect(access?.missingScope == ["a"])
-            let silent = Self.renewed(Self.record(["a", "b"]), Self.answer(nil), request)
+            let silent = Self.renewed(Self.record(["a", "b"]), Self.response(nil), request)
             #expect(silent?.scope == nil && silent?.missingScope == [])
         }
     }
 
     @Test func `a server that says nothing has granted what was asked for`() {
-        let access = Self.renewed(Self.record(["a"]), Self.answer(nil), Self.login(["a", "b"]))
+        let access = Self.renewed(Self.record(["a"]), Self.response(nil), Self.login(["a", "b"]))
         #expect(access?.scope == ["a", "b"] && access?.missingScope == [])
-        #expect(Self.renewed(Self.record([]), Self.answer(nil), Self.login([]))?.scope == nil)
+        #expect(Self.renewed(Self.record([]), Self.response(nil), Self.login([]))?.scope == nil)
     }
 
     @Test func `a refresh without a word leaves it as it was`() {
         let before = Self.access(["a"], missing: ["b"])
-        let access = Self.renewed(Self.record(["a", "b"], before: before), Self.answer(nil), .refresh)
+        let access = Self.renewed(Self.record(["a", "b"], before: before), Self.response(nil), .refresh)
         #expect(access?.scope == ["a"] && access?.missingScope == ["b"])
-        let cleared = Self.renewed(Self.record(["a", "b"]), Self.answer(nil), .refresh)
+        let cleared = Self.renewed(Self.record(["a", "b"]), Self.response(nil), .refresh)
         #expect(cleared?.scope == nil && cleared?.missingScope == [])
     }
 
     @Test func `a refresh is held against what the login had asked for`() {
         let before = Self.access(["a", "c"], missing: ["b"])
         let record = Self.record(["x"], before: before)
-        #expect(Self.renewed(record, Self.answer(["a"]), .refresh)?.missingScope == ["c", "b"])
-        #expect(Self.renewed(record, Self.answer(["a", "b", "c"]), .refresh)?.missingScope == [])
+        #expect(Self.renewed(record, Self.response(["a"]), .refresh)?.missingScope == ["c", "b"])
+        #expect(Self.renewed(record, Self.response(["a", "b", "c"]), .refresh)?.missingScope == [])
         // nobody knows what it was: the settings say it
-        #expect(Self.renewed(Self.record(["x"]), Self.answer(["a"]), .refresh)?.missingScope == ["x"])
+        #expect(Self.renewed(Self.record(["x"]), Self.response(["a"]), .refresh)?.missingScope == ["x"])
     }
 
     @Test func `what a server gives need not be named`() {
-        let asked = Self.login(["openid", "offline_access", "a"])
+        let requested = Self.login(["openid", "offline_access", "a"])
         let record = Self.record([])
-        #expect(Self.renewed(record, Self.answer(["a"], identity: true), asked)?.missingScope == [])
+        #expect(Self.renewed(record, Self.response(["a"], identity: true), requested)?.missingScope == [])
         #expect(
-            Self.renewed(record, Self.answer(["a"], refresh: false), asked)?.missingScope
+            Self.renewed(record, Self.response(["a"], refresh: false), requested)?.missingScope
                 == ["openid", "offline_access"])
         // a refresh brings no ID token, as a rule
         let before = Self.access(["openid", "a"])
         let again = Self.record([], before: before)
-        #expect(Self.renewed(again, Self.answer(["a"]), .refresh)?.missingScope == [])
+        #expect(Self.renewed(again, Self.response(["a"]), .refresh)?.missingScope == [])
         let without = Self.record([], before: Self.access(["a"], missing: ["openid"]))
-        #expect(Self.renewed(without, Self.answer(["a"]), .refresh)?.missingScope == ["openid"])
+        #expect(Self.renewed(without, Self.response(["a"]), .refresh)?.missingScope == ["openid"])
     }
 }

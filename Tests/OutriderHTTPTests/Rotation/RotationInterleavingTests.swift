@@ -29,7 +29,7 @@ import Testing
         return (world, ends, last)
     }
 
-    @Test("no order of steps, deaths and lost answers loses a login", arguments: [true, false])
+    @Test("no order of steps, deaths and lost responses loses a login", arguments: [true, false])
     func everything(forgives: Bool) {
         var choices = Choices()
         var count = 0
@@ -43,7 +43,8 @@ import Testing
                 continue
             }
             if !world.isLossExplained || failure.reason != "refresh_outcome_unknown" {
-                Issue.record("a login was lost: \(failure.reason), sent \(world.presented), answered \(world.answered)")
+                Issue.record(
+                    "a login was lost: \(failure.reason), sent \(world.presented), responses \(world.responses)")
             }
         } while choices.advance() && count < 3_000_000
         #expect(count > 1000, "\(count) orders")

@@ -20,28 +20,28 @@ import Testing
                 spec, CredentialSecrets(refreshToken: Secret("before")), access: nil, generation: 1, boot: "b"))
         var machine = RotationMachine(.obtain(.refresh, newerThan: 1), boot: "b", attempt: 7)
         _ = machine.found(files, at: now)
-        guard case .ask(.refresh, _, let intent?) = machine.done() else { throw PackedFault() }
+        guard case .send(.refresh, _, let intent?) = machine.done() else { throw PackedFault() }
         files.intent = .whole(intent)
         return files
     }
 
-    private static func answer(_ body: String, attempt: UInt64 = 0) -> TokenEndpointResponse {
-        TokenEndpointResponse(attempt: attempt, status: 200, asked: now, body: Array(body.utf8), isComplete: true)
+    private static func response(_ body: String, attempt: UInt64 = 0) -> TokenEndpointResponse {
+        TokenEndpointResponse(attempt: attempt, status: 200, sentAt: now, body: Array(body.utf8), isComplete: true)
     }
 
     /// The machine of a login, which has asked.
-    private static func asking(_ files: RotationFiles) throws -> RotationMachine {
+    private static func sending(_ files: RotationFiles) throws -> RotationMachine {
         var machine = RotationMachine(.obtain(login, newerThan: nil), boot: "b", attempt: 8)
         _ = machine.found(files, at: now)
-        guard case .ask(login, _, nil) = machine.done() else { throw PackedFault() }
+        guard case .send(login, _, nil) = machine.done() else { throw PackedFault() }
         return machine
     }
 
     private static let tokens = #"{"access_token":"new"}"#
 
-    @Test func `its answer without a refresh token leaves none`() throws {
-        var machine = try Self.asking(try Self.interrupted())
-        guard case .write(let record) = machine.answered(Self.answer(Self.tokens), at: Self.now) else {
+    @Test func `its response without a refresh token leaves none`() throws {
+        var machine = try Self.sending(try Self.interrupted())
+        guard case .write(let record) = machine.responded(Self.response(Self.tokens), at: Self.now) else {
             Issue.record("nothing is written")
             return
         }
@@ -50,11 +50,11 @@ import Testing
         #expect(record.generation == 2)
     }
 
-    @Test("a lost answer of it asks for nothing else", arguments: [0.1, 15])
+    @Test("a lost response of it leads to no other request", arguments: [0.1, 15])
     func lost(seconds: Double) throws {
-        var machine = try Self.asking(try Self.interrupted())
+        var machine = try Self.sending(try Self.interrupted())
         guard case .end(.failed(let failure)) = machine.lost(nil, after: seconds, at: Self.now) else {
-            Issue.record("something else is asked, or written")
+            Issue.record("something else is requested, or written")
             return
         }
         #expect(failure.kind == .unknownOutcome)
@@ -62,7 +62,7 @@ import Testing
 
     @Test func `nor do tokens that were found and mended become its own`() throws {
         var files = try Self.interrupted()
-        files.answer = Self.answer(#"{"access_token":"old","refresh_token":"between"}"#, attempt: 7)
+        files.response = Self.response(#"{"access_token":"old","refresh_token":"between"}"#, attempt: 7)
         var machine = RotationMachine(.obtain(Self.login, newerThan: nil), boot: "b", attempt: 8)
         guard case .write(let mended) = machine.found(files, at: Self.now) else {
             Issue.record("nothing is mended")
@@ -74,8 +74,8 @@ import Testing
         #expect(machine.done() == .clear)
         #expect(machine.done() == .look)
         _ = machine.found(files, at: Self.now)
-        #expect(machine.done() == .ask(Self.login, mended, nil))
-        guard case .write(let record) = machine.answered(Self.answer(Self.tokens), at: Self.now) else {
+        #expect(machine.done() == .send(Self.login, mended, nil))
+        guard case .write(let record) = machine.responded(Self.response(Self.tokens), at: Self.now) else {
             Issue.record("nothing is written")
             return
         }

@@ -21,13 +21,14 @@ import Testing
             spec, CredentialSecrets(refreshToken: Secret("rt1")), access: nil, generation: 1, boot: "b")
     }
 
-    private static func answer(_ intent: RotationIntent, _ status: Int, _ body: String = "") -> TokenEndpointResponse {
+    private static func response(_ intent: RotationIntent, _ status: Int, _ body: String = "") -> TokenEndpointResponse
+    {
         TokenEndpointResponse(
-            attempt: intent.attempt, status: status, asked: intent.began, body: Array(body.utf8), isComplete: true)
+            attempt: intent.attempt, status: status, sentAt: intent.began, body: Array(body.utf8), isComplete: true)
     }
 
     /// What a process asks for, and the machine that asks; nil if it asks nothing.
-    private static func asked(
+    private static func started(
         _ files: RotationFiles, at now: ClockPair, _ machine: inout RotationMachine
     ) -> (intent: RotationIntent?, stamped: RotationIntent?, end: RotationMachine.End?) {
         var files = files
@@ -36,7 +37,7 @@ import Testing
         for _ in 0..<20 {
             switch action {
             case .look: action = machine.found(files, at: now)
-            case .ask(_, _, let intent): return (intent, stamped, nil)
+            case .send(_, _, let intent): return (intent, stamped, nil)
             case .end(let end): return (nil, stamped, end)
             case .stamp(let intent):
                 stamped = intent
@@ -44,7 +45,7 @@ import Testing
                 action = machine.done()
             case .clear:
                 files.intent = .absent
-                files.answer = nil
+                files.response = nil
                 action = machine.done()
             case .write(let record):
                 files.record = .whole(record)
@@ -59,17 +60,17 @@ import Testing
         RotationMachine(.obtain(.refresh, newerThan: 1), boot: "b", attempt: attempt)
     }
 
-    /// The intent on disk after a lost response, and a repetition that the server answered with `status`.
+    /// The intent on disk after a lost response, and a repetition with the response `status`.
     private static func stamped(by status: Int) throws -> RotationIntent {
         var files = RotationFiles()
         files.record = .whole(record)
         var machine = process(10)
-        _ = asked(files, at: began, &machine)
-        guard case .ask(_, _, let again?) = machine.lost(nil, after: 1, at: later(1)) else {
+        _ = started(files, at: began, &machine)
+        guard case .send(_, _, let again?) = machine.lost(nil, after: 1, at: later(1)) else {
             throw RotationWorld.Killed()
         }
         #expect(again.replays == 1)
-        guard case .stamp(let intent) = machine.answered(answer(again, status), at: later(2)) else {
+        guard case .stamp(let intent) = machine.responded(response(again, status), at: later(2)) else {
             throw RotationWorld.Killed()
         }
         return intent
@@ -83,18 +84,18 @@ import Testing
             files.intent = .whole(intent)
             var machine = Self.process(UInt64(step) * 100)
             let now = Self.later(Double(step) * 86_400)
-            let again = try #require(Self.asked(files, at: now, &machine).intent)
+            let again = try #require(Self.started(files, at: now, &machine).intent)
             #expect(again.replays == 1)
             guard step < 3 else {
                 let body = #"{"access_token":"at2","refresh_token":"rt2","expires_in":60}"#
-                guard case .write(let renewed) = machine.answered(Self.answer(again, 200, body), at: now) else {
+                guard case .write(let renewed) = machine.responded(Self.response(again, 200, body), at: now) else {
                     Issue.record("no tokens")
                     return
                 }
                 #expect(renewed.generation == 2)
                 return
             }
-            guard case .stamp(let next) = machine.answered(Self.answer(again, status), at: now) else {
+            guard case .stamp(let next) = machine.responded(Self.response(again, status), at: now) else {
                 Issue.record("the intent is not kept")
                 return
             }
@@ -109,24 +110,24 @@ import Testing
         let first = RotationPause.after(nil, retryAfter: nil, jitter: 1, at: Self.later(2), boot: "b")
         files.pause = RotationPause.after(first, retryAfter: 30, jitter: 1, at: Self.later(2), boot: "b")
         var early = Self.process(100)
-        guard case .failed(let failure)? = Self.asked(files, at: Self.later(20), &early).end else {
+        guard case .failed(let failure)? = Self.started(files, at: Self.later(20), &early).end else {
             Issue.record("the token was sent during the pause")
             return
         }
         #expect(failure.kind == .temporary && failure.reason == "paused")
         var late = Self.process(200)
-        #expect(Self.asked(files, at: Self.later(33), &late).intent?.replays == 1)
+        #expect(Self.started(files, at: Self.later(33), &late).intent?.replays == 1)
     }
 
-    @Test func `a process that ends after the answer of an outage leaves the repetition owed`() throws {
+    @Test func `a process that ends after the response of an outage leaves the repetition owed`() throws {
         var files = RotationFiles()
         files.record = .whole(Self.record)
         var intent = try Self.stamped(by: 503)
         (intent.attempt, intent.replays, intent.isOwed) = (11, 1, false)
         files.intent = .whole(intent)
-        files.answer = Self.answer(intent, 503)
+        files.response = Self.response(intent, 503)
         var machine = Self.process(100)
-        let found = Self.asked(files, at: Self.later(3600), &machine)
+        let found = Self.started(files, at: Self.later(3600), &machine)
         #expect(found.stamped?.isOwed == true)
         #expect(found.intent?.replays == 1)
     }
@@ -138,7 +139,7 @@ import Testing
         intent.isOwed = false
         files.intent = .whole(intent)
         var machine = Self.process(100)
-        guard case .failed(let failure)? = Self.asked(files, at: Self.later(11), &machine).end else {
+        guard case .failed(let failure)? = Self.started(files, at: Self.later(11), &machine).end else {
             Issue.record("the token was sent again")
             return
         }
@@ -150,9 +151,9 @@ import Testing
         files.record = .whole(Self.record)
         files.intent = .whole(try Self.stamped(by: 503))
         var machine = Self.process(100)
-        let again = try #require(Self.asked(files, at: Self.later(3600), &machine).intent)
-        let refusal = Self.answer(again, 400, #"{"error":"invalid_grant"}"#)
-        guard case .look = machine.answered(refusal, at: Self.later(3601)) else {
+        let again = try #require(Self.started(files, at: Self.later(3600), &machine).intent)
+        let refusal = Self.response(again, 400, #"{"error":"invalid_grant"}"#)
+        guard case .look = machine.responded(refusal, at: Self.later(3601)) else {
             Issue.record("the record is not looked at again")
             return
         }

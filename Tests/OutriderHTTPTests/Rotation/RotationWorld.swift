@@ -40,8 +40,8 @@ struct RotationWorld {
     var presented: [Int: Int] = [:]
     /// How often an intent was written for each: whoever finds it cannot know whether it was sent.
     var announced: [Int: Int] = [:]
-    /// Those of which a process has the answer, or the disk.
-    var answered: [Int: Int] = [:]
+    /// Those of which a process has the response, or the disk.
+    var responses: [Int: Int] = [:]
 
     // the disk
     var files = RotationFiles()
@@ -90,8 +90,8 @@ struct RotationWorld {
                 }
                 return end
             case .look: action = machine.found(files, at: now)
-            case .ask(_, let record, let intent):
-                action = try ask(record, intent, &machine, &choices)
+            case .send(_, let record, let intent):
+                action = try send(record, intent, &machine, &choices)
             default:
                 try step(&choices)
                 if case .write(let record) = action, record.generation > (files.record.value?.generation ?? 0),
@@ -124,7 +124,7 @@ struct RotationWorld {
         case .clear:
             files.intent = .absent
             try step(&choices)
-            files.answer = nil
+            files.response = nil
             try step(&choices)
             files.pause = nil
         default: break
@@ -132,7 +132,7 @@ struct RotationWorld {
     }
 
     /// Connects, writes the intent, sends, writes down what comes; may be killed between any two of these.
-    private mutating func ask(
+    private mutating func send(
         _ record: CredentialRecord, _ intent: RotationIntent?, _ machine: inout RotationMachine,
         _ choices: inout Choices
     ) throws -> RotationMachine.Action {
@@ -153,18 +153,18 @@ struct RotationWorld {
         let (status, body) = fault == .busy ? (503, "{}") : present(number)
         if fault == .lostAfter { return machine.lost(nil, after: 1, at: now) }
         try step(&choices)
-        var answer = TokenEndpointResponse(
-            attempt: intent.attempt, status: status, asked: now, body: [], isComplete: false)
-        files.answer = answer
+        var response = TokenEndpointResponse(
+            attempt: intent.attempt, status: status, sentAt: now, body: [], isComplete: false)
+        files.response = response
         try step(&choices)
-        answer.body = Array(body.utf8)
-        files.answer = answer
-        if status == 200 { answered[number, default: 0] += 1 }
+        response.body = Array(body.utf8)
+        files.response = response
+        if status == 200 { responses[number, default: 0] += 1 }
         try step(&choices)
-        answer.isComplete = true
-        files.answer = answer
+        response.isComplete = true
+        files.response = response
         try step(&choices)
-        return machine.answered(answer, at: now)
+        return machine.responded(response, at: now)
     }
 
     private mutating func present(_ number: Int) -> (Int, String) {
@@ -178,11 +178,11 @@ struct RotationWorld {
         return (200, #"{"access_token":"at\#(current)","refresh_token":"rt\#(current)","expires_in":60}"#)
     }
 
-    /// A token of which nobody has an answer, although it was announced as often as is allowed, or the server forgives
+    /// A token without a known response, although it was announced as often as is allowed, or the server forgives
     /// nothing.
     var isLossExplained: Bool {
         announced.contains { number, times in
-            answered[number, default: 0] == 0 && (times >= 2 || (!forgives && number < current))
+            responses[number, default: 0] == 0 && (times >= 2 || (!forgives && number < current))
         }
     }
 }

@@ -10,24 +10,24 @@ import Testing
         TokenResponseScanner.scan(Array(text.utf8))
     }
 
-    private static func answer(_ text: String) throws -> TokenResponse {
-        guard case .whole(let answer) = scan(text) else { throw PackedFault() }
-        return answer
+    private static func response(_ text: String) throws -> TokenResponse {
+        guard case .whole(let response) = scan(text) else { throw PackedFault() }
+        return response
     }
 
-    @Test func `an answer with everything`() throws {
-        let answer = try Self.answer(
+    @Test func `a response with everything`() throws {
+        let response = try Self.response(
             #"""
             { "access_token" : "a\u002fb" , "token_type":"bearer","expires_in":3600,"refresh_token":"r",
               "scope":"x y\ud83d\ude00","id_token":"i","more":{"a":[1,{"b":null}]},"n":-1.5e3,"t":true}
             """#
         )
-        #expect(answer.accessToken == Secret("a/b"))
-        #expect(answer.type == "bearer")
-        #expect(answer.refreshToken == Secret("r"))
-        #expect(answer.scope == ["x", "y😀"])
-        #expect(answer.expiresIn == 3600)
-        #expect(answer.idToken == Secret("i"))
+        #expect(response.accessToken == Secret("a/b"))
+        #expect(response.type == "bearer")
+        #expect(response.refreshToken == Secret("r"))
+        #expect(response.scope == ["x", "y😀"])
+        #expect(response.expiresIn == 3600)
+        #expect(response.idToken == Secret("i"))
     }
 
     @Test(
@@ -39,13 +39,13 @@ import Testing
             ("99999999999999999999999999", 315_360_000),
         ] as [(String, Double?)])
     func lifetimes(text: String, seconds: Double?) throws {
-        let answer = try Self.answer(#"{"access_token":"a","expires_in":\#(text)}"#)
-        #expect(answer.expiresIn == seconds)
-        #expect(answer.accessToken == Secret("a"))
+        let response = try Self.response(#"{"access_token":"a","expires_in":\#(text)}"#)
+        #expect(response.expiresIn == seconds)
+        #expect(response.accessToken == Secret("a"))
     }
 
     @Test(
-        "what is no answer is refused",
+        "what is no response is refused",
         arguments: [
             "[]", "<html>", "null", "1", #"{"a":1}x"#, #"{"a" 1}"#, #"{a:1}"#, #"{"access_token":1}"#,
             #"{"access_token":["a"]}"#, #"{"access_token":"a","access_token":"b"}"#, #"{"refresh_token":{}}"#,
@@ -57,16 +57,16 @@ import Testing
         #expect(Self.scan(text) == .malformed)
     }
 
-    @Test func `every beginning of an answer is cut, and keeps what was whole`() throws {
+    @Test func `every beginning of a response is cut, and keeps what was whole`() throws {
         let bytes = Array(#"{"access_token":"aa","n":[1,true],"refresh_token":"rr","expires_in":60}"#.utf8)
         for count in 0..<bytes.count {
-            guard case .cut(let answer) = TokenResponseScanner.scan(Array(bytes[..<count])) else {
+            guard case .cut(let response) = TokenResponseScanner.scan(Array(bytes[..<count])) else {
                 Issue.record("\(count)")
                 continue
             }
             let text = String(decoding: bytes[..<count], as: UTF8.self)
-            #expect((answer.accessToken != nil) == text.contains(#""aa""#))
-            #expect((answer.refreshToken != nil) == text.contains(#""rr""#))
+            #expect((response.accessToken != nil) == text.contains(#""aa""#))
+            #expect((response.refreshToken != nil) == text.contains(#""rr""#))
         }
     }
 
@@ -84,12 +84,12 @@ import Testing
         let comma: [UInt8] = [0x2C]
         for beginning: [UInt8] in [[0x7B], [0xEF, 0xBB, 0xBF, 0x7B]] {
             for members: [UInt8] in [tokens + comma + member, member + comma + tokens] {
-                guard case .whole(let answer) = TokenResponseScanner.scan(beginning + members + [0x7D]) else {
+                guard case .whole(let response) = TokenResponseScanner.scan(beginning + members + [0x7D]) else {
                     Issue.record("\(String(decoding: members, as: UTF8.self))")
                     continue
                 }
-                #expect(answer.accessToken == Secret("a") && answer.refreshToken == Secret("r"))
-                #expect(answer.error == nil && answer.fault == nil)
+                #expect(response.accessToken == Secret("a") && response.refreshToken == Secret("r"))
+                #expect(response.error == nil && response.fault == nil)
             }
         }
     }
@@ -104,23 +104,23 @@ import Testing
             (#""token_type":"a b""#, "token_type"), (#""token_type":"\ud800""#, "token_type"),
         ])
     func unusable(member: String, name: String) throws {
-        #expect(try Self.answer("{\(member)}").fault == name)
+        #expect(try Self.response("{\(member)}").fault == name)
     }
 
     @Test func `what is no JSON any more after both tokens does not take them away`() {
         let tokens = #""access_token":"a","refresh_token":"r""#
         for rest in ["x", #","a":tru3}"#, "}x", ",}", #","a":"\x"}"#] {
-            guard case .cut(let answer) = Self.scan("{\(tokens)\(rest)") else {
+            guard case .cut(let response) = Self.scan("{\(tokens)\(rest)") else {
                 Issue.record("\(rest)")
                 continue
             }
-            #expect(answer.accessToken == Secret("a") && answer.refreshToken == Secret("r"))
+            #expect(response.accessToken == Secret("a") && response.refreshToken == Secret("r"))
         }
         // but for another one in their place
         #expect(Self.scan(#"{\#(tokens),"refresh_token":"s"}"#) == .malformed)
     }
 
-    @Test func `an answer of megabytes is refused`() {
+    @Test func `a response of megabytes is refused`() {
         let long = String(repeating: "x", count: 5 << 20)
         #expect(Self.scan(#"{"access_token":"\#(long)"}"#) == .malformed)
     }
@@ -131,8 +131,8 @@ import Testing
             for byte in UInt8.min...UInt8.max {
                 var changed = bytes
                 changed[index] = byte
-                if case .whole(let answer) = TokenResponseScanner.scan(changed) {
-                    #expect(answer.expiresIn.map { $0 > 0 && $0 <= 315_360_000 } ?? true)
+                if case .whole(let response) = TokenResponseScanner.scan(changed) {
+                    #expect(response.expiresIn.map { $0 > 0 && $0 <= 315_360_000 } ?? true)
                 }
             }
         }

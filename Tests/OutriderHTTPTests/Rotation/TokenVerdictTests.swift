@@ -4,14 +4,14 @@
 import OutriderHTTP
 import Testing
 
-/// What answers without tokens are called.
+/// What responses without tokens are called.
 @Suite struct TokenVerdictTests {
     private static func whole(
         _ status: Int, _ body: [UInt8], isComplete: Bool = true, isLogin: Bool = false
     ) -> TokenVerdict {
-        let answer = TokenEndpointResponse(
-            attempt: 1, status: status, asked: ClockPair(wall: 1e9, boot: 5), body: body, isComplete: isComplete)
-        return TokenVerdict.of(answer, for: "work", isLogin: isLogin)
+        let response = TokenEndpointResponse(
+            attempt: 1, status: status, sentAt: ClockPair(wall: 1e9, boot: 5), body: body, isComplete: isComplete)
+        return TokenVerdict.of(response, for: "work", isLogin: isLogin)
     }
 
     private static func verdict(_ status: Int, _ body: String, isLogin: Bool = false) -> OAuthFailure? {

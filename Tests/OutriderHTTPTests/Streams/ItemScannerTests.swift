@@ -97,7 +97,7 @@ struct ItemScannerTests {
         #expect(second.map(Self.shown) == #""75 %""#)
     }
 
-    @Test func `lines are in the charset of the answer, or in that which is wanted`() {
+    @Test func `lines are in the charset of the response, or in that which is wanted`() {
         let latin: [UInt8] = [0xFC, 0x0A, 0xE9]
         Self.check(latin, LineItems(), [#""\u00fc""#, #""\u00e9""#], contentType: "text/plain; charset=iso-8859-1")
         Self.check(latin, LineItems(.text(charset: "latin1")), [#""\u00fc""#, #""\u00e9""#])

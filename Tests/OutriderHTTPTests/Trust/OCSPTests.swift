@@ -12,7 +12,7 @@ import Testing
     func refused(_ bytes: [UInt8]) { #expect(OCSPResponse(bytes) == nil) }
 
     @Test(
-        "a responder says why it gives no answer",
+        "a responder says why it gives no status",
         arguments: [
             (1, "malformedRequest"), (2, "internalError"), (3, "tryLater"), (5, "sigRequired"), (6, "unauthorized"),
         ])

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `heads of answers are framed or refused`() {
+    @Test func `heads of responses are framed or refused`() {
         let samples = ["5", "5, 5", "chunked", "gzip, chunked", "0", "18446744073709551616", "9223372036854775807"]
         for text in Mutations(of: samples, count: 20_000, seed: 7, spice: "0123456789,;+-x chunked\t") {
             for name in ["Content-Length", "Transfer-Encoding"] {

@@ -65,7 +65,7 @@ struct FrameTests {
         for code in [1000, 1001, 1003, 1007, 1014, 3000, 4999] { #expect(CloseCode.isSendable(code)) }
     }
 
-    @Test func `a ping is due after silence, and a server without an answer is dead`() {
+    @Test func `a ping is due after silence, and a server without a pong is dead`() {
         var settings = KeepAlive.Settings()
         settings.interval = 10
         settings.timeout = 5
@@ -84,7 +84,7 @@ struct FrameTests {
         var steps: [KeepAlive.Step] = []
         keepAlive.networkChanged()
         steps.append(keepAlive.tick(now: 1))
-        // the ping is unanswered, and a second change follows
+        // the ping has no pong, and a second change follows
         keepAlive.networkChanged()
         steps.append(keepAlive.tick(now: 1.5))
         keepAlive.heard(now: 1.6)

@@ -18,7 +18,7 @@ struct AttemptRunnerTests {
         #expect(runner.stage == .sending && stream.isSent && outcome.head == nil)
         stream.user.heard(100)
         stream.user.responded(.ok(length: 5), .length(5), stopSending: false)
-        #expect(outcome.head?.status == 200 && runner.stage == .answering)
+        #expect(outcome.head?.status == 200 && runner.stage == .receiving)
         #expect(runner.poll(outcome.took) == nil)
         stream.user.bodyCame(ByteBuffer(string: "hel"))
         #expect(outcome.text == "hel")

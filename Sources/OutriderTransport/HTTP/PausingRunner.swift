@@ -2,20 +2,20 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// A runner whose clock stops during callbacks to a client.
-protocol AskingRunner: Timed {
+protocol PausingRunner: Timed {
     var observer: any AttemptObserver { get }
     var pool: ConnectionPool { get }
     var clock: AttemptClock { get set }
     var isHeld: Bool { get }
 }
 
-extension AskingRunner {
+extension PausingRunner {
     /// A callback about the server or a key begins or ends.
-    func asks(_ isAsking: Bool) {
-        observer.asks(isAsking)
+    func callbackRuns(_ isCallbackRunning: Bool) {
+        observer.callbackRuns(isCallbackRunning)
         // the end of the hold thaws the clock
         if isHeld { return }
-        if isAsking { clock.freeze() } else { clock.thaw() }
+        if isCallbackRunning { clock.freeze() } else { clock.thaw() }
         pool.deadlines.movedUp(self)
     }
 }
