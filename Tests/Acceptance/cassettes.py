@@ -99,8 +99,8 @@ class Run:
         stream = self.call("websocket.open", url=self.socket)["stream"]
         for text in ('{"a": 1}', "two", "three"):
             self.call("websocket.send", stream=stream, text=text)
-            answer = self.call("stream.read", stream=stream, wait=5)
-            assert len(answer["values"]) == 1, answer
+            result = self.call("stream.read", stream=stream, wait=5)
+            assert len(result["values"]) == 1, result
         self.call("websocket.close", stream=stream)
 
 

@@ -6,7 +6,7 @@
 conversations.py [--quick] [NAME…]
 
     servers   1,000 servers are killed during traffic: gaps are announced, greetings come first, no message comes twice
-    deaf      64 clients stop reading: bounded memory, pings answered, other clients served
+    deaf      64 clients stop reading: bounded memory, pongs to pings, other clients served
     clients   a client is killed while it sends: its server hears of it within a second
     bombs     1 GiB of compressed zeros, endless fragments, a frame of 2^62 bytes: code 1009 or 1008, bounded memory
     attach    1 GiB both ways through a captured TCP stream: equal hashes, both halves closed by either side first

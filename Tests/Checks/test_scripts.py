@@ -14,7 +14,7 @@ import time
 import pytest
 from house import CHECKOUT
 
-# stands in for the binary: "answers" while the file that stands for its socket is there
+# stands in for the binary: "listens" while the file that stands for its socket is there
 STAND_IN = """#!/bin/sh
 case $1 in
     get-socket) [ -e "$HERE/alive" ] || exit 3
@@ -34,19 +34,19 @@ def origin():
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     wire = http.client.HTTPConnection("127.0.0.1", int(server.stdout.readline()), timeout=10)
 
-    def ask(path, method="GET", body=None, **fields):
+    def request(path, method="GET", body=None, **fields):
         wire.request(method, path, body, fields)
-        answer = wire.getresponse()
-        return answer.status, answer.getheaders(), answer.read()
+        response = wire.getresponse()
+        return response.status, response.getheaders(), response.read()
 
-    yield ask
+    yield request
     wire.close()
     server.terminate()
     server.wait(10)
     server.stdout.close()
 
 
-def test_the_origin_answers_everything_on_one_connection(origin):
+def test_the_origin_serves_everything_on_one_connection(origin):
     assert origin("/")[0] == 200
     assert origin("/json")[2] == b'{"id":1,"x":0.1}'
     assert origin("/status/418")[0] == 418

@@ -53,14 +53,14 @@ class Setup:
             [self.folder / "scripts/setup", *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             text=True)
 
-    def on_a_terminal(self, answer):
+    def on_a_terminal(self, typed):
         """What was shown, and the status."""
         ours, theirs = pty.openpty()
         environment = {"PATH": str(self.folder / "bin"), "HERE": str(self.folder)}
         process = subprocess.Popen(
             [self.folder / "scripts/setup"], env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
         os.close(theirs)
-        os.write(ours, answer.encode() + b"\n")
+        os.write(ours, typed.encode() + b"\n")
         shown = b""
         try:
             while data := os.read(ours, 4096):
@@ -94,9 +94,9 @@ def test_consent_in_advance_installs_and_still_says_what(setup, words, more):
     assert "socat" in done.stderr and "install -y --no-install-recommends socat" in setup.log
 
 
-@pytest.mark.parametrize(("answer", "installs"), [("y", True), ("yes", True), ("n", False), ("", False)])
-def test_on_a_terminal_it_asks(setup, answer, installs):
-    shown, status = setup.on_a_terminal(answer)
+@pytest.mark.parametrize(("typed", "installs"), [("y", True), ("yes", True), ("n", False), ("", False)])
+def test_on_a_terminal_it_asks(setup, typed, installs):
+    shown, status = setup.on_a_terminal(typed)
     assert "socat" in shown and "[y/N]" in shown
     assert (status == 0) == installs and ("install" in setup.log) == installs
 

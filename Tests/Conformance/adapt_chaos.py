@@ -41,15 +41,15 @@ class Session:
                 params["body"] = {"file": file.name}
             elif body is not None:
                 params["body"] = {"base64": base64.b64encode(body).decode()}
-            answer = self.send(params)
-        if not answer["ok"]:
-            raise RuntimeError(f"{answer['error']['code']} {answer['error']['message']}")
+            response = self.send(params)
+        if not response["ok"]:
+            raise RuntimeError(f"{response['error']['code']} {response['error']['message']}")
         return {
-            "status": answer["status"],
-            "headers": [(field["name"], field["value"]) for field in answer["headers"]],
-            "body": self.body(answer["body"]),
-            "url": answer["url"],
-            "history": [hop["url"] for hop in answer["redirects"]],
+            "status": response["status"],
+            "headers": [(field["name"], field["value"]) for field in response["headers"]],
+            "body": self.body(response["body"]),
+            "url": response["url"],
+            "history": [hop["url"] for hop in response["redirects"]],
         }
 
     def send(self, params):

@@ -38,15 +38,15 @@ class Session(adapt_chaos.Session):
                 params["body"] = {"file": file.name}
             return self.result(self.wire.call("data.send", params, seconds=adapt_chaos.TOTAL))
 
-    def result(self, answer):
-        if not answer["ok"]:
-            raise RuntimeError(f"{answer['error']['code']} {answer['error']['message']}")
-        trailers = answer.get("trailers")
+    def result(self, response):
+        if not response["ok"]:
+            raise RuntimeError(f"{response['error']['code']} {response['error']['message']}")
+        trailers = response.get("trailers")
         return {
-            "status": answer["status"],
-            "headers": [(field["name"], field["value"]) for field in answer["headers"]],
-            "body": self.body(answer["body"]),
-            "version": VERSIONS[answer["httpVersion"]],
+            "status": response["status"],
+            "headers": [(field["name"], field["value"]) for field in response["headers"]],
+            "body": self.body(response["body"]),
+            "version": VERSIONS[response["httpVersion"]],
             "trailers": trailers and [(field["name"], field["value"]) for field in trailers],
         }
 

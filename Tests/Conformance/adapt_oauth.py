@@ -124,12 +124,12 @@ class Client:
         """What was logged out is no longer the service's to ask about: it is asked about as anybody may."""
         if self.service.call("oauth.get", {"credential": self.made})["state"] == "ready":
             return self.service.call("oauth.introspect", {"credential": self.made})["answer"]
-        answer = self.service.call("data.send", {
+        response = self.service.call("data.send", {
             "url": self.cfg["introspection_endpoint"], "method": "POST", "serialize": {"as": "json"},
             "parameters": {
                 "token": token, "client_id": self.cfg["client_id"], "client_secret": self.cfg["client_secret"]},
         })
-        return answer["body"]["json"]
+        return response["body"]["json"]
 
     def get(self, url):
         parts = urlsplit(url)
@@ -138,11 +138,11 @@ class Client:
             if origin not in self.origins:
                 self.origins.append(origin)
                 self.service.call("oauth.set", {"credential": self.made, "origins": self.origins})
-        answer = self.service.call("data.send", {
+        response = self.service.call("data.send", {
             "url": url, "auth": {"oauth": self.made}, "serialize": {"as": "text"}, "maxInline": 1 << 20})
-        if not answer["ok"]:
-            raise error(answer["error"])
-        return answer["status"], answer["body"].get("text", "").encode()
+        if not response["ok"]:
+            raise error(response["error"])
+        return response["status"], response["body"].get("text", "").encode()
 
     def close(self):
         self.service.close()

@@ -56,11 +56,11 @@ def fetch(url, ca=None, resolve=None, cert=None, key=None, key_password=None, pk
     host = urllib.parse.urlsplit(url).hostname
     if resolve and host in resolve:
         params["connectTo"] = resolve[host]
-    answer = service().call("data.send", params, seconds=timeout + 10)
-    if not answer["ok"]:
-        raise TLSRefused(f"{answer['error']['code']} {answer['error']['message']}")
+    response = service().call("data.send", params, seconds=timeout + 10)
+    if not response["ok"]:
+        raise TLSRefused(f"{response['error']['code']} {response['error']['message']}")
     return {
-        "status": answer["status"],
-        "body": base64.b64decode(answer["body"].get("base64", "")),
-        "tls": answer["tls"]["version"],
+        "status": response["status"],
+        "body": base64.b64decode(response["body"].get("base64", "")),
+        "tls": response["tls"]["version"],
     }

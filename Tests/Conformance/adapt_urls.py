@@ -15,7 +15,7 @@ resolve = parse_form = href = None
 
 
 class Mirror(http.server.BaseHTTPRequestHandler):
-    """Answers with the body that it got."""
+    """Responds with the body that it got."""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

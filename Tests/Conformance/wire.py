@@ -14,7 +14,7 @@ BINARY = os.environ.get("OUTRIDER", "outrider")
 
 
 class Gone(Exception):
-    """The service ended, or did not answer in time."""
+    """The service ended, or sent no reply in time."""
 
 
 class Failed(Exception):
@@ -58,7 +58,7 @@ class Wire:
                     return json.loads(rest[:size])
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self.source], [], [], left)[0]:
-                raise Gone(f"no answer within {seconds} seconds")
+                raise Gone(f"no reply within {seconds} seconds")
             piece = os.read(self.source, 1 << 20)
             if not piece:
                 raise Gone("it closed the connection")

@@ -57,7 +57,7 @@ def lasting_away():
 
 @pytest.fixture
 def home(lasting_home):
-    """A server that leads elsewhere, fails, or answers, as asked; it remembers this test's requests only."""
+    """A server that leads elsewhere, fails, or responds, as the path says; it remembers this test's requests only."""
     lasting_home.forget()
     return lasting_home
 

@@ -96,7 +96,7 @@ def installed(place):
     return {path for path in place.rglob("*") if not path.is_dir()}
 
 
-def answers(words, origin):
+def responds(words, origin):
     """The commands that a user would try first."""
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", words("--version"))
     assert words("get", "--stdio", origin + "/json") == '{"id":1,"x":0.1}'
@@ -121,7 +121,7 @@ def debian_package(made, scratch, origin):
                  "usr/share/fish/vendor_completions.d/outrider.fish", "usr/share/doc/outrider/copyright",
                  "usr/share/doc/outrider/NOTICES.gz", "usr/share/doc/outrider/SECURITY.md"):  # fmt: skip
         assert name in names, name
-    answers(lambda *words: inside(place, "outrider", *words), origin)
+    responds(lambda *words: inside(place, "outrider", *words), origin)
     run(*dpkg, "--purge", "outrider")
     assert installed(place / "usr") == before
 
@@ -146,7 +146,7 @@ def wheel(made, scratch, origin):
     print(f"  installed in {time.monotonic() - began:.1f} s")
     clean = {"HOME": str(scratch), "XDG_RUNTIME_DIR": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"}
     clean["PATH"] = "/nonexistent"
-    answers(lambda *words: run(environment / "bin/outrider", *words, env=clean), origin)
+    responds(lambda *words: run(environment / "bin/outrider", *words, env=clean), origin)
     script = f"import outrider; print(outrider.get('{origin}/json').json()['id'])"
     assert run(environment / "bin/python", "-c", script, env=clean) == "1\n"
     run(environment / "bin/outrider", "stop", env=clean)
@@ -166,7 +166,7 @@ def binary_of_the_wheel(made, scratch, origin):
     shutil.copy2(data / "scripts/outrider", place / "opt/bin/outrider")
     for file in installed(place / "opt"):
         file.chmod(0o755)
-    answers(lambda *words: inside(place, "/opt/bin/outrider", *words), origin)
+    responds(lambda *words: inside(place, "/opt/bin/outrider", *words), origin)
 
 
 def installation(made, scratch, origin):

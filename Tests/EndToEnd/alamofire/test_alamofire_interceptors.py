@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Alamofire's cases of adapters and retriers, with the client's code asked over the wire."""
+"""Alamofire's cases of adapters and retriers, with the client's code called over the wire."""
 
 import time
 
@@ -8,7 +8,7 @@ import contract
 import pytest
 from callback_client import credentials
 from capture_server import HELD, Capture
-from code_client import Refused, ask
+from code_client import Refused, call_with_code
 from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -30,29 +30,29 @@ def server(home):
 
 
 class Code:
-    """The client's code: what it was asked, and what it says, one answer after the other; the last stays."""
+    """The client's code: its calls, and its replies, one after the other; the last stays."""
 
     def __init__(self, adapt=({},), retry=({"retry": False},)):
         self.said = {"adapt": list(adapt), "retry": list(retry)}
-        self.asked = []
+        self.calls = []
 
-    def answers(self):
+    def functions(self):
         return {f"callback.{kind}": (lambda params, kind=kind: self.say(kind, params)) for kind in self.said}
 
     def say(self, kind, params):
-        self.asked.append((kind, params["callback"]))
+        self.calls.append((kind, params["callback"]))
         said = self.said[kind]
-        answer = said.pop(0) if len(said) > 1 else said[0]
-        if isinstance(answer, str):
-            raise Refused({"code": 7, "message": answer})
-        return answer(params) if callable(answer) else answer
+        reply = said.pop(0) if len(said) > 1 else said[0]
+        if isinstance(reply, str):
+            raise Refused({"code": 7, "message": reply})
+        return reply(params) if callable(reply) else reply
 
     def count(self, kind):
-        return sum(1 for one, _ in self.asked if one == kind)
+        return sum(1 for one, _ in self.calls if one == kind)
 
     def send(self, line, url, *interceptors, **params):
         given = {"url": url, "interceptors": [{"callback": "mine"}, *interceptors], **params}
-        return result(ask(line, "data.send", given, self.answers())[0])
+        return result(call_with_code(line, "data.send", given, self.functions())[0])
 
 
 def authorized(params):
@@ -89,7 +89,7 @@ def test_the_first_adapter_that_fails_is_the_last(line, server):
         code = Code(adapt=[{"url": "no url"}])
         response = code.send(line, server.url(), session=session)
         assert response["error"]["code"] == 1300 and response["error"]["data"]["cause"]["code"] == 1100
-        assert code.asked == [("adapt", "s"), ("retry", "mine")]
+        assert code.calls == [("adapt", "s"), ("retry", "mine")]
 
 
 def test_an_adapter_that_takes_its_time(line, server):
@@ -110,7 +110,7 @@ def test_the_first_yes_counts(line, server):
     response = code.send(line, server.url("/fails/1/503"), {"callback": "later", "asks": RETRY}, session=session,
                          validate=True)
     assert response["ok"] and response["attempts"] == 2
-    assert [one for one in code.asked if one[0] == "retry"] == [("retry", "s"), ("retry", "mine")]
+    assert [one for one in code.calls if one[0] == "retry"] == [("retry", "s"), ("retry", "mine")]
 
 
 def test_no_with_an_error_is_the_last_word(line, server):
@@ -120,7 +120,7 @@ def test_no_with_an_error_is_the_last_word(line, server):
     assert response["error"]["code"] == 1310 and "gone" in response["error"]["message"] and code.count("retry") == 1
 
 
-ANSWERS = [
+REPLIES = [
     ({"retry": True}, 2, None), ({"retry": True, "delay": 0.01}, 2, None), ({"retry": False}, 1, 1600),
     ({"retry": False, "error": "gone"}, 1, 1310), ({}, 1, 1600), ({"retry": "yes"}, 1, 1600),
     ({"retry": True, "delay": -1}, 1, 1600), ({"retry": True, "error": "gone"}, 1, 1600),
@@ -128,10 +128,10 @@ ANSWERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "attempts", "code"), ANSWERS)
-def test_the_answers_of_a_retrier(line, server, answer, attempts, code):
-    """What makes no sense is no answer. [3.H.9]"""
-    response = Code(retry=[answer]).send(line, server.url("/fails/1/503"), validate=True)
+@pytest.mark.parametrize(("reply", "attempts", "code"), REPLIES)
+def test_the_replies_of_a_retrier(line, server, reply, attempts, code):
+    """What makes no sense is no reply. [3.H.9]"""
+    response = Code(retry=[reply]).send(line, server.url("/fails/1/503"), validate=True)
     assert response["attempts"] == attempts and response.get("error", {}).get("code") == code
 
 
@@ -142,7 +142,7 @@ def test_adapters_are_asked_in_their_order_for_each_attempt(line, server):
     response = code.send(line, server.url("/fails/2/503"), {"callback": "second", "asks": ADAPT}, session=session,
                          validate=True)
     assert response["attempts"] == 3
-    assert [name for kind, name in code.asked if kind == "adapt"] == ["s", "mine", "second"] * 3
+    assert [name for kind, name in code.calls if kind == "adapt"] == ["s", "mine", "second"] * 3
 
 
 def test_a_sessions_adapter_for_all_and_a_requests_for_its_own(line, server):
@@ -153,7 +153,7 @@ def test_a_sessions_adapter_for_all_and_a_requests_for_its_own(line, server):
     code.send(line, server.url(), session=session)
     assert [one["method"] for one in server.seen] == ["POST", "POST"]
     assert ["x-own" in one["headers"] for one in server.seen] == [False, True]
-    assert [name for _, name in code.asked] == ["s", "s", "mine"]
+    assert [name for _, name in code.calls] == ["s", "s", "mine"]
 
 
 def test_an_adapter_changes_the_method_of_an_upload(line, server, tmp_path):
@@ -174,7 +174,7 @@ def test_an_adapter_changes_the_method_of_an_upload(line, server, tmp_path):
 
 def test_a_policy_at_work(line):
     """[3.H.20]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         retry = {"limit": 1, "scale": 0.1}
         number = line.start("data.send", {"url": capture.url(), "timeout": 0.05, "retry": retry, "events": ["retry"]})
         told = []
@@ -220,10 +220,10 @@ def test_an_adapter_that_fails_at_the_second_attempt(line, locked):
 
 
 @pytest.mark.parametrize("more", [{}, {"bodyTo": "file"}])
-def test_a_retrier_that_answers_with_an_error(line, more):
+def test_a_retrier_that_replies_with_an_error(line, more):
     """[3.H.29] [3.H.34]"""
     code = Code(retry=[{"retry": False, "error": "first"}, {"retry": False, "error": "second"}])
-    with Capture(answer=LOCKED) as capture:
+    with Capture(response=LOCKED) as capture:
         error = code.send(line, capture.url(), validate=True, **more)["error"]
     assert error["code"] == 1310 and error["data"]["retryError"] == "first" and code.count("retry") == 1
     assert error["data"]["originalError"]["code"] == 1600
@@ -233,7 +233,7 @@ def test_the_same_for_handlers_that_fail(line):
     """[3.H.31]"""
     code = Code(retry=[{"retry": False, "error": "no"}])
     handlers = [{"id": name, "serialize": {"as": "json"}} for name in ("one", "two")]
-    with Capture(answer=PLAIN) as capture:
+    with Capture(response=PLAIN) as capture:
         response = code.send(line, capture.url(), serialize={"as": "json"}, handlers=handlers)
     assert code.count("retry") == 1 and response["error"]["code"] == 1310
     assert response["error"]["data"]["originalError"]["code"] == 1704
@@ -242,11 +242,11 @@ def test_the_same_for_handlers_that_fail(line):
 
 def test_a_cancelled_request_asks_no_retrier(line):
     """[3.H.35]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         always = {"callback": "always", "asks": RETRY}
         handle = result(line.call("data.start", {"url": capture.url(), "interceptors": [always]}))["request"]
         capture.take()
-        reply, asked = ask(line, "request.cancel", {"request": handle}, {})
-        assert result(reply)["state"] == "cancelled" and not asked
-        reply, asked = ask(line, "request.wait", {"request": handle}, {})
-        assert result(reply)["error"]["code"] == 1900 and not asked
+        reply, callbacks = call_with_code(line, "request.cancel", {"request": handle}, {})
+        assert result(reply)["state"] == "cancelled" and not callbacks
+        reply, callbacks = call_with_code(line, "request.wait", {"request": handle}, {})
+        assert result(reply)["error"]["code"] == 1900 and not callbacks

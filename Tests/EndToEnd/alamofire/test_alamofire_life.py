@@ -7,7 +7,7 @@ import time
 import contract
 import pytest
 from capture_server import HELD, Capture
-from code_client import ask
+from code_client import call_with_code
 from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -78,7 +78,7 @@ def test_resuming_a_hundred_times_sends_once(line, server, immediately):
 
 def test_cancelling_a_hundred_times_ends_once(line):
     """[3.E.7] [3.E.11]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         handle = start(line, capture.url(), startImmediately=False, events=["state", "finish"])
         result(line.call("request.resume", {"request": handle}))
         on_the_wire(line, handle)
@@ -106,7 +106,7 @@ def test_cancelled_before_it_starts(line, server):
 def test_cancelling_is_the_end_for_every_handler(line):
     """[3.E.13]"""
     handlers = [{"id": "text", "serialize": {"as": "text"}}, {"id": "json", "serialize": {"as": "json"}}]
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         handle = start(line, capture.url(), handlers=handlers)
         on_the_wire(line, handle)
         result(line.call("request.cancel", {"request": handle}))
@@ -131,16 +131,16 @@ def test_who_asks_again_causes_no_traffic(line, server):
 def test_cancelling_after_the_end_changes_nothing(line, server):
     """[3.E.16]"""
     always = {"callback": "always", "asks": ["retry"]}
-    reply, asked = ask(line, "data.send", {"url": server.url(), "interceptors": [always]}, {})
+    reply, callbacks = call_with_code(line, "data.send", {"url": server.url(), "interceptors": [always]}, {})
     handle = result(reply)["request"]
-    assert result(line.call("request.cancel", {"request": handle}))["state"] == "finished" and not asked
+    assert result(line.call("request.cancel", {"request": handle}))["state"] == "finished" and not callbacks
     assert wait(line, handle)["ok"]
 
 
 @pytest.mark.parametrize(("method", "code"), [("session.close", 1902), ("session.cancelAll", 1900)])
 def test_a_hundred_requests_end_together(line, method, code):
     """Each of them, and nothing stays. [3.E.18] [3.E.21] [3.E.26]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         session = create(line)
         handles = [start(line, capture.url(), session=session) for _ in range(100)]
         result(line.call(method, {"session": session}))
@@ -151,7 +151,7 @@ def test_a_hundred_requests_end_together(line, method, code):
 
 def test_all_of_a_session_are_suspended(line):
     """[3.E.20]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         session = create(line)
         handles = [start(line, capture.url(), session=session) for _ in range(10)]
         assert result(line.call("session.suspendAll", {"session": session})) == {"suspended": 10}
@@ -161,7 +161,7 @@ def test_all_of_a_session_are_suspended(line):
 def test_cancelled_in_the_middle_of_a_retry(line):
     """[3.E.25]"""
     busy = b"HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    with Capture(answer=HELD) as silent, Capture(answer=busy) as capture:
+    with Capture(response=HELD) as silent, Capture(response=busy) as capture:
         session = create(line)
         # the second attempt goes to the server that keeps silent
         once = {"callback": "once"}
@@ -170,8 +170,8 @@ def test_cancelled_in_the_middle_of_a_retry(line):
         while "id" not in (message := line.receive(10)) or "method" in message:
             attempt = message["params"]["attempt"]
             again = message["method"] == "callback.retry"
-            answer = {"retry": True} if again else {"url": silent.url()} if attempt == 2 else {}
-            line.send({"jsonrpc": "2.0", "id": message["id"], "result": answer})
+            reply = {"retry": True} if again else {"url": silent.url()} if attempt == 2 else {}
+            line.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
             if attempt == 2:
                 silent.take()
                 line.start("session.cancelAll", {"session": session})
@@ -195,7 +195,7 @@ def test_the_head_comes_first(line, server):
 def test_a_head_that_is_allowed(line, server):
     """[3.E.29]"""
     params = {"url": server.url("/many/1000"), "disposition": {"callback": "look"}}
-    reply, _ = ask(line, "data.send", params, {"callback.disposition": lambda asked: {"allow": True}})
+    reply, _ = call_with_code(line, "data.send", params, {"callback.disposition": lambda _: {"allow": True}})
     assert result(reply)["ok"] and result(reply)["body"]["size"] == 1000
 
 
@@ -210,7 +210,7 @@ def test_progress_never_falls(line, server):
 
 def test_cancelled_when_it_was_sent(line):
     """[3.E.36]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         events, _, handle = told(line, {"url": capture.url(), "startImmediately": False}, cancelled_when="sent")
         assert events == ["created", "resumed", "sent", "cancelled", "event.finish"]
         known = result(line.call("request.get", {"request": handle}))

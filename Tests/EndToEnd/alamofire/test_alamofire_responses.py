@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Cases of Alamofire's serializers: what becomes of a body, given by hand and answered by a real httpbin."""
+"""Cases of Alamofire's serializers: what becomes of a body, given by hand and sent by a real httpbin."""
 
 import base64
 import pathlib
@@ -44,7 +44,7 @@ def test_a_response_has_all_that_is_known(line, bin):
 
 
 @pytest.mark.parametrize("serialize", KINDS)
-def test_nobody_answers(line, serialize):
+def test_no_server_responds(line, serialize):
     """Its failure is that of every serialization; there are metrics, and nothing else. [3.F.2] [3.F.3]"""
     response = get(line, NOBODY, metrics=True, serialize=serialize)
     assert response["ok"] is False and response["error"]["code"] == 1402 and "status" not in response
@@ -55,7 +55,7 @@ def test_a_status_is_no_failure_unless_validated(line, bin):
     """And what the server said is there in both cases. [3.F.4] [3.F.5] [I1] [AB7]"""
     url = bin + "/anything/no"
     with Capture(
-        answer=b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nContent-Type: text/plain\r\n\r\ngone"
+        response=b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nContent-Type: text/plain\r\n\r\ngone"
     ) as capture:
         url = capture.url()
         response = get(line, url)
@@ -85,8 +85,8 @@ def test_an_empty_body_is_a_failure_where_a_value_is_wanted(line):
     [({"as": "base64"}, "base64", ""), ({"as": "text"}, "text", ""), ({"as": "json"}, "json", None)],
     ids=["base64", "text", "json"],
 )
-def test_an_empty_body_is_fine_for_some_answers(line, serialize, member, value):
-    """204, 205, and what answers HEAD. [3.F.9] [3.F.11] [3.F.19] [3.F.25] [H3]"""
+def test_an_empty_body_is_fine_for_some_responses(line, serialize, member, value):
+    """204, 205, and responses to HEAD. [3.F.9] [3.F.11] [3.F.19] [3.F.25] [H3]"""
     strict = {**serialize, "emptyStatus": [204, 205], "emptyMethods": ["HEAD"]}
     for response in ({"status": 204}, {"status": 205}, {"method": "HEAD"}):
         evaluated = evaluate(line, strict, **response)
@@ -102,7 +102,7 @@ def test_an_empty_body_where_a_schema_wants_a_value(line):
     assert evaluate(line, nullable, status=204)["ok"]
 
 
-def test_other_answers_may_be_empty(line):
+def test_other_responses_may_be_empty(line):
     """[3.F.33] [H2]"""
     assert evaluate(line, {"as": "json", "emptyStatus": [200]})["ok"]
     assert evaluate(line, {"as": "json", "emptyMethods": ["PUT"]}, method="PUT")["ok"]
@@ -169,7 +169,7 @@ def test_bytes_before_they_are_read(line):
 
 
 def test_a_body_in_a_file(line, bin):
-    """Its path is in the response, its bytes can be read; none without an answer.
+    """Its path is in the response, its bytes can be read; none without a response.
 
     [3.F.44] [3.F.46] [3.F.50] [3.F.51] [G2] [H8] [H9]
     """

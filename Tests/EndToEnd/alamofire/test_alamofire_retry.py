@@ -81,12 +81,12 @@ def test_a_policy_for_lost_connections(line):
 
 def test_retries_at_work(line):
     """Two of them, each with its own time limit; each begins to count anew. [K1] [K6] [3.D.10] [N6] [F12]"""
-    with Capture(answer=BUSY) as capture:
+    with Capture(response=BUSY) as capture:
         response = get(line, capture.url(), validate=True, retry={"scale": 0.001})
         assert response["attempts"] == 3 and response["error"]["code"] == 1600 and capture.requests.qsize() == 3
         response = get(line, capture.url(), retry={"scale": 0.001, "onStatus": True})
         assert response["attempts"] == 3 and response["ok"] and response["status"] == 503
-    with Capture(answer=LOST) as capture:
+    with Capture(response=LOST) as capture:
         params = {"url": capture.url(), "method": "PUT", "body": {"text": "abc"}, "retry": {"scale": 0.001}}
         number = line.start("data.send", {**params, "events": ["progress", "retry"]})
         events, reply = until(line, number)
@@ -102,7 +102,7 @@ def test_retries_at_work(line):
 
 def test_a_post_is_not_sent_twice(line):
     """Unless the caller says that it may be. [K3]"""
-    with Capture(answer=BUSY) as capture:
+    with Capture(response=BUSY) as capture:
         more = {"method": "POST", "validate": True}
         assert get(line, capture.url(), retry={"scale": 0}, **more)["attempts"] == 1
         assert get(line, capture.url(), retry={"scale": 0, "methods": ["POST"]}, **more)["attempts"] == 3
@@ -118,7 +118,7 @@ def test_no_retrier_goes_on_for_ever(line):
 
 def test_a_server_that_always_fails(line):
     """Half a second and a second are waited for, at least. [3.I.11] [K2]"""
-    with Capture(answer=BUSY) as capture:
+    with Capture(response=BUSY) as capture:
         number = line.start("data.send", {"url": capture.url(), "validate": True, "retry": True, "events": ["retry"]})
         events, reply = until(line, number)
         assert [one["params"]["delay"] for one in events] == [0.5, 1] and capture.requests.qsize() == 3

@@ -5,7 +5,7 @@
 import contract
 import pytest
 from capture_server import Capture
-from code_client import Refused, ask
+from code_client import Refused, call_with_code
 from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -107,14 +107,14 @@ def test_adapters_run_in_order(line):
     """The session's first; each sees what those before it did. [J1] [J2] [J12] [F14] [E5] [B7]"""
     session = create(line, interceptors=[{"headers": {"X-A": "1"}}, {"callback": "second"}])
 
-    def adapt(asked):
-        seen.append([asked["callback"], {field["name"]: field["value"] for field in asked["headers"]}.get("X-A")])
-        return {"headers": {"X-A": asked["callback"]}}
+    def adapt(params):
+        seen.append([params["callback"], {field["name"]: field["value"] for field in params["headers"]}.get("X-A")])
+        return {"headers": {"X-A": params["callback"]}}
 
     seen = []
     with Capture() as capture:
         params = {"url": capture.url(), "session": session, "interceptors": [{"callback": "third"}]}
-        assert result(ask(line, "data.send", params, {"callback.adapt": adapt})[0])["ok"]
+        assert result(call_with_code(line, "data.send", params, {"callback.adapt": adapt})[0])["ok"]
         assert capture.take().first("X-A") == b"third"
     assert seen == [["second", "1"], ["third", "second"]]
 
@@ -135,37 +135,37 @@ def test_an_adapter_may_send_requests_of_its_own(line, bin):
     """In the same session, without being held up by itself. [J13]"""
     session = create(line, limits={"concurrent": 1})
 
-    def adapt(asked):
+    def adapt(params):
         number = line.start("data.send", {"url": bin + "/uuid"})
         while (message := line.receive()).get("id") != number:
             pass
         return {"headers": {"X-Token": result(message)["body"]["json"]["uuid"]}}
 
     params = {"url": bin + "/headers", "session": session, "interceptors": [{"callback": "token", "asks": ["adapt"]}]}
-    reply, _ = ask(line, "data.send", params, {"callback.adapt": adapt})
+    reply, _ = call_with_code(line, "data.send", params, {"callback.adapt": adapt})
     assert len(result(reply)["body"]["json"]["headers"]["X-Token"]) == 36
 
 
 def test_an_adapter_that_fails_stops_the_request(line):
     """[J1] [J2] [B13] [B14] [AB5]"""
 
-    def refuse(asked):
+    def refuse(params):
         raise Refused({"code": 7, "message": "no key"})
 
     params = {"url": "http://127.0.0.1:1/", "interceptors": [{"callback": "first"}, {"callback": "second"}]}
-    answers = {"callback.adapt": refuse, "callback.retry": lambda asked: {"retry": False}}
-    reply, asked = ask(line, "data.send", params, answers)
+    functions = {"callback.adapt": refuse, "callback.retry": lambda params: {"retry": False}}
+    reply, callbacks = call_with_code(line, "data.send", params, functions)
     error = result(reply)["error"]
     assert error["code"] == 1300 and error["kind"] == "requestAdaptationFailed" and "no key" in str(error)
-    assert [name for name, _ in asked].count("callback.adapt") == 1
-    # and the retriers are asked about it
-    assert "callback.retry" in [name for name, _ in asked]
+    assert [name for name, _ in callbacks].count("callback.adapt") == 1
+    # and the retriers are called about it
+    assert "callback.retry" in [name for name, _ in callbacks]
 
 
 def test_a_body_that_an_adapter_adds_to_a_get(line):
     """[3.D.7] [B10] [B12]"""
     params = {"url": "http://127.0.0.1:1/", "interceptors": [{"callback": "odd", "asks": ["adapt"]}]}
-    reply, _ = ask(line, "data.send", params, {"callback.adapt": lambda asked: {"body": {"text": "x"}}})
+    reply, _ = call_with_code(line, "data.send", params, {"callback.adapt": lambda params: {"body": {"text": "x"}}})
     error = result(reply)["error"]
     assert error["code"] == 1300 and error["data"]["cause"]["code"] == 1102, error
 
@@ -176,18 +176,18 @@ def test_a_body_that_an_adapter_adds_to_a_get(line):
 def test_a_retrier_decides_and_adapters_run_anew(line):
     """[J3] [J4] [J5] [J7] [E2] [F13] [I14] [AB5]"""
 
-    def adapt(asked):
-        return {"headers": {"X-Attempt": str(asked["attempt"])}}
+    def adapt(params):
+        return {"headers": {"X-Attempt": str(params["attempt"])}}
 
-    def retry(asked):
-        retries.append([asked["callback"], asked["attempt"], asked["error"]["code"]])
-        return {"retry": asked["callback"] == "willing" and asked["attempt"] < 3, "delay": 0.001}
+    def retry(params):
+        retries.append([params["callback"], params["attempt"], params["error"]["code"]])
+        return {"retry": params["callback"] == "willing" and params["attempt"] < 3, "delay": 0.001}
 
     retries = []
-    with Capture(answer=b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as capture:
+    with Capture(response=b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as capture:
         interceptors = [{"callback": "unwilling", "asks": ["retry"]}, {"callback": "willing"}]
         params = {"url": capture.url(), "validate": True, "interceptors": interceptors}
-        reply, _ = ask(line, "data.send", params, {"callback.adapt": adapt, "callback.retry": retry})
+        reply, _ = call_with_code(line, "data.send", params, {"callback.adapt": adapt, "callback.retry": retry})
         assert [capture.take().first("X-Attempt") for _ in range(3)] == [b"1", b"2", b"3"]
     response = result(reply)
     assert response["attempts"] == 3 and response["error"]["code"] == 1600 and response["status"] == 503
@@ -196,21 +196,21 @@ def test_a_retrier_decides_and_adapters_run_anew(line):
 
 def test_a_retrier_with_an_error_of_its_own(line, bin):
     """It becomes the failure, and wraps the one before; nobody else is asked. [J4] [J6] [AB5]"""
-    answers = {"callback.retry": lambda asked: {"retry": False, "error": "the token is gone"}}
+    functions = {"callback.retry": lambda params: {"retry": False, "error": "the token is gone"}}
     interceptors = [{"callback": name, "asks": ["retry"]} for name in ("first", "second")]
     params = {"url": bin + "/status/401", "validate": True, "interceptors": interceptors}
-    reply, asked = ask(line, "data.send", params, answers)
+    reply, callbacks = call_with_code(line, "data.send", params, functions)
     error = result(reply)["error"]
     assert error["code"] == 1310 and error["kind"] == "requestRetryFailed" and "the token is gone" in str(error)
-    assert error["data"]["originalError"]["code"] == 1600 and len(asked) == 1
+    assert error["data"]["originalError"]["code"] == 1600 and len(callbacks) == 1
 
 
 def test_a_body_that_does_not_fit_is_shown_to_retriers(line, bin):
     """[H12] [J7]"""
-    answers = {"callback.retry": lambda asked: {"retry": False}}
+    functions = {"callback.retry": lambda params: {"retry": False}}
     params = {"url": bin + "/xml", "serialize": {"as": "json"}, "interceptors": [{"callback": "x", "asks": ["retry"]}]}
-    reply, [(_, asked)] = ask(line, "data.send", params, answers)
-    assert asked["error"]["code"] == 1704 and result(reply)["error"]["code"] == 1704
+    reply, [(_, callback)] = call_with_code(line, "data.send", params, functions)
+    assert callback["error"]["code"] == 1704 and result(reply)["error"]["code"] == 1704
 
 
 def test_a_cancelled_request_is_not_retried(line, bin):
@@ -248,16 +248,17 @@ def test_repeating_changes_nothing(line, bin):
 def test_the_client_can_stop_at_the_head(line, bin):
     """[F16] [A15] [W12]"""
     params = {"url": bin + "/bytes/1000", "disposition": {"callback": "big"}}
-    reply, [(_, asked)] = ask(line, "data.send", params, {"callback.disposition": lambda asked: {"allow": False}})
+    refusing = {"callback.disposition": lambda params: {"allow": False}}
+    reply, [(_, callback)] = call_with_code(line, "data.send", params, refusing)
     response = result(reply)
-    assert asked["response"]["status"] == 200 and response["status"] == 200
+    assert callback["response"]["status"] == 200 and response["status"] == 200
     assert response["error"]["code"] == 1900 and response["body"]["size"] == 0
-    reply, _ = ask(line, "data.send", params, {"callback.disposition": lambda asked: {"allow": True}})
+    reply, _ = call_with_code(line, "data.send", params, {"callback.disposition": lambda params: {"allow": True}})
     assert result(reply)["body"]["size"] == 1000
 
 
 def test_basic_credentials(line, bin):
-    """Sent without being asked for; wrong ones end as the answer that came. [M1] [M2] [M4] [M5] [M6]"""
+    """Sent without being asked for; wrong ones end as the response that came. [M1] [M2] [M4] [M5] [M6]"""
     right = {"basic": {"username": "user", "password": "password"}}
     assert get(line, bin + "/basic-auth/user/password", auth=right)["status"] == 200
     assert get(line, bin + "/hidden-basic-auth/user/password", auth=right)["status"] == 200
@@ -273,17 +274,17 @@ def test_events_tell_all_that_happens(line, bin):
     """In order, a redirect and a retry among them. [W1] [W2] [W3] [W4] [W10] [F1] [F15] [F17]"""
     retry = {"callback": "once", "asks": ["retry"]}
     params = {"url": bin + "/redirect-to?url=/status/503", "validate": True, "events": True, "interceptors": [retry]}
-    number, told, asked = line.start("data.start", params), [], 0
+    number, told, calls = line.start("data.start", params), [], 0
     handle = result(line.receive())["request"]
     while not told or told[-1]["method"] != "event.finish":
         message = line.receive()
         if "id" in message:
-            asked += 1
-            answer = {"retry": asked == 1, "delay": 0.001} if asked == 1 else {"retry": False}
-            line.send({"jsonrpc": "2.0", "id": message["id"], "result": answer})
+            calls += 1
+            reply = {"retry": True, "delay": 0.001} if calls == 1 else {"retry": False}
+            line.send({"jsonrpc": "2.0", "id": message["id"], "result": reply})
         elif message["method"] != "event.progress":
             told.append(message)
-    assert number and asked == 2
+    assert number and calls == 2
     assert [event["params"]["request"] for event in told] == [handle] * len(told)
     names = [event["params"].get("state", event["method"]) for event in told]
     assert names[0] == "created" and names[-2:] == ["finished", "event.finish"]
@@ -334,7 +335,7 @@ def test_the_clients_code_changes_a_redirect(line, bin):
     assert get(line, url)["url"] == bin + "/get"
     changed = {"follow": True, "request": {"url": bin + "/patch", "method": "PATCH"}}
     params = {"url": url, "redirect": {"callback": "lead"}}
-    response = result(ask(line, "data.send", params, {"callback.redirect": lambda asked: changed})[0])
+    response = result(call_with_code(line, "data.send", params, {"callback.redirect": lambda params: changed})[0])
     assert response["status"] == 200 and response["url"] == bin + "/patch" and response["method"] == "PATCH"
 
 

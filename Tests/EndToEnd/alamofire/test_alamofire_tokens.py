@@ -58,9 +58,9 @@ def test_three_that_wait_for_a_refresh_in_vain(server, talk):
     talk.refresh = FAILS
     mine = talk.make(server, token=STALE)
     calls = [talk.send(server.url("/x"), **with_token(mine)) for _ in range(3)]
-    talk.until_asked()
+    talk.until_called()
     assert talk.call("oauth.get", {"credential": mine})["state"] == "refreshing"
-    talk.answer()
+    talk.serve_callbacks()
     assert all(failed_to_adapt(response, 1322) for response in talk.finish(*calls))
     assert talk.counts(mine) == [0, 1, 0, 0] and not server.authorizations
     assert talk.call("oauth.get", {"credential": mine})["state"] == "ready"
@@ -80,7 +80,7 @@ def test_no_credential(server, talk, when):
     mine = talk.make(server)
     talk.call("oauth.set", {"credential": mine, "clear": True})
     assert failed_to_adapt(talk.finish(talk.send(server.url("/x"), **with_token(mine))), 1320)
-    assert talk.counts(mine) == [0, 0, 0, 0] and not server.authorizations and not talk.refresh.asked
+    assert talk.counts(mine) == [0, 0, 0, 0] and not server.authorizations and not talk.refresh.calls
 
 
 def test_one_whose_refresh_fails(server, talk):
@@ -92,7 +92,7 @@ def test_one_whose_refresh_fails(server, talk):
     assert talk.counts(mine) == [0, 1, 0, 0]
 
 
-def test_no_answer_from_the_server(server, talk):
+def test_no_response_from_the_server(server, talk):
     """[3.J.7]"""
     mine = talk.make(server, origins=["http://127.0.0.1:1"])
     response = talk.finish(talk.send("http://127.0.0.1:1/", **with_token(mine)))
@@ -144,7 +144,7 @@ def test_a_refusal_and_then_success(server, talk, validates):
     response = talk.finish(talk.send(server.url("/x"), **with_token(mine, validate=validates)))
     assert response["ok"] and response["status"] == 200 and response["attempts"] == 2
     assert talk.counts(mine) == [2, 1, 1, 1] and in_header(server, "/x") == ["a0", "a1"]
-    assert [asked["reason"] for asked in talk.refresh.asked] == ["refused"]
+    assert [asked["reason"] for asked in talk.refresh.calls] == ["refused"]
 
 
 def test_a_refusal_whose_refresh_fails(server, talk):
@@ -164,10 +164,10 @@ def test_three_refusals_whose_refresh_fails(server, talk):
     calls = [talk.send(server.url("/x"), **with_token(mine)) for _ in range(3)]
     while len(server.arrived) < 3:
         server.wait_for("/x", len(server.arrived) + 1)
-    talk.until_asked()
+    talk.until_called()
     while talk.counts(mine)[3] < 3:
         pass
-    talk.answer()
+    talk.serve_callbacks()
     assert all(failed_to_retry(response, 1322) for response in talk.finish(*calls))
     assert talk.counts(mine) == [3, 1, 3, 3]
 
@@ -188,10 +188,10 @@ def test_six_refusals_at_once(server, talk):
     for path in paths:
         server.script[path] = [401, 200]
     calls = [talk.send(server.url(path), **with_token(mine)) for path in paths]
-    talk.until_asked()
+    talk.until_called()
     while talk.counts(mine)[3] < 6:
         pass
-    talk.answer()
+    talk.serve_callbacks()
     assert all(response["ok"] and response["attempts"] == 2 for response in talk.finish(*calls))
     assert all(in_header(server, path) == ["a0", "a1"] for path in paths)
     assert talk.counts(mine) == [12, 1, 6, 6]
@@ -230,13 +230,13 @@ def test_a_request_during_the_refresh_of_a_refused_token(server, talk, hold):
     server.script["/a"] = [401, 200]
     mine = talk.make(server, hold=hold)
     first = talk.send(server.url("/a"), **with_token(mine))
-    talk.until_asked()
+    talk.until_called()
     second = talk.send(server.url("/b"), **with_token(mine))
     if hold:
         assert talk.call("diagnostics.echo", {}) == {} and "/b" not in server.authorizations
     else:
-        assert result(talk.reply(second, answers=False))["ok"]
-    talk.answer()
+        assert result(talk.reply(second, serves=False))["ok"]
+    talk.serve_callbacks()
     assert talk.finish(first)["ok"] and (not hold or talk.finish(second)["ok"])
     assert in_header(server, "/b") == ["a1" if hold else "a0"] and talk.counts(mine) == [3, 1, 1, 1]
 

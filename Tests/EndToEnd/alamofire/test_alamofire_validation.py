@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Cases of Alamofire's validation: answers of a real httpbin, and what is made of them."""
+"""Cases of Alamofire's validation: responses of a real httpbin, and what is made of them."""
 
 import contract
 import pytest
@@ -59,7 +59,7 @@ def test_the_failure_says_what_came_and_what_was_wanted(line, bin):
     assert error["data"]["acceptable"] == sorted(wanted)
 
 
-def test_an_answer_without_a_type(line):
+def test_a_response_without_a_type(line):
     """[I9]"""
     given = {"status": 200, "body": {"text": "x"}}
     for types, valid in ((["*/*"], True), (["text/*", "*/*"], True), (["text/plain"], False)):

@@ -16,7 +16,7 @@ import unicodedata
 
 import contract
 import pytest
-from callback_client import answer, callback
+from callback_client import callback, reply_to
 from digest_server import ADA, PASSWORD, USER, session
 from request_client import get, result
 
@@ -122,11 +122,11 @@ def test_apache_s_nonces_serve_many_requests(wire, apache):
 
 
 def test_apache_s_next_nonce_is_used_at_once(wire, apache):
-    """Each nonce counts once there, and the answer names the next one. [M11]"""
+    """Each nonce counts once there, and the response names the next one. [M11]"""
     place = session(wire, apache.url("/"))
-    answers = [get(wire, apache.url("/once"), session=place) for _ in range(10)]
-    assert all("nextnonce" in str(one["headers"]) for one in answers)
-    assert [sendings(wire, one) for one in answers] == [[401, 200]] + [[200]] * 9
+    responses = [get(wire, apache.url("/once"), session=place) for _ in range(10)]
+    assert all("nextnonce" in str(one["headers"]) for one in responses)
+    assert [sendings(wire, one) for one in responses] == [[401, 200]] + [[200]] * 9
 
 
 def test_nonces_that_apache_does_not_know_any_more_are_replaced(wire, apache):
@@ -151,9 +151,9 @@ def test_many_ask_once_for_apache_s_password(wire, apache):
     """[M15]"""
     spec = {"url": apache.url("/digest"), "session": session(wire, challenge=callback())}
     numbers = [wire.start("data.send", spec) for _ in range(20)]
-    question = wire.receive()
-    assert question["params"]["offers"] == [{"scheme": "digest", "realm": "vault", "algorithm": "MD5"}]
-    answer(wire, question, {"credential": ADA})
+    message = wire.receive()
+    assert message["params"]["offers"] == [{"scheme": "digest", "realm": "vault", "algorithm": "MD5"}]
+    reply_to(wire, message, {"credential": ADA})
     assert {result(reply)["status"] for reply in wire.replies(numbers, 60).values()} == {200}
 
 

@@ -8,7 +8,7 @@ import subprocess
 import contract
 import httpbin_server
 import pytest
-from callback_client import ask, callback
+from callback_client import callback, exchange
 from digest_server import ADA, BASIC, BODY, PASSWORD, USER, Guard, counts, session
 from nginx_server import needs_nginx, nginx
 from request_client import get, result
@@ -34,7 +34,7 @@ def test_the_strict_server_lets_curl_in(algorithm):
 
 @pytest.mark.parametrize("qop", ["auth", "auth-int", "auth, auth-int", None])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_digest_is_answered_in_all_its_kinds(wire, algorithm, qop):
+def test_digest_is_signed_in_all_its_kinds(wire, algorithm, qop):
     """The server is one of RFC 7616, or without qop one of RFC 2069. [M1] [M7]"""
     with Guard(algorithm, qop, proof="right" if qop else None) as guard:
         response = get(wire, guard.url("/vault?a=1,2"), method="POST", body={"text": "b\u00f6dy"}, auth={"digest": ADA})
@@ -117,11 +117,11 @@ def test_nothing_is_said_before_the_server_asks_and_no_adapter_is_asked_again(wi
     with Guard() as guard:
         assert get(wire, guard.url("/open"), auth=ADA)["status"] == 200
         adapted = []
-        response, asked = ask(
+        response, callbacks = exchange(
             wire,
             "request",
             {"url": guard.url("/vault"), "auth": ADA, "interceptors": [callback(asks=["adapt"])]},
-            {"adapt": lambda question: adapted.append(question) or {"headers": {"X-A": "1"}}},
+            {"adapt": lambda params: adapted.append(params) or {"headers": {"X-A": "1"}}},
         )
     assert response["status"] == 200 and len(adapted) == 1
     assert [visit.said is None for visit in guard.visits] == [True, True, False]
@@ -237,7 +237,7 @@ def httpbin():
 
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-256", "SHA-512"])
 @pytest.mark.parametrize("qop", ["auth", "auth-int", "undefined"])
-def test_httpbin_is_answered(wire, httpbin, qop, algorithm):
+def test_challenges_of_httpbin_are_met(wire, httpbin, qop, algorithm):
     """[M7]"""
     url = f"{httpbin}/digest-auth/{qop}/{USER}/{PASSWORD}/{algorithm}"
     right = get(wire, url, auth={"digest": ADA})

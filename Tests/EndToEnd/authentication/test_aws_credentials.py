@@ -123,7 +123,7 @@ def test_a_refusal_is_told_and_nothing_is_printed(env, server):
         denied = ERROR.format("AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity").encode()
         said = refused(keys(env, service.url(403, "text/xml", denied)), 11, "AccessDenied", "Not authorized", ROLE)
         assert access not in said
-        assert service.asked == 1 and server.outcomes() == []
+        assert service.count == 1 and server.outcomes() == []
         for body in (b"<html>busy</html>", b"", KEYS.encode()[:-9], b'<!DOCTYPE a SYSTEM "x"><a/>'):
             refused(keys(env, service.url(200, "text/html", body)), 1, "Security Token Service", "200")
         # one that leads elsewhere is not followed with a token

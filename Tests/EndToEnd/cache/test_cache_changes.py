@@ -26,19 +26,19 @@ class Held:
     """A resource whose first response waits for `release`."""
 
     def __init__(self, server):
-        self.asked, self.release = threading.Event(), threading.Event()
+        self.arrived, self.release = threading.Event(), threading.Event()
         self.url, self.seen = server.script(self.reply)
 
     def reply(self, number, _):
         if number == 1:
-            self.asked.set()
+            self.arrived.set()
             assert self.release.wait(10)
         return Reply(str(number).encode())
 
     def start(self, wire, cache="docs"):
         """The call whose response waits."""
         number = wire.start("data.send", {"url": self.url, "cache": cache})
-        assert self.asked.wait(10)
+        assert self.arrived.wait(10)
         return number
 
     def end(self, wire, number):

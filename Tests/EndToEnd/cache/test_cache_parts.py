@@ -91,8 +91,8 @@ def modifying(wire, url, decide, cache=None, **more):
     """A request whose response the code changes before it is stored; and how often the code was asked."""
     cache = {"cacher": {"modify": {"callback": "mine"}}, **(cache or {})}
     params = {"url": url, "cache": cache, "serialize": {"as": "text"}, **more}
-    reply, asked = converse(wire, "data.send", params, {"cacheResponse": decide})
-    return result(reply), asked
+    reply, callbacks = converse(wire, "data.send", params, {"cacheResponse": decide})
+    return result(reply), callbacks
 
 
 def test_code_changes_what_is_stored(wire, server):
@@ -102,10 +102,10 @@ def test_code_changes_what_is_stored(wire, server):
         "store": True, "headers": [{"name": "Cache-Control", "value": "max-age=60"}, {"name": "X-By", "value": "me"}],
         "text": "changed", "userInfo": {"by": "me"}, "storage": "memory",
     }
-    response, asked = modifying(wire, url, lambda _: decision, {"name": "docs"})
-    assert response["body"]["text"] == "first" and len(asked) == 1
-    question = asked[0][1]
-    assert question["response"]["status"] == 200 and question["body"]["text"] == "first"
+    response, callbacks = modifying(wire, url, lambda _: decision, {"name": "docs"})
+    assert response["body"]["text"] == "first" and len(callbacks) == 1
+    callback = callbacks[0][1]
+    assert callback["response"]["status"] == 200 and callback["body"]["text"] == "first"
     again = fetch(wire, url, cache="docs")
     assert again["body"]["text"] == "changed" and len(seen) == 1
     assert "X-By" in {field["name"] for field in again["headers"]}
@@ -133,8 +133,8 @@ def test_a_session_has_code_and_a_request_its_own_word(wire, server):
     url, seen = server.script(Reply())
     params = {"url": url, "session": session, "serialize": {"as": "text"}}
     handlers = {"cacheResponse": lambda _: {"store": True, "text": "changed"}}
-    _, asked = converse(wire, "data.send", params, handlers)
-    assert len(asked) == 1
+    _, callbacks = converse(wire, "data.send", params, handlers)
+    assert len(callbacks) == 1
     assert result(wire.call("data.send", params))["body"]["text"] == "changed" and len(seen) == 1
     url, seen = server.script(Reply())
     for _ in range(2):

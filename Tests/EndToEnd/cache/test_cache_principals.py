@@ -29,9 +29,9 @@ def test_entries_outlive_tokens_and_end_with_the_credential(server, store, tmp_p
     places = {"OUTRIDER_CACHES": str(tmp_path / "caches")}
 
     def call(service, method, **params):
-        answer = service.call(method, **params)
-        assert "result" in answer, answer
-        return answer["result"]
+        reply = service.call(method, **params)
+        assert "result" in reply, reply
+        return reply["result"]
 
     def status(service):
         return call(service, "data.send", url=url, cache="docs", auth={"oauth": "work"})["cache"]["status"]

@@ -19,18 +19,18 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 @pytest.fixture
 def impostor(tmp_path):
-    """Answers one connection at a socket in its own way."""
+    """Serves one connection at a socket in its own way."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(tmp_path / "i"))
     listener.listen()
     listener.settimeout(LONG)
 
-    def start(answer):
+    def start(reply):
         def run():
             peer, _ = listener.accept()
             with peer:
                 peer.recv(65536)
-                answer(peer)
+                reply(peer)
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
@@ -126,9 +126,9 @@ def test_an_error_goes_to_standard_error(call):
     assert json.loads(said) == {"code": 1600, "message": "as you wished", "data": {"a": 1}}
 
 
-def test_raw_prints_the_whole_answer(call):
-    answer = json.loads(call("--raw", "diagnostics.echo", "a=b").stdout)
-    assert answer == {"jsonrpc": "2.0", "id": 1, "result": {"a": "b"}}
+def test_raw_prints_the_whole_reply(call):
+    reply = json.loads(call("--raw", "diagnostics.echo", "a=b").stdout)
+    assert reply == {"jsonrpc": "2.0", "id": 1, "result": {"a": "b"}}
     done = call("--raw", "diagnostics.fail", "code:=7", "message=m")
     assert done.returncode == 1 and json.loads(done.stdout)["error"] == {"code": 7, "message": "m"}
 
@@ -139,7 +139,7 @@ def test_events_come_before_the_result(call):
     assert call("diagnostics.notify", "count:=2").stdout == b'{"sent":2}\n'
 
 
-def test_questions_are_refused_at_once(call):
+def test_callbacks_are_refused_at_once(call):
     done = call("diagnostics.callback", "timeout:=20")
     assert json.loads(refused(done, 1))["code"] == -32021
 
@@ -192,7 +192,7 @@ def test_a_service_that_goes_away_is_told(impostor):
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "reply",
     [
         b"hello\n",
         b'{"jsonrpc":"2.0","id":1}\n',
@@ -201,18 +201,18 @@ def test_a_service_that_goes_away_is_told(impostor):
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
     ],
 )
-def test_a_peer_that_breaks_the_protocol_is_told(impostor, answer):
-    path, _ = impostor(lambda peer: peer.sendall(answer))
+def test_a_peer_that_breaks_the_protocol_is_told(impostor, reply):
+    path, _ = impostor(lambda peer: peer.sendall(reply))
     refused(outrider("call", "--socket", path, "server.info"), 6)
 
 
-def test_an_answer_in_small_pieces_after_others_is_found(impostor):
-    def answer(peer):
+def test_a_reply_in_small_pieces_after_others_is_found(impostor):
+    def reply(peer):
         other = b'   {"jsonrpc":"2.0","id":9,"result":{}}\n\n'
         for byte in other + b' {"jsonrpc":"2.0","id":1,"result":{"a":12345678901234567890.0}}\n':
             peer.sendall(bytes([byte]))
 
-    path, _ = impostor(answer)
+    path, _ = impostor(reply)
     done = outrider("call", "--socket", path, "server.info")
     assert done.stdout == b'{"a":12345678901234567890.0}\n', done.stderr
 

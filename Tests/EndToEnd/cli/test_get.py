@@ -111,12 +111,12 @@ def test_get_needs_no_service(origin, tmp_path):
 
 @pytest.mark.parametrize("words, shown", [([], False), (["-o", "-"], True)])
 def test_a_terminal_gets_no_binary_data_unless_asked(service, words, shown):
-    def answer(peer):
+    def respond(peer):
         peer.recv(65536)
         peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\na\0bc")
 
     listener = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=lambda: answer(listener.accept()[0]), daemon=True)
+    thread = threading.Thread(target=lambda: respond(listener.accept()[0]), daemon=True)
     thread.start()
     ours, theirs = pty.openpty()
     done = subprocess.run(
@@ -197,13 +197,13 @@ def test_get_writes_what_comes_when_it_comes(service):
 def test_get_writes_what_came_of_a_body_that_breaks_off(get):
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def answer():
+    def respond():
         peer, _ = listener.accept()
         with peer:
             peer.recv(65536)
             peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 
-    thread = threading.Thread(target=answer, daemon=True)
+    thread = threading.Thread(target=respond, daemon=True)
     thread.start()
     done = get(f"http://127.0.0.1:{listener.getsockname()[1]}/")
     shut(listener)

@@ -69,15 +69,15 @@ def test_what_a_server_says_is_printable_on_standard_error_and_in_the_log(origin
     arguments = ["--log-level", "trace", "--log-file", str(log)]
     with contract.Wire(arguments=arguments) as wire:
         for more in ({}, {"validate": True, "serialize": {"as": "json"}}):
-            answer = result(wire.call("data.send", {"url": url, **more}))
-            message = (answer.get("error") or {}).get("message", "")
+            response = result(wire.call("data.send", {"url": url, **more}))
+            message = (response.get("error") or {}).get("message", "")
             assert not CONTROLS.search(message), message
     assert not CONTROLS.search(log.read_text())
 
 
 @pytest.fixture
 def speaking(tmp_path):
-    """A service that answers every call with one error: the path of its socket."""
+    """A service that replies to every call with one error: the path of its socket."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(tmp_path / "s"))
     listener.listen()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The commands where a shell is unkind: closed files, words that are no text, signals, terminals, odd answers."""
+"""The commands where a shell is unkind: closed files, words that are no text, signals, terminals, odd responses."""
 
 import contextlib
 import json
@@ -24,21 +24,21 @@ LONG_NUMBER = 18446744073709551616
 
 
 @contextlib.contextmanager
-def saying(*answers):
+def saying(*responses):
     """The URL of a server that says just these bytes, one after the other, each on a connection of its own."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         def serve():
-            for answer in answers:
+            for response in responses:
                 with contextlib.suppress(OSError), listener.accept()[0] as connection:
                     connection.recv(1 << 16)
-                    connection.sendall(answer)
+                    connection.sendall(response)
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread.join(LONG)
 
 
-def answer(body, kind, status="200 OK"):
+def response(body, kind, status="200 OK"):
     return b"HTTP/1.1 %b\r\nContent-Type: %b\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b" % (
         status.encode(), kind.encode(), len(body), body)
 
@@ -60,7 +60,7 @@ def test_a_body_is_no_call_though_standard_output_is_closed(service, tmp_path):
             "params": {"url": "http://127.0.0.1:1/", "destination": {"path": str(file)}}}
     stop = {"jsonrpc": "2.0", "id": 98, "method": "server.stop", "params": {}}
     body = b"".join(json.dumps(one).encode() + b"\n" for one in (call, stop)) + b"\n" * 1000
-    with saying(answer(body, "text/plain")) as url:
+    with saying(response(body, "text/plain")) as url:
         done = in_shell('exec "$0" get --socket "$1" "$2" >&-', service, url)
     assert done.returncode == 1 and b"standard output" in done.stderr
     assert outrider("call", "--socket", service, "server.info").returncode == 0 and not file.exists()
@@ -192,7 +192,7 @@ def asked(service, url):
         os.close(theirs)
 
 
-def test_a_question_that_is_given_up_leaves_the_terminal_as_it_was(service):
+def test_a_prompt_that_is_given_up_leaves_the_terminal_as_it_was(service):
     with asked(service, "http://127.0.0.1:1/") as (ours, theirs, child):
         os.write(ours, b"\x03")
         assert child.wait(LONG) == -signal.SIGINT
@@ -226,7 +226,7 @@ def test_events_pass_through_as_the_server_wrote_them(service):
     """Also what no program of ours could keep."""
     values = [str(LONG_NUMBER), '{"a":1,"a":2}', "1e999", '["]",{"b":[1,{}]}]']
     body = b"".join(b"data: " + one.encode() + b"\n\n" for one in ["first", *values, "last"])
-    with saying(answer(body, "text/event-stream")) as url:
+    with saying(response(body, "text/event-stream")) as url:
         done = outrider("sse", "--socket", service, "--no-reconnect", url)
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 0 and [json.loads(line)["data"] for line in lines] == ["first", *values, "last"]
@@ -236,7 +236,7 @@ def test_events_pass_through_as_the_server_wrote_them(service):
 
 def test_a_status_is_told_from_what_we_say_and_not_from_the_body(call, service):
     body = f'{{"id":{LONG_NUMBER},"ok":false,"error":{{"code":1500}}}}'.encode()
-    good, bad = answer(body, "application/json"), answer(body, "application/json", "401 Unauthorized")
+    good, bad = response(body, "application/json"), response(body, "application/json", "401 Unauthorized")
     with saying(good, bad, bad) as url:
         done = call("--exit-by-kind", "data.send", f"url={url}")
         assert done.returncode == 0 and str(LONG_NUMBER).encode() in done.stdout

@@ -38,8 +38,8 @@ def named(tmp_path):
 
 @pytest.mark.parametrize("name", ["cloud", "cloud6", "mapped", "translated", "tunnelled"])
 def test_a_redirect_to_a_name_of_a_metadata_address_is_refused(named, home, name):
-    answer = get(named, home.url(f"/to/302?http://{name}.example/latest/"))
-    assert answer["error"]["code"] == 1414 and name in answer["error"]["message"]
+    response = get(named, home.url(f"/to/302?http://{name}.example/latest/"))
+    assert response["error"]["code"] == 1414 and name in response["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_a_redirect_to_a_name_of_a_metadata_address_is_refused(named, home, name
     ],
 )
 def test_a_redirect_to_a_metadata_address_is_refused_in_every_form(wire, home, host):
-    answer = get(wire, home.url(f"/to/302?http://{host}/latest/"))
-    assert answer["error"]["code"] == 1414 and answer["status"] == 302
+    response = get(wire, home.url(f"/to/302?http://{host}/latest/"))
+    assert response["error"]["code"] == 1414 and response["status"] == 302
 
 
 @pytest.mark.parametrize("name", ["home.example", "private.example", "cloud.example", "localhost", "x.localhost."])
 def test_a_request_that_says_public_connects_only_there(named, home, name):
-    answer = get(named, home.url(host=name), addresses="public")
-    assert answer["error"]["code"] == 1420 and name.split(".")[0] in answer["error"]["message"] and not home.seen
-    assert not answer["error"]["retryable"]
+    response = get(named, home.url(host=name), addresses="public")
+    assert response["error"]["code"] == 1420 and name.split(".")[0] in response["error"]["message"] and not home.seen
+    assert not response["error"]["retryable"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.1.2.3", "192.168.0.1", "[::1]", "[fd12::1]", "0.0.0.0", "[::]"])
@@ -82,8 +82,8 @@ def test_a_session_says_public_for_its_requests(wire, home):
 
 def test_public_holds_for_literal_hosts_through_a_proxy(wire, home):
     with Proxy() as proxy:
-        answer = get(wire, home.url(), proxy=proxy.address, addresses="public")
-        assert answer["error"]["code"] == 1420 and not proxy.asked
+        response = get(wire, home.url(), proxy=proxy.address, addresses="public")
+        assert response["error"]["code"] == 1420 and not proxy.requests
 
 
 @pytest.mark.parametrize("host", ["localhost.", "x.localhost.", "127.0.0.1."])
@@ -94,8 +94,8 @@ def test_a_dot_at_the_end_leads_nowhere_else(wire, home, host):
 def test_basic_does_not_go_through_a_proxy_in_the_open(wire):
     """By itself it goes to this machine only, and that is a direct connection."""
     with Guard(challenges=[BASIC]) as guard, Proxy() as proxy:
-        answer = get(wire, guard.url("/vault"), auth=ADA, proxy=proxy.address)
-        assert answer["status"] == 401 and all(one.field("authorization") is None for one in proxy.asked)
+        response = get(wire, guard.url("/vault"), auth=ADA, proxy=proxy.address)
+        assert response["status"] == 401 and all(one.field("authorization") is None for one in proxy.requests)
         # it goes there where the client lists it
         named = {**ADA, "schemes": ["basic"]}
         assert get(wire, guard.url("/vault"), auth=named, proxy=proxy.address)["status"] == 200

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """Answers each request when the server lets it, and counts the requests that are there at once."""
+    """Responds to each request when the server lets it, and counts the requests that are there at once."""
 
     protocol_version = "HTTP/1.1"
 

@@ -125,7 +125,7 @@ def test_removing_files_holds_no_loop(hung, origin):
         assert longest < 0.09, longest
 
 
-def test_a_release_is_answered_when_the_file_is_gone(hung, origin):
+def test_a_release_has_its_result_when_the_file_is_gone(hung, origin):
     with contract.Wire(hung) as one:
         body = one.call("data.send", {"url": f"{origin}/bytes/1000", "bodyTo": "file"})["result"]["body"]
         assert os.path.exists(body["path"])

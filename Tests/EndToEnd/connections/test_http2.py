@@ -123,7 +123,7 @@ def test_https_speaks_http2_unless_told_otherwise(trusting, certificates, tmp_pa
         head = send(trusting, f"{url}/text", method="HEAD")
         pool = trusting.call("server.stats")["result"]["pool"]
     assert first["body"]["text"] == "hello" and first["httpVersion"] == "2" and first["tls"]["alpn"] == "h2"
-    timed = [answer["metrics"]["attempts"][0] for answer in (first, second)]
+    timed = [response["metrics"]["attempts"][0] for response in (first, second)]
     assert [entry["protocol"] for entry in timed] == ["h2", "h2"]
     assert [entry["reused"] for entry in timed] == [False, True]
     assert [entry["stream"] for entry in timed] == [1, 3] and timed[0]["connection"] == timed[1]["connection"]
@@ -136,14 +136,14 @@ def test_https_speaks_http2_unless_told_otherwise(trusting, certificates, tmp_pa
 def test_plain_http_speaks_http2_with_prior_knowledge(trusting, certificates, tmp_path):
     (tmp_path / "text").write_text("hello")
     with secure_nginx(tmp_path, certificates) as (_, url):
-        answer = send(trusting, f"{url}/text", httpVersion="2")
-    assert answer["httpVersion"] == "2" and answer["body"]["text"] == "hello" and "tls" not in answer
+        response = send(trusting, f"{url}/text", httpVersion="2")
+    assert response["httpVersion"] == "2" and response["body"]["text"] == "hello" and "tls" not in response
 
 
 def test_a_server_without_http2_is_named(trusting, listen):
     url = f"https://localhost:{listen('good')}/"
-    answer = send(trusting, url, httpVersion="2")
-    assert answer["error"]["code"] == 1419 and "localhost" in answer["error"]["message"]
+    response = send(trusting, url, httpVersion="2")
+    assert response["error"]["code"] == 1419 and "localhost" in response["error"]["message"]
     assert send(trusting, url)["httpVersion"] == "1.1"
 
 
@@ -157,8 +157,8 @@ def test_a_session_chooses_the_version(trusting, certificates, tmp_path):
     (tmp_path / "text").write_text("hello")
     with secure_nginx(tmp_path, certificates) as (url, _):
         session = trusting.call("session.create", {"httpVersion": "1.1"})["result"]["session"]
-        answers = [send(trusting, f"{url}/text", session=session, **more) for more in ({}, {"httpVersion": "2"})]
-    assert [answer["httpVersion"] for answer in answers] == ["1.1", "2"]
+        responses = [send(trusting, f"{url}/text", session=session, **more) for more in ({}, {"httpVersion": "2"})]
+    assert [response["httpVersion"] for response in responses] == ["1.1", "2"]
 
 
 @needs_nginx
@@ -201,8 +201,8 @@ def test_a_large_body_comes_and_a_paused_one_stops_no_other(trusting, certificat
         results = crowd(trusting, [{"url": f"{url}/text", "metrics": True}] * 100)
         assert all(result["ok"] for result in results) and time.monotonic() - began < 10
         trusting.call("request.resume", {"request": held})
-        answer = trusting.call("request.wait", {"request": held}, 60)["result"]
-    assert answer["ok"] and answer["httpVersion"] == "2" and target.stat().st_size == 100 << 20
+        response = trusting.call("request.wait", {"request": held}, 60)["result"]
+    assert response["ok"] and response["httpVersion"] == "2" and target.stat().st_size == 100 << 20
 
 
 @needs_nginx
@@ -211,8 +211,8 @@ def test_bodies_arrive_whole(trusting, certificates, tmp_path, size):
     body = tmp_path / "body"
     body.write_bytes(b"u" * size)
     with secure_nginx(tmp_path, certificates) as (url, _):
-        answer = send(trusting, f"{url}/take", method="POST", body={"file": str(body)}, metrics=True)
-    assert answer["ok"] and answer["body"]["text"] == "taken" and answer["httpVersion"] == "2"
+        response = send(trusting, f"{url}/take", method="POST", body={"file": str(body)}, metrics=True)
+    assert response["ok"] and response["body"]["text"] == "taken" and response["httpVersion"] == "2"
 
 
 @needs_nghttpd
@@ -220,11 +220,11 @@ def test_nghttpd_echoes_what_is_uploaded(trusting, tmp_path):
     body = tmp_path / "body"
     body.write_bytes(bytes(range(256)) * 20000)
     with nghttpd(tmp_path, "--echo-upload") as port:
-        answer = send(
+        response = send(
             trusting, f"http://127.0.0.1:{port}/x", httpVersion="2", method="POST", body={"file": str(body)},
             serialize={"as": "base64"}, maxInline=8 << 20)
         small = send(trusting, f"http://127.0.0.1:{port}/x", httpVersion="2", method="POST", body={"text": "small"})
-    assert answer["body"]["size"] == 256 * 20000 and small["body"]["size"] == 5
+    assert response["body"]["size"] == 256 * 20000 and small["body"]["size"] == 5
 
 
 @needs_nghttpd
@@ -241,7 +241,7 @@ def test_trailers_and_cancelling_leave_the_connection(trusting, tmp_path):
         second = send(trusting, f"{url}/text", httpVersion="2", metrics=True)
     assert first["body"]["text"] == second["body"]["text"] == "hello"
     assert first["trailers"] == [{"name": "x-end", "value": "yes"}]
-    connections = [answer["metrics"]["attempts"][0]["connection"] for answer in (first, second)]
+    connections = [response["metrics"]["attempts"][0]["connection"] for response in (first, second)]
     assert connections[0] == connections[1]
 
 
@@ -290,7 +290,7 @@ def test_a_connection_that_went_silent_is_given_up(trusting, tmp_path):
     got, posted, again = (replies[call]["result"] for call in calls)
     assert got["ok"] and again["ok"] and took < 12
     assert posted["error"]["code"] == 1404 and posted["attempts"] == 1
-    numbers = [answer["metrics"]["attempts"][-1]["connection"] for answer in (first, got, again)]
+    numbers = [response["metrics"]["attempts"][-1]["connection"] for response in (first, got, again)]
     assert numbers[0] != numbers[1] == numbers[2]
 
 
@@ -309,5 +309,5 @@ def test_a_compressed_body_that_begins_with_nothing_comes_to_its_end(trusting, c
     (tmp_path / "text").write_bytes(skipped * 32 + bytes.fromhex("28b52ffd2005290000") + b"hello")
     more = "location /text { add_header Content-Encoding zstd; }"
     with secure_nginx(tmp_path, certificates, more) as (url, _):
-        answer = send(trusting, f"{url}/text", seconds=20)
-    assert answer["httpVersion"] == "2" and answer["body"]["text"] == "hello"
+        response = send(trusting, f"{url}/text", seconds=20)
+    assert response["httpVersion"] == "2" and response["body"]["text"] == "hello"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Requests on kept connections that die before they are answered."""
+"""Requests on kept connections that die before the response."""
 
 import contextlib
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 
 class Fickle:
-    """Answers the first request of each connection, reads the second to its end, and closes."""
+    """Responds to the first request of each connection, reads the second to its end, and closes."""
 
     def __init__(self):
         self.methods = []

@@ -37,7 +37,7 @@ def credentials(store):
 
 @pytest.fixture
 def keyring(store, tmp_path):
-    """In place of the desktop's: `item` is what it keeps, and `mood` how it answers to a question for it."""
+    """In place of the desktop's: `item` is what it keeps, and `mood` how it replies to a request for it."""
     place = tmp_path / "keyring"
     place.mkdir()
     tool = place / "secret-tool"

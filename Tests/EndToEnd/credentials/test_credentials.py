@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import contract
 import pytest
-from callback_client import Refuse, ask, callback
+from callback_client import Refuse, callback, exchange
 from digest_server import ADA, BASIC, BODY, PASSWORD, USER, Guard, counts, finished, session, waiting
 from request_client import get, result
 
@@ -205,15 +205,15 @@ def test_the_client_is_asked_for_a_password_until_one_is_right(wire, how):
         place = session(wire)
         passwords = iter(["wrong", PASSWORD])
 
-        def challenge(question):
-            assert question["offers"] == [{"scheme": "digest", "realm": "the vault", "algorithm": "SHA-256"}]
-            assert question["response"]["status"] == 401 and question["url"] == guard.url("/vault")
+        def challenge(params):
+            assert params["offers"] == [{"scheme": "digest", "realm": "the vault", "algorithm": "SHA-256"}]
+            assert params["response"]["status"] == 401 and params["url"] == guard.url("/vault")
             return {"credential": {"username": USER, "password": next(passwords)}}
 
         spec = {"url": guard.url("/vault"), "session": place, "challenge": callback(how=how)}
-        response, asked = ask(wire, how, spec, {"challenge": challenge})
+        response, callbacks = exchange(wire, how, spec, {"challenge": challenge})
         assert response["status"] == 200 and response["attempts"] == 1
-        assert [(one["failures"], one.get("username")) for _, one in asked] == [(0, None), (1, USER)]
+        assert [(one["failures"], one.get("username")) for _, one in callbacks] == [(0, None), (1, USER)]
         # it is kept for the session
         assert get(wire, guard.url("/vault"), session=place)["status"] == 200
     assert guard.statuses == [401, 401, 200, 200] and not guard.faults
@@ -231,12 +231,12 @@ def test_without_a_credential_the_refusal_is_the_response(wire, how, given):
 
     with Guard() as guard:
         spec = {"url": guard.url("/vault"), "challenge": callback(how=how)}
-        response, asked = ask(wire, how, spec, {"challenge": challenge})
+        response, callbacks = exchange(wire, how, spec, {"challenge": challenge})
     assert (response["ok"], response["status"], response["body"]["text"]) == (True, 401, "who asks?\n")
-    assert len(asked) == 1 and guard.statuses == [401]
+    assert len(callbacks) == 1 and guard.statuses == [401]
 
 
-def test_a_client_that_does_not_answer_in_time_has_no_credential(wire):
+def test_a_client_that_does_not_reply_in_time_has_no_credential(wire):
     with Guard() as guard:
         spec = {"url": guard.url("/vault"), "challenge": callback(timeout=0.1)}
         number = wire.start("data.send", spec)
@@ -255,15 +255,15 @@ def test_a_session_asks_for_its_requests_unless_they_say_otherwise(wire):
         place = session(wire, challenge=callback("of the session"))
         spec = {"url": guard.url("/vault"), "session": place}
         nobody = {"challenge": lambda _: {}}
-        _, asked = ask(wire, "request", spec, nobody)
-        _, other = ask(wire, "request", {**spec, "challenge": callback("its own")}, nobody)
-    assert [one["callback"] for _, one in asked + other] == ["of the session", "its own"]
+        _, callbacks = exchange(wire, "request", spec, nobody)
+        _, other = exchange(wire, "request", {**spec, "challenge": callback("its own")}, nobody)
+    assert [one["callback"] for _, one in callbacks + other] == ["of the session", "its own"]
 
 
 def test_a_request_that_is_cancelled_while_its_client_is_asked_ends_once(wire):
     with Guard() as guard:
         number = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback()})
-        question = wire.receive()
-        result(wire.call("request.cancel", {"request": question["params"]["request"]}))
+        params = wire.receive()
+        result(wire.call("request.cancel", {"request": params["params"]["request"]}))
         reply = result(wire.reply(number))
     assert reply["error"]["code"] == 1900 and guard.statuses == [401]

@@ -27,7 +27,7 @@ CHANGES = ["write", "writev", "sendto", "recvfrom", "fsync", "rename", "link", "
 if TRIALS >= 1000:
     CHANGES += ["openat", "read", "close", "mmap", "futex", "epoll_wait"]
 NEEDED = {"write", "fsync", "rename", "link", "unlink", "flock", "connect", "openat", "read", "close"}
-# those after whose failure an answer is yet to be kept
+# those after whose failure a response is yet to be kept
 FAILING = {"write": "ENOSPC", "fsync": "EIO", "rename": "EIO", "openat": "EIO"}
 
 
@@ -62,10 +62,10 @@ def test_a_kill_at_any_call_loses_no_login(server, store, tmp_path, call):
     generation = store.put(server, server.issue()).generation
     for number in range(1, 200):
         process = store.start(store.obtaining(generation), before=injected(call, "signal=KILL", number, tmp_path / "t"))
-        answer = store.one(store.heard(process))
-        if answer is not None:
+        response = store.one(store.heard(process))
+        if response is not None:
             # it makes fewer such calls than that
-            assert answer.generation == generation + 1
+            assert response.generation == generation + 1
             break
         generation = goes_on(server, store, generation)
     else:
@@ -86,14 +86,14 @@ def test_a_disk_that_fails_at_any_call_loses_no_login(server, store, tmp_path, c
         notes = tmp_path / "t"
         what = injected(call, f"error={FAILING[call]}", number, notes, paths)
         posts = len(server.audit)
-        answer = store.one(store.heard(store.start(store.obtaining(generation), before=what)))
+        response = store.one(store.heard(store.start(store.obtaining(generation), before=what)))
         if "INJECTED" not in notes.read_text():
             break
-        if isinstance(answer, Snapshot):
-            assert server.is_good(answer.access)
-            kinds.add(answer.state)
-        elif answer is not None and answer.kind == "store":
-            assert len(server.audit) == posts, (number, answer)
+        if isinstance(response, Snapshot):
+            assert server.is_good(response.access)
+            kinds.add(response.state)
+        elif response is not None and response.kind == "store":
+            assert len(server.audit) == posts, (number, response)
             kinds.add("store")
         generation = goes_on(server, store, generation)
     else:
@@ -103,12 +103,12 @@ def test_a_disk_that_fails_at_any_call_loses_no_login(server, store, tmp_path, c
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 def test_tokens_that_can_be_written_nowhere_in_the_store_wait_beside_it(server, store):
-    """Once the answer is on its way, nothing can take the place of the record."""
+    """Once the response is on its way, nothing can take the place of the record."""
     store.put(server, server.issue())
     record = str(next(pathlib.Path(store.directory).glob("*/record")))
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     subprocess.run(["mount", "--bind", record, record], check=True)
     try:
         server.stall = None
@@ -134,11 +134,11 @@ def test_kills_at_random_moments_lose_no_login(server, store):
         # not to wait for something, but to hit any moment
         timer = threading.Timer(dice.uniform(0, 1.1) * lasts, process.kill)
         timer.start()
-        answer = store.one(store.heard(process))
+        response = store.one(store.heard(process))
         timer.cancel()
         killed += process.returncode == -signal.SIGKILL
-        if answer is not None:
-            assert isinstance(answer, Snapshot), (answer, server.outcomes())
+        if response is not None:
+            assert isinstance(response, Snapshot), (response, server.outcomes())
         generation = goes_on(server, store, generation)
     assert killed > TRIALS // 4, killed
     assert set(server.outcomes()) <= {"ok", "replayed"}
@@ -187,10 +187,10 @@ def test_how_wide_that_window_is(store, capsys):
                 process = store.start(store.obtaining(generation))
 
                 def strike(path, request, process=process, milliseconds=milliseconds):
-                    answer = decided(path, request)
+                    response = decided(path, request)
                     server.decided = decided
                     threading.Timer(milliseconds / 1000, process.kill).start()
-                    return answer
+                    return response
 
                 server.decided = strike
                 store.heard(process)
@@ -211,14 +211,14 @@ def test_a_kill_while_others_wait(server, store):
     store.put(server, server.issue())
     server.stall = "head"
     first = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     others = [store.start(store.obtaining(1)) for _ in range(8)]
     server.stall = None
     first.kill()
     assert store.heard(first) is None
-    answers = [store.one(store.heard(process)) for process in others]
-    assert {(answer.generation, answer.access) for answer in answers} == {(2, answers[0].access)}
-    assert server.is_good(answers[0].access)
+    responses = [store.one(store.heard(process)) for process in others]
+    assert {(response.generation, response.access) for response in responses} == {(2, responses[0].access)}
+    assert server.is_good(responses[0].access)
     assert server.outcomes() == ["ok", "replayed"]
 
 
@@ -233,7 +233,7 @@ def test_a_service_that_ends_does_not_take_the_refresh_with_it(store, tmp_path, 
                 "oauth.create", name="work", grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
                 persist="disk", token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]})
             server.stall = place
-            service.ask("oauth.refresh", credential="work")
+            service.start("oauth.refresh", credential="work")
             server.wait_for("/token", seconds=LONG)
             service.process.send_signal(ends)
             service.process.wait(LONG)

@@ -103,7 +103,7 @@ def test_a_wrong_key_damages_nothing(server, store, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("way", ["full", "read-only"])
-def test_nothing_is_sent_if_the_answer_could_not_be_kept(server, tmp_path, way):
+def test_nothing_is_sent_if_the_response_could_not_be_kept(server, tmp_path, way):
     store = Store(tmp_path)
     pathlib.Path(store.directory).mkdir(mode=0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", store.directory], check=True)
@@ -173,7 +173,7 @@ def test_a_key_file_that_others_may_read_is_refused(server, store, tmp_path):
     assert failed.reason == "store_unsafe" and "chmod 600" in failed.message
 
 
-def test_a_keyring_that_never_answers_is_waited_for_3_seconds(server, tmp_path):
+def test_a_keyring_that_never_responds_is_waited_for_3_seconds(server, tmp_path):
     (tmp_path / "secret-tool").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "secret-tool").chmod(0o755)
     store = with_key(tmp_path, "secret-service")

@@ -75,17 +75,17 @@ def nowhere(store):
 
 
 @contextlib.contextmanager
-def answering(server, store):
-    """A refresh whose answer is on its way; what came of it."""
+def responding(server, store):
+    """A refresh whose response is on its way; what came of it."""
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     yield lambda: store.one(store.heard(process))
     server.stall = None
 
 
 def test_tokens_that_can_be_written_nowhere_wait_in_the_keyring(server, store, waits):
-    with answering(server, store) as outcome, nowhere(store):
+    with responding(server, store) as outcome, nowhere(store):
         server.go.set()
         found = outcome()
         assert (found.state, found.generation) == ("unsaved", 2) and server.is_good(found.access)
@@ -103,7 +103,7 @@ def test_tokens_that_can_be_written_nowhere_wait_in_the_keyring(server, store, w
 
 def test_tokens_outlive_their_store_in_the_keyring(server, store, waits):
     """The whole directory is gone, journal and all; there is nothing but the key."""
-    with answering(server, store) as outcome:
+    with responding(server, store) as outcome:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,mode=700", "tmpfs", str(store.runtime)], check=True)
         try:
             shutil.rmtree(store.directory)
@@ -120,9 +120,9 @@ def test_tokens_outlive_their_store_in_the_keyring(server, store, waits):
 
 
 def test_what_is_too_long_for_the_keyring_waits_in_the_journal(server, store, waits):
-    """A user has 20,000 bytes for keys; the answer itself was written down before anybody read it."""
+    """A user has 20,000 bytes for keys; the response itself was written down before it was read."""
     server.odd = lambda tokens: {**tokens, "id_token": "x" * 20_000, "access_token": "a" * 20_000}
-    with answering(server, store) as outcome, nowhere(store):
+    with responding(server, store) as outcome, nowhere(store):
         server.go.set()
         found = outcome()
         assert (found.state, found.access) == ("unsaved", "a" * 20_000)

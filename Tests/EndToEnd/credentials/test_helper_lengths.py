@@ -25,21 +25,21 @@ def test_secrets_that_are_too_long_are_refused_at_the_door(server, store, size):
     assert server.is_good(store.obtain(1).access)
 
 
-def test_the_longest_that_is_kept_is_read_again_with_the_longest_answer_in_it(store):
+def test_the_longest_that_is_kept_is_read_again_with_the_longest_response_in_it(store):
     with Authorizing(secret="s" * 500_000) as server:
         store.put(server, server.issue())
         original = server.tokens
 
         def tokens(family, refreshes=True):
-            answer = original(family, refreshes)
-            family.access[long := answer["access_token"] + "a" * 100_000] = family.access[answer["access_token"]]
-            return {**answer, "access_token": long}
+            response = original(family, refreshes)
+            family.access[long := response["access_token"] + "a" * 100_000] = family.access[response["access_token"]]
+            return {**response, "access_token": long}
 
         server.tokens = tokens
         found = store.obtain(1)
         assert isinstance(found, Snapshot), found
         assert server.is_good(found.access) and store.read() == found
-        # the next one is not sent: its answer could not be kept
+        # the next one is not sent: its response could not be kept
         refused = store.obtain(2)
         assert (refused.kind, refused.reason) == ("config", "too_long")
         assert server.outcomes() == ["ok"]

@@ -46,17 +46,17 @@ def test_whatever_a_process_may_not_have_loses_no_login(server, store, clocks, l
         (store.folder / "reserve").unlink(missing_ok=True)
         posts = len(server.audit)
         process = store.start(store.obtaining(generation), before=["prlimit", f"--{limit}={value}"], **early)
-        answer = store.one(store.heard(process))
-        if isinstance(answer, Snapshot):
+        response = store.one(store.heard(process))
+        if isinstance(response, Snapshot):
             kinds.add("done")
-            assert server.is_good(answer.access) and answer.state == "ready"
-            generation = answer.generation
-        elif answer is None:
+            assert server.is_good(response.access) and response.state == "ready"
+            generation = response.generation
+        elif response is None:
             kinds.add("died")
         else:
-            kinds.add(answer.kind)
-            assert answer.kind == "store" or answer.reason == "unreachable", (value, answer)
-            assert len(server.audit) == posts, (value, answer)
+            kinds.add(response.kind)
+            assert response.kind == "store" or response.reason == "unreachable", (value, response)
+            assert len(server.audit) == posts, (value, response)
         generation = goes_on(server, store, generation)
     assert kinds - {"done"} and (limit == "fsize" or "done" in kinds), kinds
 
@@ -135,11 +135,11 @@ def test_a_store_that_is_moved_away_and_back_is_the_same_again(server, store, cl
 
 
 def test_a_store_that_is_removed_while_the_server_thinks_keeps_the_tokens_beside_it(server, store):
-    """The answer has nowhere to go: it is escrowed, used, and found there when the credential is made again."""
+    """The response has nowhere to go: it is escrowed, used, and found there when the credential is made again."""
     store.put(server, server.issue())
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     shutil.move(store.directory, store.directory + ".away")
     server.stall = None
     server.go.set()
@@ -248,8 +248,8 @@ def test_the_memory_of_the_helper_is_locked_and_in_no_dump(server, store, tmp_pa
             "oauth.create", name="work", grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
             persist="disk", token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]})
         server.stall = "head"
-        number = service.ask("oauth.refresh", credential="work")
-        server.asked("/token", seconds=LONG)
+        number = service.start("oauth.refresh", credential="work")
+        server.received("/token", seconds=LONG)
         (helper,) = service.helpers()
         limits = pathlib.Path(f"/proc/{helper}/limits").read_text()
         assert [line.split()[4:6] for line in limits.splitlines() if "core file" in line] == [["0", "0"]]
@@ -263,7 +263,7 @@ def test_the_memory_of_the_helper_is_locked_and_in_no_dump(server, store, tmp_pa
         assert bare == []
         server.stall = None
         server.go.set()
-        assert "result" in service.answer(number)
+        assert "result" in service.reply(number)
 
 
 def regions(process):
@@ -288,7 +288,7 @@ def test_programs_of_the_same_user_cannot_trace_a_helper(server, store):
     store.put(server, server.issue())
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     status = pathlib.Path(f"/proc/{process.pid}/status").stat()
     # what cannot be dumped belongs to root, whoever runs it
     assert status.st_uid == 0

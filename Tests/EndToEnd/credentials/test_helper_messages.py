@@ -249,7 +249,7 @@ def test_a_message_that_never_ends_leaves_no_secret(running, end):
 
 @only_root
 def test_the_reply_of_a_callback_leaves_no_secret(running):
-    """A token of the client's own code comes as the reply to a callback, or as the answer to a decision."""
+    """A token of the client's own code comes as the reply to a callback, or in `answer` of a decision."""
     service, path = running
     tokens = [f"canary-{name}-" + secrets.token_hex(16) for name in ("late", "refresh")]
     with contract.Wire(path) as client:

@@ -19,11 +19,11 @@ def test_one_request_for_two_hundred_processes(server, store):
     """All of them saw the same token expire, and all get the same new one."""
     assert store.put(server, server.issue()).generation == 1
     processes = [store.start(store.obtaining(1)) for _ in range(200)]
-    answers = [store.one(store.heard(process, 240)) for process in processes]
-    assert {answer.generation for answer in answers} == {2}
-    assert len({answer.access for answer in answers}) == 1
+    responses = [store.one(store.heard(process, 240)) for process in processes]
+    assert {response.generation for response in responses} == {2}
+    assert len({response.access for response in responses}) == 1
     assert server.outcomes() == ["ok"]
-    assert server.is_good(answers[0].access)
+    assert server.is_good(responses[0].access)
 
 
 def test_tokens_are_used_up_one_after_the_other(server, store):
@@ -54,7 +54,7 @@ def test_the_helper_tells_nobody_a_refresh_token_or_a_client_secret(store):
 
 
 @pytest.mark.parametrize("place", ["commit", "head", "body"])
-def test_a_lost_answer_is_asked_for_once_more(server, store, place):
+def test_a_lost_response_is_requested_once_more(server, store, place):
     """The server had given other tokens already, or had not: within its grace both end well."""
     server.grace = 10
     server.cuts = [place]
@@ -102,9 +102,9 @@ def test_an_outage_is_not_made_worse_by_those_who_wait(server, store):
     store.put(server, server.issue())
     server.script = [(503, {}, b"")] * 100
     processes = [store.start(store.obtaining(1)) for _ in range(60)]
-    answers = [store.heard(process) for process in processes]
-    assert {answer.kind for answer in answers} == {"temporary"}
-    assert {answer.reason for answer in answers} <= {"server_unavailable", "paused"}
+    responses = [store.heard(process) for process in processes]
+    assert {response.kind for response in responses} == {"temporary"}
+    assert {response.reason for response in responses} <= {"server_unavailable", "paused"}
     assert 1 <= len(server.audit) <= 12
     server.script.clear()
     # whoever asks for it expressly does not wait
@@ -131,7 +131,7 @@ def test_a_server_that_nobody_reaches_leaves_all_as_it_was(server, store):
         (lambda tokens: {**tokens, "access_token": 7}, "unknownOutcome", "outcome_unknown"),
     ],
 )
-def test_an_answer_without_a_token_changes_nothing(server, store, odd, kind, reason):
+def test_a_response_without_a_token_changes_nothing(server, store, odd, kind, reason):
     server.rotates, server.odd = False, odd
     store.put(server, server.issue())
     failed = store.obtain(1)
@@ -168,7 +168,7 @@ def test_logging_out_revokes_both_tokens_and_leaves_the_lock(server, store):
     assert [path.name for path in store.folder.iterdir()] == ["lock"]
 
 
-def test_logging_out_forgets_even_if_the_server_does_not_answer(server, store):
+def test_logging_out_forgets_even_if_the_server_does_not_respond(server, store):
     store.put(server, server.issue())
     server.__exit__()
     assert store.erase().kind == "temporary"

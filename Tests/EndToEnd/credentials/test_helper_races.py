@@ -38,8 +38,8 @@ def test_without_the_lock_nobody_asks(server, store, clocks):
         for process in waiting:
             until_it_waits(process, store)
         clocks.jump(awake=46)
-        answers = [store.one(store.heard(process)) for process in waiting]
-    assert {(answer.kind, answer.reason) for answer in answers} == {("temporary", "refresh_busy")}
+        responses = [store.one(store.heard(process)) for process in waiting]
+    assert {(response.kind, response.reason) for response in responses} == {("temporary", "refresh_busy")}
     assert server.audit == []
     assert store.obtain(1).generation == 2
 
@@ -59,14 +59,14 @@ def test_fifty_that_wait_for_a_slow_server_get_what_it_says(server, store):
     store.put(server, server.issue())
     server.stall = "head"
     first = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     others = [store.start(store.obtaining(1)) for _ in range(50)]
     for process in others:
         until_it_waits(process, store)
     server.stall = None
     server.go.set()
-    answers = [store.one(store.heard(process)) for process in [first, *others]]
-    assert {(answer.generation, answer.access) for answer in answers} == {(2, answers[0].access)}
+    responses = [store.one(store.heard(process)) for process in [first, *others]]
+    assert {(response.generation, response.access) for response in responses} == {(2, responses[0].access)}
     assert server.outcomes() == ["ok"]
 
 
@@ -82,12 +82,12 @@ def test_a_lock_that_is_put_back_from_a_backup_is_the_one_that_counts(server, st
         shutil.copytree(away, folder)
         server.stall = "head"
         late = store.start(store.obtaining(1))
-        server.asked("/token", seconds=LONG)
+        server.received("/token", seconds=LONG)
     until_it_waits(early, store)
     server.stall = None
     server.go.set()
-    answers = [store.one(store.heard(process)) for process in (early, late)]
-    assert answers[0] == answers[1] and server.is_good(answers[0].access)
+    responses = [store.one(store.heard(process)) for process in (early, late)]
+    assert responses[0] == responses[1] and server.is_good(responses[0].access)
     assert server.outcomes() == ["ok"]
 
 
@@ -121,11 +121,12 @@ def test_in_whatever_order_they_come_a_logout_leaves_no_token_alive(server, stor
         works = [functools.partial(store.obtain, generation)] * 3 + [store.erase]
         dice.shuffle(works)
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            answers = list(pool.map(lambda work: work(), works))
+            responses = list(pool.map(lambda work: work(), works))
         assert alive(server) == [], server.outcomes()
         assert store.read().state == "empty"
         assert all(
-            answer == [] or isinstance(answer, Snapshot) or answer.reason == "no_refresh_token" for answer in answers)
+            response == [] or isinstance(response, Snapshot) or response.reason == "no_refresh_token"
+            for response in responses)
     assert "reuse" not in server.outcomes()
 
 
@@ -180,14 +181,14 @@ def test_a_refusal_that_comes_with_newer_tokens_deletes_nothing(server, store):
     old = store.obtain(1)
     assert old == first
     process = [store.start(store.obtaining(2)) for _ in range(5)]
-    answers = [store.one(store.heard(one)) for one in process]
-    assert {answer.generation for answer in answers} == {3}
+    responses = [store.one(store.heard(one)) for one in process]
+    assert {response.generation for response in responses} == {3}
     assert store.read().has_refresh_token and server.outcomes() == ["ok", "ok"]
 
 
 @needs_strace
 def test_a_store_on_another_machines_disk_is_refused(server, store, tmp_path):
-    """Where locks promise nothing; the kernel's answer is changed to NFS."""
+    """Where locks promise nothing; the kernel's result is changed to NFS."""
     store.put(server, server.issue())
     nfs = ["strace", "-f", "-qq", "-o", str(tmp_path / "t"), "-e", "trace=statfs", "-e",
            "inject=statfs:poke_exit=@arg2=6969000000000000"]
@@ -207,8 +208,8 @@ def test_a_helper_has_nothing_of_the_service_but_its_pipes(store, server, tmp_pa
             "oauth.create", name="work", grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
             persist="disk", token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]})
         server.stall = "head"
-        number = service.ask("oauth.refresh", credential="work")
-        server.asked("/token", seconds=LONG)
+        number = service.start("oauth.refresh", credential="work")
+        server.received("/token", seconds=LONG)
         (helper,) = service.helpers()
         place, own = pathlib.Path(f"/proc/{helper}"), pathlib.Path(f"/proc/{service.process.pid}")
         assert os.getsid(helper) == helper and os.getpgid(helper) == helper
@@ -224,4 +225,4 @@ def test_a_helper_has_nothing_of_the_service_but_its_pipes(store, server, tmp_pa
         assert os.readlink(place / "cwd") == "/"
         server.stall = None
         server.go.set()
-        assert "result" in service.answer(number)
+        assert "result" in service.reply(number)

@@ -55,8 +55,8 @@ class Keys:
         for source in self.sources:
             self.store.key = source
             found[source[1]] = self.store.list()
-        opened = [path for path, answer in found.items() if isinstance(answer, list)]
-        (refused,) = [answer for answer in found.values() if isinstance(answer, Failure)]
+        opened = [path for path, response in found.items() if isinstance(response, list)]
+        (refused,) = [response for response in found.values() if isinstance(response, Failure)]
         assert len(opened) == 1 and refused.reason == "wrong_key", found
         self.store.key = ["file", opened[0]]
         assert pathlib.Path(self.store.directory, "key").read_text().splitlines() in (self.store.key, ["none"])
@@ -155,18 +155,18 @@ def test_kills_at_random_moments_lose_nothing_while_others_use_the_store(server,
         timer = threading.Timer(dice.uniform(0, 1.1) * lasts, rekeying.kill)
         refreshing = store.start(store.obtaining(generation))
         timer.start()
-        answer = store.one(store.heard(refreshing))
+        response = store.one(store.heard(refreshing))
         store.heard(rekeying)
         timer.cancel()
         killed += rekeying.returncode == -signal.SIGKILL
         keys.settle()
-        if isinstance(answer, Failure):
+        if isinstance(response, Failure):
             # the key changed before it could read
-            assert answer.reason == "wrong_key", answer
+            assert response.reason == "wrong_key", response
         found = store.read()
         assert found.generation in (generation, generation + 1) and found.state == "ready"
-        if isinstance(answer, Snapshot):
-            assert found == answer
+        if isinstance(response, Snapshot):
+            assert found == response
         generation = found.generation
     assert killed > TRIALS // 4, killed
     assert set(server.outcomes()) <= {"ok"}
@@ -176,7 +176,7 @@ def test_a_refresh_whose_outcome_is_unknown_is_cleared_up_with_the_new_key(serve
     filled(store, server)
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG, count=len([one for one in server.audit if one.path == "/token"]) + 1)
+    server.received("/token", seconds=LONG, count=len([one for one in server.audit if one.path == "/token"]) + 1)
     process.kill()
     process.wait(LONG)
     server.stall = None

@@ -83,7 +83,7 @@ def test_servers_that_stall_are_waited_for_20_seconds(tmp_path):
 
 
 PAGE = {"Content-Type": "text/html"}
-ANSWERS = {
+RESPONSES = {
     "a redirect": ((307, {"Location": "http://127.0.0.1:1/token"}, b""), "temporary", "unexpected_status"),
     "a gate": ((302, {"Location": "http://gate.invalid/"}, b"<html>"), "temporary", "unexpected_status"),
     "a page with 401": ((401, PAGE, b"<html>Sign in</html>"), "temporary", "unexpected_status"),
@@ -102,11 +102,11 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("answer", "kind", "reason"), ANSWERS.values(), ids=ANSWERS)
-def test_what_is_no_token_leaves_the_login_as_it_was(server, store, answer, kind, reason):
+@pytest.mark.parametrize(("response", "kind", "reason"), RESPONSES.values(), ids=RESPONSES)
+def test_what_is_no_token_leaves_the_login_as_it_was(server, store, response, kind, reason):
     """And is followed nowhere."""
     store.put(server, server.issue())
-    server.script = [answer]
+    server.script = [response]
     failed = store.obtain(1)
     assert (failed.kind, failed.reason) == (kind, reason)
     assert len(server.audit) == 1
@@ -160,17 +160,17 @@ def test_a_refusal_that_breaks_off_is_a_refusal(server, store):
 
 
 def test_a_page_in_place_of_the_repetition_ends_no_login(server, store):
-    """The answer was lost, and what is asked again shows a page: the next one may clear it up."""
+    """The response was lost, and the repetition shows a page: the next one may clear it up."""
     store.put(server, server.issue())
     server.cuts = ["head"]
     server.script = []
     original = server.decided
 
     def decided(path, request):
-        answer = original(path, request)
+        response = original(path, request)
         if len(server.audit) == 1:
             server.script = [(403, PAGE, b"<html>")]
-        return answer
+        return response
 
     server.decided = decided
     failed = store.obtain(1)
@@ -201,15 +201,15 @@ def test_a_helper_that_hangs_ends_by_its_alarm(server, store, clocks):
     store.put(server, server.issue())
     server.stall = "head"
     process = store.start(store.obtaining(1), **clocks.environment, OUTRIDER_TEST_ALARMS="1")
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     others = [store.start(store.obtaining(1)) for _ in range(3)]
     assert store.heard(process) is None
     assert process.returncode == -signal.SIGALRM
     server.stall = None
     server.go.set()
     # the lock is free, and those who wait for it go on
-    answers = [store.one(store.heard(other)) for other in others]
-    assert {answer.generation for answer in answers} == {2}
+    responses = [store.one(store.heard(other)) for other in others]
+    assert {response.generation for response in responses} == {2}
     assert server.outcomes() == ["ok", "replayed"]
 
 
@@ -218,11 +218,11 @@ def test_a_helper_that_hangs_ends_by_its_alarm(server, store, clocks):
 
 def created(service, server, store, **more):
     given = server.issue()
-    answer = service.call(
+    response = service.call(
         "oauth.create", name=store.name, grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
         persist="disk", origins=[server.url("/")],
         token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"], **more})
-    assert "result" in answer, answer
+    assert "result" in response, response
 
 
 def test_who_waits_for_a_server_that_stalls_does_so_for_as_long_as_he_wants(server, store, clocks, tmp_path):
@@ -232,14 +232,14 @@ def test_who_waits_for_a_server_that_stalls_does_so_for_as_long_as_he_wants(serv
         clocks.jump(wall=3600, boot=3600)
         server.stall = "head"
         began = time.monotonic()
-        number = service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name}, timeout=1)
-        failed = service.answer(number)["result"]["error"]
+        number = service.start("data.send", url=server.url("/api"), auth={"oauth": store.name}, timeout=1)
+        failed = service.reply(number)["result"]["error"]
         assert failed["code"] == 1300, failed
         assert time.monotonic() - began < 6
         server.stall = None
         server.go.set()
-        answer = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
-        assert answer["result"]["status"] == 200, answer
+        response = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
+        assert response["result"]["status"] == 200, response
         assert server.outcomes() == ["ok"]
 
 
@@ -251,16 +251,16 @@ def test_a_token_that_has_not_ended_serves_while_its_server_stalls(server, store
         server.stall = "commit"
         began = time.monotonic()
         numbers = [
-            service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(3)]
+            service.start("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(3)]
         assert {service.heard()["result"]["status"] for _ in numbers} == {200}
         assert time.monotonic() - began < 15
         # of those that are refused with it, none is sent with it again
         server.expire()
-        number = service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name})
-        server.asked("/api", count=4, seconds=LONG)
+        number = service.start("data.send", url=server.url("/api"), auth={"oauth": store.name})
+        server.received("/api", count=4, seconds=LONG)
         server.stall = None
         server.go.set()
-        assert service.answer(number)["result"]["status"] == 200
+        assert service.reply(number)["result"]["status"] == 200
         assert server.outcomes() == ["ok"]
         assert [one.outcome for one in server.audit if one.path == "/api"] == ["ok"] * 3 + ["invalid_token", "ok"]
 
@@ -272,15 +272,15 @@ def test_two_hundred_that_go_away_do_not_take_the_refresh_with_them(server, stor
         clocks.jump(wall=3600, boot=3600)
         server.stall = "head"
         numbers = [
-            service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(200)]
-        server.asked("/token", seconds=LONG)
+            service.start("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(200)]
+        server.received("/token", seconds=LONG)
         for number in numbers:
             service.tell("$/cancelRequest", id=number)
-        answers = [service.heard() for _ in numbers]
-        assert {answer["error"]["code"] for answer in answers} == {-32800}
+        responses = [service.heard() for _ in numbers]
+        assert {response["error"]["code"] for response in responses} == {-32800}
         server.stall = None
         server.go.set()
-        answer = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
-        assert answer["result"]["status"] == 200
+        response = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
+        assert response["result"]["status"] == 200
     assert server.outcomes() == ["ok"]
     assert store.read().generation == 2

@@ -71,10 +71,10 @@ def test_somebody_elses_directory_for_memory_stops_nobody(server, store, tmp_pat
     os.chown(place, USER, USER)
     with taken("outrider-memory", 0o700) as path, Service(store, place / "log", place, before=US) as service:
         given = server.issue()
-        answer = service.call(
+        response = service.call(
             "oauth.create", name="brief", grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
             token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]}, persist="memory")
-        assert "result" in answer, answer
+        assert "result" in response, response
         assert service.call("oauth.refresh", credential="brief")["result"]["generation"] == 2
         (ours,) = path.parent.glob(f"{path.name}-*")
         assert ours.stat().st_uid == USER and ours.stat().st_mode & 0o077 == 0

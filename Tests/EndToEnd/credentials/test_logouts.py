@@ -54,11 +54,11 @@ def test_a_logout_at_any_moment_of_a_refresh_loses_no_login(logins, server):
         send(signal.SIGINT, *helpers)
 
     for _ in range(TRIALS):
-        logins.ask()
+        logins.begin()
         moments = dice.uniform(0, 1.1) * logins.lasts, dice.uniform(0, 0.05)
         striker = threading.Thread(target=strike, args=(logins.service, *moments))
         striker.start()
-        logins.answer()
+        logins.status()
         striker.join(LONG)
         logins.service.process.wait(LONG)
         logins.go_on()
@@ -71,7 +71,7 @@ def test_a_helper_ends_its_order_whatever_signal_comes(logins, server, number):
     before = len(server.outcomes())
     # the server has redeemed the refresh token, and has not said so yet
     server.stall = "head"
-    logins.ask()
+    logins.begin()
     end = time.monotonic() + LONG
     while len(server.outcomes()) == before and time.monotonic() < end:
         time.sleep(0.01)
@@ -82,5 +82,5 @@ def test_a_helper_ends_its_order_whatever_signal_comes(logins, server, number):
         time.sleep(0.05)
     server.stall = None
     server.go.set()
-    assert logins.answer() == 200
+    assert logins.status() == 200
     assert server.outcomes()[before:] == ["ok"]

@@ -11,7 +11,7 @@ import time
 import contract
 import pytest
 from authorization_server import Authorizing
-from callback_client import answer
+from callback_client import reply_to
 from credential_process import Service, Store
 from request_client import result
 
@@ -79,8 +79,8 @@ def offers(wire, **more):
     assert result(wire.call("oauth.offerPassphrase", {"callback": "mine", **more})) == {}
 
 
-def asked(wire):
-    """The next question."""
+def next_callback(wire):
+    """The next callback."""
     while True:
         message = wire.receive(60)
         if message.get("method") == "callback.passphrase":
@@ -101,16 +101,16 @@ def gets(wire, store):
     return wire.call("oauth.token", {"credential": store.name}, 60)
 
 
-def test_one_answer_opens_the_store_for_all_until_the_machine_stops(client, service, store, server):
+def test_one_reply_opens_the_store_for_all_until_the_machine_stops(client, service, store, server):
     offers(client, timeout=600)
     with contract.Wire(service) as other:
         waiting = [wants(client, store), wants(client, store)]
         others = [wants(other, store), wants(other, store)]
-        question = asked(client)
-        params = question["params"]
+        callback = next_callback(client)
+        params = callback["params"]
         assert params.pop("deadline") > "2026"
         assert params == {"callback": "mine", "store": store.directory, "failures": 0}
-        answer(client, question, {"passphrase": PASSPHRASE})
+        reply_to(client, callback, {"passphrase": PASSPHRASE})
         replies = {**client.replies(waiting, 60), **{-n: reply for n, reply in other.replies(others, 60).items()}}
         tokens = {result(reply)["accessToken"] for reply in replies.values()}
         assert len(tokens) == 1 and server.is_good(tokens.pop())
@@ -129,20 +129,20 @@ def test_without_an_offer_it_stays_locked_and_says_what_helps(client, server, st
     assert server.audit == []
 
 
-def test_a_wrong_answer_is_asked_again_three_times_at_most(client, store):
+def test_after_a_wrong_passphrase_three_callbacks_are_made_at_most(client, store):
     offers(client)
     number = wants(client, store)
     for failures in range(3):
-        question = asked(client)
-        assert question["params"]["failures"] == failures
-        answer(client, question, {"passphrase": f"wrong {failures}"})
+        callback = next_callback(client)
+        assert callback["params"]["failures"] == failures
+        reply_to(client, callback, {"passphrase": f"wrong {failures}"})
     assert reason(client.reply(number, 60)) == "store_locked"
     # that was the end of the offer
     assert reason(gets(client, store)) == "store_locked"
     offers(client)
     number = wants(client, store)
-    answer(client, asked(client), {"passphrase": "wrong"})
-    answer(client, asked(client), {"passphrase": PASSPHRASE})
+    reply_to(client, next_callback(client), {"passphrase": "wrong"})
+    reply_to(client, next_callback(client), {"passphrase": PASSPHRASE})
     assert "result" in client.reply(number, 60)
 
 
@@ -152,22 +152,22 @@ def test_whoever_declines_or_errs_is_not_asked_again_and_the_next_one_is(client,
     with contract.Wire(service) as latest:
         offers(latest)
         number = wants(latest, store)
-        question = asked(latest)
+        callback = next_callback(latest)
         if said == "error":
-            answer(latest, question, code=1, message="no")
+            reply_to(latest, callback, code=1, message="no")
         else:
-            latest.send({"jsonrpc": "2.0", "id": question["id"], "result": said})
-        answer(client, asked(client), {})
+            latest.send({"jsonrpc": "2.0", "id": callback["id"], "result": said})
+        reply_to(client, next_callback(client), {})
         assert reason(latest.reply(number, 60)) == "store_locked"
         assert reason(gets(latest, store)) == "store_locked"
 
 
-def test_an_answer_that_comes_too_late_opens_nothing(client, store):
+def test_a_reply_that_comes_too_late_opens_nothing(client, store):
     offers(client, timeout=0.2)
     number = wants(client, store)
-    question = asked(client)
+    callback = next_callback(client)
     assert reason(client.reply(number, 60)) == "store_locked"
-    answer(client, question, {"passphrase": PASSPHRASE})
+    reply_to(client, callback, {"passphrase": PASSPHRASE})
     assert reason(gets(client, store)) == "store_locked"
 
 
@@ -175,24 +175,24 @@ def test_a_client_that_leaves_takes_its_offer_along(client, service, store):
     with contract.Wire(service) as leaving:
         offers(leaving, timeout=600)
         number = wants(client, store)
-        asked(leaving)
+        next_callback(leaving)
     assert reason(client.reply(number, 60)) == "store_locked"
 
 
-def test_a_caller_that_leaves_does_not_end_the_question(client, service, store):
+def test_a_caller_that_leaves_does_not_end_the_callback(client, service, store):
     offers(client, timeout=600)
     with contract.Wire(service) as other:
         number = wants(other, store)
-        question = asked(client)
+        callback = next_callback(client)
         began = time.monotonic()
         other.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
         assert other.reply(number, 60)["error"]["code"] == -32800
         assert time.monotonic() - began < 10
-        answer(client, question, {"passphrase": PASSPHRASE})
+        reply_to(client, callback, {"passphrase": PASSPHRASE})
     assert "result" in gets(client, store)
 
 
-def test_a_client_that_comes_for_its_questions(client, store):
+def test_a_client_that_pulls_its_callbacks(client, store):
     offers(client, decide="pull", timeout=30)
     number = wants(client, store)
     events = client.start("events.next", {"wait": 20})
@@ -212,14 +212,14 @@ def test_the_passphrase_is_nowhere_to_be_seen(store, tmp_path):
     with Service(store, tmp_path / "log", tmp_path, OUTRIDER_CREDENTIAL_KEY="passphrase") as service:
         assert service.call("events.subscribe", topics=["*"])["result"]
         service.call("oauth.offerPassphrase", callback="mine")
-        service.ask("oauth.token", credential=store.name)
+        service.start("oauth.token", credential=store.name)
         number = service.number
-        answers = []
-        while not (answers and answers[-1].get("id") == number):
-            answers.append(service.heard())
-            if answers[-1].get("method") == "callback.passphrase":
-                service.send({"jsonrpc": "2.0", "id": answers[-1]["id"], "result": {"passphrase": PASSPHRASE}})
-        token = answers[-1]["result"]["accessToken"]
+        messages = []
+        while not (messages and messages[-1].get("id") == number):
+            messages.append(service.heard())
+            if messages[-1].get("method") == "callback.passphrase":
+                service.send({"jsonrpc": "2.0", "id": messages[-1]["id"], "result": {"passphrase": PASSPHRASE}})
+        token = messages[-1]["result"]["accessToken"]
         assert service.remembers([token]) == {token} and service.remembers([PASSPHRASE]) == set()
     assert PASSPHRASE.encode() not in service.said
     for path in [*tmp_path.rglob("*"), *pathlib.Path(store.directory).rglob("*")]:
@@ -241,7 +241,7 @@ def test_a_python_function_is_asked(service, server, store):
     with library.Client(socket=service) as client:
 
         @client.oauth.passphrase
-        def ask(locked):
+        def unlock(locked):
             seen.append(locked.failures)
             return PASSPHRASE if locked.failures else "wrong"
 
@@ -257,13 +257,13 @@ def test_a_python_function_declines(service, store):
 
 
 def test_a_python_coroutine_is_asked(service, server, store):
-    async def ask(locked):
+    async def unlock(locked):
         await asyncio.sleep(0)
         return PASSPHRASE
 
     async def main():
         async with library.AsyncClient(socket=service) as client:
-            await client.oauth.passphrase(ask)
+            await client.oauth.passphrase(unlock)
             assert server.is_good(str(await client.oauth.get(store.name).token()))
 
     asyncio.run(main())

@@ -34,7 +34,7 @@ def test_one_request_whoever_they_are_that_see_a_token_expire(store, clocks, tmp
             stack.enter_context(Service(store, tmp_path / "log", tmp_path, level="error")) for _ in range(ENGINES)]
         before = {None}
         for turn in range(ROUNDS):
-            numbers = [engine.ask("oauth.token", credential="work") for engine in engines]
+            numbers = [engine.start("oauth.token", credential="work") for engine in engines]
             words = [["--socket", str(sockets[n % SERVICES])] for n in range(ASKING)] + [["--stdio"]] * ALONE
             commands = [
                 subprocess.Popen(
@@ -44,9 +44,9 @@ def test_one_request_whoever_they_are_that_see_a_token_expire(store, clocks, tmp
             ]
             tokens = set()
             for engine, number in zip(engines, numbers):
-                answer = engine.answer(number)
-                assert answer and "result" in answer, answer
-                tokens.add(answer["result"]["accessToken"])
+                reply = engine.reply(number)
+                assert reply and "result" in reply, reply
+                tokens.add(reply["result"]["accessToken"])
             for command in commands:
                 output, errors = command.communicate(timeout=LONG)
                 assert command.returncode == 0, errors

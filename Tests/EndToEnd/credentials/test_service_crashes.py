@@ -60,37 +60,37 @@ class Logins:
         self.service = self.files.enter_context(Service(self.store, self.place / "log", self.place, level="error"))
         self.service.adopt(self.store, self.server, refreshWindow=False)
 
-    def ask(self):
+    def begin(self):
         """A request whose token the server refuses: it is sent, refreshed, and sent again."""
         self.server.expire()
         self.began = time.monotonic()
         # it may be dead already: some calls are made without a reason
         with contextlib.suppress(BrokenPipeError):
-            self.number = self.service.ask("data.send", url=self.server.url("/api"), auth={"oauth": self.store.name})
+            self.number = self.service.start("data.send", url=self.server.url("/api"), auth={"oauth": self.store.name})
 
-    def answer(self):
+    def status(self):
         """Whether there was one, and what: one that speaks of a helper that was killed is as good as others."""
-        answer = self.service.answer(self.number)
-        if answer is None:
+        reply = self.service.reply(self.number)
+        if reply is None:
             return None
-        found, self.said = answer["result"], str(answer)
+        found, self.said = reply["result"], str(reply)
         return "keeper_failed" if "keeper_failed" in self.said else found.get("status")
 
     def go_on(self):
         """Whatever was killed: the login is there, and works."""
-        answer, struck = None, self.began
+        status, struck = None, self.began
         for _ in range(2):
             if self.service.process.poll() is not None:
                 self.start()
-            self.ask()
-            if (answer := self.answer()) is not None:
+            self.begin()
+            if (status := self.status()) is not None:
                 break
             # it was on its way out
             self.service.process.wait(LONG)
         if "needsLogin" in self.said and time.monotonic() - struck > GRACE - 1:
             self.late += 1
             return self.log_in()
-        assert answer == 200, (self.said, self.server.outcomes()[-5:])
+        assert status == 200, (self.said, self.server.outcomes()[-5:])
         self.lasts = time.monotonic() - self.began
         assert set(self.server.outcomes()) <= {"ok", "replayed"}, self.server.outcomes()
 
@@ -117,8 +117,8 @@ def kill_at_each(logins, place, call, children):
     kills = 0
     for number in range(1, 300):
         with watched(logins.service.process.pid, call, "signal=KILL", number, place / "trace", children=children):
-            logins.ask()
-            survived = logins.answer()
+            logins.begin()
+            survived = logins.status()
         if survived and "killed by SIGKILL" not in (place / "trace").read_text():
             # no thread makes as many
             return kills
@@ -153,10 +153,10 @@ def test_kills_of_service_and_helper_at_random_moments_lose_no_login(logins, ser
     for trial in range(TRIALS):
         what = ["service", "helper", "both"][trial % 3]
         moments = dice.uniform(0, 1.1) * logins.lasts, dice.choice([0, dice.uniform(0, 0.5) * logins.lasts])
-        logins.ask()
+        logins.begin()
         striker = threading.Thread(target=strike, args=(what, logins.service, *moments))
         striker.start()
-        logins.answer()
+        logins.status()
         striker.join(LONG)
         if what == "service" or what == "both":
             logins.service.process.wait(LONG)

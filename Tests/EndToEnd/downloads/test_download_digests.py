@@ -17,8 +17,8 @@ __all__ = ["server"]
 def test_a_part_that_is_what_it_says_goes_into_the_file(wire, server, tmp_path):
     server.says = True
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine", path)
-    assert resumed(wire, resumeData=answer["resumeData"])["ok"]
+    response = interrupted(wire, server, "/fine", path)
+    assert resumed(wire, resumeData=response["resumeData"])["ok"]
     assert path.read_bytes() == server.data and server.parts == 1
 
 
@@ -26,8 +26,8 @@ def test_a_part_that_is_not_is_asked_for_again_and_nothing_else_is(wire, server,
     """What came before it stays; the wrong bytes do not, not even in the journal."""
     server.says, server.spoils = True, {0}
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine", path)
-    wrong = resumed(wire, resumeData=answer["resumeData"])
+    response = interrupted(wire, server, "/fine", path)
+    wrong = resumed(wire, resumeData=response["resumeData"])
     error = failure(wrong, 1806, "Content-Digest", f"{PART}-{SIZE - 1}")
     whole = hashlib.sha256(server.data[PART:]).hexdigest()
     assert (error["data"]["algorithm"], error["data"]["expected"]) == ("sha-256", whole)
@@ -41,8 +41,8 @@ def test_a_wrong_part_in_the_middle_leaves_a_gap_that_is_filled(wire, server, tm
     """Parts of 100,000 bytes: the second of them is wrong."""
     server.says, server.spoils = True, {1}
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/short", path)
-    wrong = resumed(wire, resumeData=answer["resumeData"])
+    response = interrupted(wire, server, "/short", path)
+    wrong = resumed(wire, resumeData=response["resumeData"])
     failure(wrong, 1806, f"{PART + 100_000}-{PART + 199_999}")
     assert journal(wrong["resumeData"])["held"] == [[0, PART + 100_000]]
     assert resumed(wire, resumeData=wrong["resumeData"])["ok"] and path.read_bytes() == server.data
@@ -51,8 +51,8 @@ def test_a_wrong_part_in_the_middle_leaves_a_gap_that_is_filled(wire, server, tm
 def test_whoever_does_not_want_to_know_is_not_told(wire, server, tmp_path):
     server.says, server.spoils = True, {0}
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine", path)
-    assert resumed(wire, resumeData=answer["resumeData"], verifyDigest=False)["ok"]
+    response = interrupted(wire, server, "/fine", path)
+    assert resumed(wire, resumeData=response["resumeData"], verifyDigest=False)["ok"]
     assert path.read_bytes() != server.data
 
 
@@ -60,13 +60,13 @@ def test_the_digest_of_the_representation_is_that_of_the_whole_file(wire, server
     """A 206 has it, too, and it is not that of its bytes."""
     server.fields = [f"Repr-Digest: sha-256=:{server.digest_field()}:"]
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine", path)
-    assert resumed(wire, resumeData=answer["resumeData"])["ok"] and path.read_bytes() == server.data
+    response = interrupted(wire, server, "/fine", path)
+    assert resumed(wire, resumeData=response["resumeData"])["ok"] and path.read_bytes() == server.data
     # and it finds what no digest of a part was there to find
     server.spoils, server.parts = {0}, 0
     path = tmp_path / "other"
-    answer = interrupted(wire, server, "/fine", path)
-    wrong = resumed(wire, resumeData=answer["resumeData"])
+    response = interrupted(wire, server, "/fine", path)
+    wrong = resumed(wire, resumeData=response["resumeData"])
     failure(wrong, 1806, server.digest(), "the file is not kept")
     assert not path.exists() and hidden(tmp_path) == [] and "resumeData" not in wrong
 
@@ -87,12 +87,12 @@ def test_segments_are_checked_one_by_one(wire, tmp_path, wrong):
     with Ranging(5_000_000) as server:
         server.says, server.spoils = True, {wrong}
         path = tmp_path / "file"
-        answer = download(wire, server.url("/fine"), destination=to(path), segments=4)
-        error = failure(answer, 1806, "Content-Digest")
-        held = journal(answer["resumeData"])["held"]
+        response = download(wire, server.url("/fine"), destination=to(path), segments=4)
+        error = failure(response, 1806, "Content-Digest")
+        held = journal(response["resumeData"])["held"]
         first, last = (int(one) for one in error["message"].split("bytes ")[1].split(" ")[0].split("-"))
         assert all(end <= first or last < begin for begin, end in held), (held, first, last)
-        assert resumed(wire, resumeData=answer["resumeData"], segments=4)["ok"]
+        assert resumed(wire, resumeData=response["resumeData"], segments=4)["ok"]
         assert path.read_bytes() == server.data and hidden(tmp_path) == []
 
 
@@ -108,9 +108,9 @@ def test_segments_that_are_right_make_the_file(wire, tmp_path):
 class Trailing(Ranging):
     """Says a digest behind the body, in a trailer."""
 
-    def answer(self, connection, manner, fields):
+    def respond(self, connection, manner, fields):
         if manner != "trailing":
-            return super().answer(connection, manner, fields)
+            return super().respond(connection, manner, fields)
         body, digest = self.data, self.digest_field()
         if "range" in fields:
             first = int(fields["range"][len("bytes=") :].rstrip("-"))
@@ -138,10 +138,10 @@ def test_a_trailer_says_as_much_as_a_field(wire, tmp_path):
         failure(download(wire, server.url("/trailing"), destination=to(tmp_path / "wrong")), 1806)
         assert not (tmp_path / "wrong").exists()
         server.trailer, server.spoils = None, {1}
-        answer = interrupted(wire, server, "/trailing", tmp_path / "part")
-        assert resumed(wire, resumeData=answer["resumeData"])["ok"]
-        answer = interrupted(wire, server, "/trailing", tmp_path / "spoilt")
-        wrong = resumed(wire, resumeData=answer["resumeData"])
+        response = interrupted(wire, server, "/trailing", tmp_path / "part")
+        assert resumed(wire, resumeData=response["resumeData"])["ok"]
+        response = interrupted(wire, server, "/trailing", tmp_path / "spoilt")
+        wrong = resumed(wire, resumeData=response["resumeData"])
         failure(wrong, 1806, f"{PART}-{SIZE - 1}")
         assert resumed(wire, resumeData=wrong["resumeData"])["ok"]
         assert (tmp_path / "spoilt").read_bytes() == (tmp_path / "part").read_bytes() == server.data

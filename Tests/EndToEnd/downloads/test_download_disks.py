@@ -119,9 +119,9 @@ def test_a_medium_that_loses_bytes_once_gets_no_second_chance_to_say_that_all_is
     place = tmp_path / "place"
     place.mkdir()
     with Traced("fsync", tmp_path / "trace", "error=EIO:when=1") as wire:
-        answer = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
-        error = failure(answer, 1803, "medium")
-        assert error["underlying"]["code"] == 5 and "resumeData" not in answer
+        response = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
+        error = failure(response, 1803, "medium")
+        assert error["underlying"]["code"] == 5 and "resumeData" not in response
         assert os.listdir(place) == []
     with contract.Wire() as wire:
         assert download(wire, server.url("/fine"), destination=to(place / "file"), resume=True)["ok"]
@@ -135,9 +135,9 @@ def test_what_the_medium_did_not_take_is_nothing_to_go_on_with(server, tmp_path,
     place.mkdir()
     with Traced("fdatasync", tmp_path / "trace", "error=EIO") as wire:
         server.cut = PART
-        answer = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
-        failure(answer, 1404)
-        assert "resumeData" not in answer and os.listdir(place) == []
+        response = download(wire, server.url("/fine"), 60, destination=to(place / "file"))
+        failure(response, 1404)
+        assert "resumeData" not in response and os.listdir(place) == []
         # another attempt begins with the first byte, and what it writes is judged anew
         server.cut = PART
         wish = {"destination": to(place / "file"), "retry": {"limit": 1, "scale": 0}}
@@ -160,12 +160,12 @@ def small(tmp_path):
 
 
 def test_a_full_disk_is_told_before_the_first_byte_and_ends_nothing(wire, server, small):
-    answer = download(wire, server.url("/fine"), destination=to(small / "file"))
-    error = failure(answer, 1807, SIZE, small)
+    response = download(wire, server.url("/fine"), destination=to(small / "file"))
+    error = failure(response, 1807, SIZE, small)
     assert error["data"]["needed"] == SIZE and 0 < error["data"]["available"] < SIZE
-    assert not (small / "file").exists() and answer["resumeData"]
+    assert not (small / "file").exists() and response["resumeData"]
     subprocess.run(["mount", "-o", f"remount,size={4 * SIZE}", str(small)], check=True)
-    assert resumed(wire, resumeData=answer["resumeData"])["ok"]
+    assert resumed(wire, resumeData=response["resumeData"])["ok"]
     assert (small / "file").read_bytes() == server.data
 
 
@@ -182,11 +182,11 @@ def test_a_disk_that_fills_up_on_the_way_keeps_what_is_whole(wire, server, small
         assert contract.time.monotonic() < deadline, "what came never reached the file"
     (small / "other").write_bytes(bytes(SIZE + SIZE // 2))
     server.go.set()
-    answer = result(wire.reply(number, 20))
-    error = failure(answer, 1807)
+    response = result(wire.reply(number, 20))
+    error = failure(response, 1807)
     assert error["underlying"]["code"] in (28, 122) and error["data"]["needed"] < SIZE and not (small / "file").exists()
     (small / "other").unlink()
-    again = resumed(wire, resumeData=answer["resumeData"])
+    again = resumed(wire, resumeData=response["resumeData"])
     assert again["ok"] and again["status"] == 206 and (small / "file").read_bytes() == server.data
     assert int(server.ranges()[-1].split("=")[1].split("-")[0]) >= 100_000
 
@@ -195,9 +195,9 @@ def test_a_limit_on_the_size_of_files_is_a_failure_and_not_the_end(server, tmp_p
     """The signal that would kill the service is ignored (SIGXFSZ)."""
     with contract.Wire() as wire:
         resource.prlimit(wire.process.pid, resource.RLIMIT_FSIZE, (SIZE // 2, resource.RLIM_INFINITY))
-        answer = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
-        error = failure(answer, 1803)
+        response = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
+        error = failure(response, 1803)
         assert error["underlying"]["code"] == 27 and not (tmp_path / "file").exists()
         resource.prlimit(wire.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert resumed(wire, resumeData=answer["resumeData"])["ok"]
+        assert resumed(wire, resumeData=response["resumeData"])["ok"]
         assert (tmp_path / "file").read_bytes() == server.data

@@ -29,9 +29,9 @@ def test_the_name_comes_from_the_server_or_from_the_url(wire, server, tmp_path):
         directory = tmp_path / name
         directory.mkdir()
         server.fields = [f"Content-Disposition: {field}"] if field else []
-        answer = download(wire, server.url(url), destination={"directory": str(directory)})
-        assert answer["suggestedFilename"] == name and os.listdir(directory) == [name]
-        assert answer["body"]["path"] == str(directory / name)
+        response = download(wire, server.url(url), destination={"directory": str(directory)})
+        assert response["suggestedFilename"] == name and os.listdir(directory) == [name]
+        assert response["body"]["path"] == str(directory / name)
 
 
 def hostile_names():
@@ -66,12 +66,12 @@ def test_three_hundred_hostile_names_never_leave_their_directory(wire, server, t
         server.fields = [f"Content-Disposition: {said[index % 3]}"]
         place = directory / str(index)
         place.mkdir()
-        answer = download(wire, server.url("/fine"), destination={"directory": str(place)})
-        assert answer["ok"], (name, answer)
+        response = download(wire, server.url("/fine"), destination={"directory": str(place)})
+        assert response["ok"], (name, response)
         assert len(os.listdir(place)) == 1, (index, said[index % 3], os.listdir(place))
         (written,) = os.listdir(place)
         path = os.path.join(place, written)
-        assert answer["body"]["path"] == path and os.path.dirname(os.path.realpath(path)) == str(place), name
+        assert response["body"]["path"] == path and os.path.dirname(os.path.realpath(path)) == str(place), name
         assert written[0] not in ".-~ " and len(written.encode()) <= 200 and written.isprintable(), (name, written)
         numbers.append(written)
     assert len(numbers) == 300 and sorted(os.listdir(tmp_path)) == outside
@@ -80,12 +80,12 @@ def test_three_hundred_hostile_names_never_leave_their_directory(wire, server, t
 # Asking the client
 
 
-def ask(wire, number, answer):
-    """Answers the next question; gives its params and the reply to the call."""
+def reply_to_callback(wire, number, response):
+    """Replies to the next callback; gives its params and the reply to the call."""
     while True:
         message = wire.receive()
         if "id" in message and message.get("method") == "callback.destination":
-            wire.send({"jsonrpc": "2.0", "id": message["id"], **answer})
+            wire.send({"jsonrpc": "2.0", "id": message["id"], **response})
             return message["params"], result(wire.reply(number))
 
 
@@ -94,17 +94,18 @@ def test_the_client_is_asked_where_a_file_goes(wire, server, tmp_path):
     server.fields = ['Content-Disposition: attachment; filename="its.name"']
     wish = {"url": server.url("/fine"), "destination": {"callback": "where"}, "tag": "t"}
     number = wire.start("download.send", wish)
-    asked, answer = ask(wire, number, {"result": {"path": str(tmp_path / "a/here"), "createDirectories": True}})
-    assert asked["callback"] == "where" and asked["size"] == SIZE and asked["suggestedFilename"] == "its.name"
-    assert asked["response"]["status"] == 200 and asked["tag"] == "t" and asked["path"] != answer["body"]["path"]
-    assert answer["body"]["path"] == str(tmp_path / "a/here") and (tmp_path / "a/here").read_bytes() == server.data
+    place = {"path": str(tmp_path / "a/here"), "createDirectories": True}
+    params, response = reply_to_callback(wire, number, {"result": place})
+    assert params["callback"] == "where" and params["size"] == SIZE and params["suggestedFilename"] == "its.name"
+    assert params["response"]["status"] == 200 and params["tag"] == "t" and params["path"] != response["body"]["path"]
+    assert response["body"]["path"] == str(tmp_path / "a/here") and (tmp_path / "a/here").read_bytes() == server.data
 
 
 @pytest.mark.parametrize("silence", [{"error": {"code": 1, "message": "no"}}, {"result": {}}, {"result": {"path": 1}}])
-def test_without_an_answer_a_file_goes_where_it_would_go_anyway(wire, server, tmp_path, silence):
+def test_without_a_reply_a_file_goes_where_it_would_go_anyway(wire, server, tmp_path, silence):
     wish = {"url": server.url("/fine"), "destination": to(tmp_path / "default", callback="where")}
-    _, answer = ask(wire, wire.start("download.send", wish), silence)
-    assert answer["ok"] and answer["body"]["path"] == str(tmp_path / "default")
+    _, response = reply_to_callback(wire, wire.start("download.send", wish), silence)
+    assert response["ok"] and response["body"]["path"] == str(tmp_path / "default")
 
 
 def test_a_client_that_cannot_be_called_decides_by_itself(wire, server, tmp_path):

@@ -22,10 +22,10 @@ __all__ = ["server"]
 def test_a_file_arrives_at_a_path(wire, server, tmp_path):
     """[O1] [3.L.1] [3.L.3]"""
     path = tmp_path / "file"
-    answer = download(wire, server.url("/fine"), destination=to(path), validate=True)
-    assert answer["ok"] and answer["status"] == 200 and answer["body"]["kind"] == "file"
-    assert answer["body"]["path"] == str(path) and answer["body"]["size"] == SIZE
-    assert "resumeData" not in answer
+    response = download(wire, server.url("/fine"), destination=to(path), validate=True)
+    assert response["ok"] and response["status"] == 200 and response["body"]["kind"] == "file"
+    assert response["body"]["path"] == str(path) and response["body"]["size"] == SIZE
+    assert "resumeData" not in response
     assert path.read_bytes() == server.data
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert hidden(tmp_path) == []
@@ -34,12 +34,12 @@ def test_a_file_arrives_at_a_path(wire, server, tmp_path):
 def test_the_request_is_like_any_other(wire, origin, tmp_path):
     """Headers, query, method: what the server saw is in the file. [3.L.2] [3.L.7]"""
     path = tmp_path / "echo.json"
-    answer = download(
+    response = download(
         wire, origin + "/echo", destination=to(path), headers={"Authorization": "123456"}, query={"foo": "bar"}
     )
     seen = contract.json.loads(path.read_text())
     fields = {name.lower(): value for name, value in seen["headers"]}
-    assert answer["ok"] and seen["method"] == "GET" and seen["target"] == "/echo?foo=bar"
+    assert response["ok"] and seen["method"] == "GET" and seen["target"] == "/echo?foo=bar"
     assert fields["authorization"] == "123456" and fields["accept-encoding"] == "identity"
 
 
@@ -73,8 +73,8 @@ def test_a_file_at_a_path_is_its_owners(wire, server, tmp_path):
 def test_directories_are_made_when_asked_for(wire, server, tmp_path):
     """[O2] [O3] [O4] [3.L.8] [3.L.9]"""
     path = tmp_path / "a/b/file"
-    answer = download(wire, server.url("/fine"), destination=to(path))
-    error = failure(answer, 1800, "a/b")
+    response = download(wire, server.url("/fine"), destination=to(path))
+    error = failure(response, 1800, "a/b")
     assert error["underlying"]["code"] == 2 and error["data"]["path"] == str(tmp_path / "a/b")
     assert not (tmp_path / "a").exists() and server.requests == []
     assert download(wire, server.url("/fine"), destination=to(path, createDirectories=True))["ok"]
@@ -85,8 +85,8 @@ def test_a_file_that_is_there_is_replaced_only_when_asked_for(wire, server, tmp_
     """[O2] [O4] [3.L.10]"""
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    answer = download(wire, server.url("/fine"), destination=to(path))
-    assert failure(answer, 1801, path)["data"] == {"path": str(path)}
+    response = download(wire, server.url("/fine"), destination=to(path))
+    assert failure(response, 1801, path)["data"] == {"path": str(path)}
     assert path.read_bytes() == b"old" and server.requests == []
     assert download(wire, server.url("/fine"), destination=to(path, replace=True))["ok"]
     assert path.read_bytes() == server.data
@@ -100,11 +100,11 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(wire, server, tmp_path):
     server.wait_for("stopped")
     path.write_bytes(b"mine")
     server.go.set()
-    answer = result(wire.reply(number))
-    failure(answer, 1801, path)
+    response = result(wire.reply(number))
+    failure(response, 1801, path)
     assert path.read_bytes() == b"mine"
     path.unlink()
-    request = result(wire.call("download.resume", {"resumeData": answer["resumeData"]}))["request"]
+    request = result(wire.call("download.resume", {"resumeData": response["resumeData"]}))["request"]
     assert result(wire.call("request.wait", {"request": request}))["status"] == 416
     assert path.read_bytes() == server.data
 
@@ -128,8 +128,8 @@ def test_only_files_are_replaced(wire, server, tmp_path, kind, replace):
             one.bind(str(path) if len(str(path)) < 100 else pytest.skip("the path of a socket must be short"))
     else:
         path = "/dev/null"
-    answer = download(wire, server.url("/fine"), destination=to(path, replace=replace))
-    assert failure(answer, 1808, path)["data"]["path"] == str(path)
+    response = download(wire, server.url("/fine"), destination=to(path, replace=replace))
+    assert failure(response, 1808, path)["data"]["path"] == str(path)
     assert other.read_bytes() == b"other" and not (tmp_path / "nowhere").exists() and server.requests == []
 
 
@@ -196,34 +196,34 @@ def test_bad_destinations_are_named(wire, server):
 def test_what_is_not_valid_gets_no_name(wire, server, tmp_path):
     """What the server said instead is in the response. [O1]"""
     server.statuses["fine"] = 404
-    answer = download(wire, server.url("/fine"), destination=to(tmp_path / "file"), validate=True)
-    failure(answer, 1600, "404")
+    response = download(wire, server.url("/fine"), destination=to(tmp_path / "file"), validate=True)
+    failure(response, 1600, "404")
     assert os.listdir(tmp_path) == [name for name in os.listdir(tmp_path) if name.startswith("outrider-")]
-    assert answer["status"] == 404 and answer["body"]["kind"] == "stored" and "resumeData" not in answer
-    assert result(wire.call("response.read", {"response": answer["body"]["response"]}))["base64"] == "NDA0"
+    assert response["status"] == 404 and response["body"]["kind"] == "stored" and "resumeData" not in response
+    assert result(wire.call("response.read", {"response": response["body"]["response"]}))["base64"] == "NDA0"
 
 
-def test_without_validation_any_answer_is_a_file(wire, server, tmp_path):
+def test_without_validation_any_response_is_a_file(wire, server, tmp_path):
     server.statuses["fine"] = 404
-    answer = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
-    assert answer["ok"] and (tmp_path / "file").read_bytes() == b"404"
+    response = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
+    assert response["ok"] and (tmp_path / "file").read_bytes() == b"404"
 
 
 def test_serializers_read_the_file(wire, server, origin, tmp_path):
     """[H8] [H9] [O15] [3.L.22]"""
     handlers = [{"id": "json", "serialize": {"as": "json"}}, {"id": "text", "serialize": {"as": "text"}}]
-    answer = download(wire, origin + "/json", destination=to(tmp_path / "j"), handlers=handlers)
-    assert answer["ok"] and answer["results"][0]["body"]["json"] == {"id": 1, "x": 0.1}
-    assert answer["results"][1]["body"]["text"] == '{"id":1,"x":0.1}'
-    answer = download(wire, server.url("/fine"), destination=to(tmp_path / "b"), handlers=handlers[:1])
-    assert answer["results"][0]["error"]["code"] == 1704
+    response = download(wire, origin + "/json", destination=to(tmp_path / "j"), handlers=handlers)
+    assert response["ok"] and response["results"][0]["body"]["json"] == {"id": 1, "x": 0.1}
+    assert response["results"][1]["body"]["text"] == '{"id":1,"x":0.1}'
+    response = download(wire, server.url("/fine"), destination=to(tmp_path / "b"), handlers=handlers[:1])
+    assert response["results"][0]["error"]["code"] == 1704
     assert (tmp_path / "b").read_bytes() == server.data, "a shape that is not there takes nothing away"
 
 
 def test_a_schema_is_held_against_the_file(wire, origin, tmp_path):
     rule = {"schema": {"type": "object", "required": ["name"]}}
-    answer = download(wire, origin + "/json", destination=to(tmp_path / "j"), validate=rule)
-    assert not answer["ok"] and not (tmp_path / "j").exists()
+    response = download(wire, origin + "/json", destination=to(tmp_path / "j"), validate=rule)
+    assert not response["ok"] and not (tmp_path / "j").exists()
 
 
 # Digests
@@ -234,10 +234,10 @@ def test_a_digest_decides_whether_the_file_gets_its_name(wire, server, tmp_path,
     right = server.digest(algorithm.replace("-", ""))
     wrong = right[:-1] + ("0" if right[-1] != "0" else "1")
     path = tmp_path / "file"
-    answer = download(wire, server.url("/fine"), destination=to(path), checksum={algorithm: wrong})
-    error = failure(answer, 1806, right, wrong)
+    response = download(wire, server.url("/fine"), destination=to(path), checksum={algorithm: wrong})
+    error = failure(response, 1806, right, wrong)
     assert error["data"] == {"algorithm": algorithm, "expected": wrong, "actual": right}
-    assert not path.exists() and hidden(tmp_path) == [] and "resumeData" not in answer
+    assert not path.exists() and hidden(tmp_path) == [] and "resumeData" not in response
     assert download(wire, server.url("/fine"), destination=to(path), checksum={algorithm: right.upper()})["ok"]
     assert path.read_bytes() == server.data
 
@@ -250,8 +250,8 @@ def test_the_servers_own_digest_is_checked(wire, server, tmp_path):
         assert download(wire, server.url("/fine"), destination=to(path))["ok"]
         server.fields = [f"{field}: sha-512=:{'A' * 86}==:"]
         failure(download(wire, server.url("/fine"), destination=to(path, replace=True)), 1806, "sha-512")
-        answer = download(wire, server.url("/fine"), destination=to(path, replace=True), verifyDigest=False)
-        assert answer["ok"]
+        response = download(wire, server.url("/fine"), destination=to(path, replace=True), verifyDigest=False)
+        assert response["ok"]
 
 
 def test_bad_digests_are_refused(wire, server):
@@ -272,24 +272,24 @@ def test_segments_bring_one_file(wire, tmp_path, segments):
     with Ranging(5_000_000) as server:
         path = tmp_path / "file"
         checksum = {"sha-256": server.digest()}
-        answer = download(wire, server.url("/fine"), destination=to(path), segments=segments, checksum=checksum)
-        assert answer["ok"] and path.read_bytes() == server.data
-        asked = server.ranges()
-        assert asked[0] is None and len(asked) == min(segments, 4) and None not in asked[1:]
+        response = download(wire, server.url("/fine"), destination=to(path), segments=segments, checksum=checksum)
+        assert response["ok"] and path.read_bytes() == server.data
+        ranges = server.ranges()
+        assert ranges[0] is None and len(ranges) == min(segments, 4) and None not in ranges[1:]
 
 
 @pytest.mark.parametrize("manner", ["deaf", "bare", "retagged", "busy", "silent", "shifted", "short", "lengthened"])
 def test_a_server_that_cannot_give_parts_still_gives_the_file(wire, tmp_path, manner):
     with Ranging(5_000_000) as server:
         path = tmp_path / "file"
-        answer = download(
+        response = download(
             wire, server.url("/" + manner), destination=to(path), segments=3, whenChanged="restart", seconds=30
         )
         # what one version began is never ended by another
-        if answer["ok"]:
+        if response["ok"]:
             assert path.read_bytes() == server.data
         else:
-            assert answer["error"]["code"] in (1600, 1408) and not path.exists()
+            assert response["error"]["code"] in (1600, 1408) and not path.exists()
             assert manner in ("busy", "silent", "shifted")
 
 

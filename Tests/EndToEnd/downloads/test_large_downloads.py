@@ -41,15 +41,15 @@ def test_what_lies_beyond_four_gigabytes_is_asked_for_and_written_there(wire, tm
     path, end = tmp_path / "long", os.urandom(300_000)
     with Ranging() as server:
         server.data = bytes(PART * 2)
-        # the first answer announces all of it, and breaks off
+        # the first response announces all of it, and breaks off
         server.length = LONG
         kept = interrupted(wire, server, "/fine", path)
         partial = tmp_path / ".long.outrider-part"
         assert partial.stat().st_size == PART
         os.truncate(partial, LONG - 200_000)
         server.data, server.length = Holes(LONG, end), None
-        answer = resumed(wire, 60, resumeData=kept["resumeData"])
-        assert answer["ok"] and answer["body"]["size"] == LONG, answer
+        response = resumed(wire, 60, resumeData=kept["resumeData"])
+        assert response["ok"] and response["body"]["size"] == LONG, response
         assert server.ranges()[-1] == f"bytes={LONG - 200_000}-"
     assert path.stat().st_size == LONG and hidden(tmp_path) == []
     with open(path, "rb") as file:
@@ -71,7 +71,7 @@ def test_an_interrupted_download_gives_back_room_that_it_did_not_fill(wire, tmp_
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not here; scripts/setup --test installs it")
 def test_a_medium_that_takes_its_time_holds_up_nobody_else(tmp_path):
-    """Each sync takes twenty seconds. Meanwhile others are answered, and their bodies kept in files."""
+    """Each sync takes twenty seconds. Meanwhile others get responses, and their bodies kept in files."""
     delay = ["-e", "trace=fsync", "-e", "inject=fsync:delay_enter=20000000"]
     traced = ["strace", "-f", "-qq", "-o", "/dev/null", *delay]
     with Ranging(1_000_000) as server, contract.Wire(under=traced) as wire:
@@ -81,8 +81,8 @@ def test_a_medium_that_takes_its_time_holds_up_nobody_else(tmp_path):
         ]
         for request in requests:
             arrived(wire, request["request"], 1_000_000)
-        answer = result(wire.call("data.send", {"url": server.url("/fine"), "bodyTo": "file"}, 15))
-        assert answer["ok"] and answer["body"]["size"] == 1_000_000
+        response = result(wire.call("data.send", {"url": server.url("/fine"), "bodyTo": "file"}, 15))
+        assert response["ok"] and response["body"]["size"] == 1_000_000
         assert not any((tmp_path / str(n)).exists() for n in range(6)), "the syncs did not take long"
         wire.process.kill()
 
@@ -95,5 +95,5 @@ def arrived(wire, request, size):
 
 def test_a_download_without_an_end_that_is_known_is_whole_when_it_ends(wire, origin, tmp_path):
     """No room is taken ahead for it."""
-    answer = download(wire, origin + "/chunked", destination=to(tmp_path / "file"))
-    assert answer["ok"] and (tmp_path / "file").stat().st_size == answer["body"]["size"]
+    response = download(wire, origin + "/chunked", destination=to(tmp_path / "file"))
+    assert response["ok"] and (tmp_path / "file").stat().st_size == response["body"]["size"]

@@ -60,11 +60,11 @@ def plant(path, kind, content=b""):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_planted_beside_a_download_stops_no_download(ours, server, place, name, kind):
     plant(place / name, kind, b"planted")
-    answer = download(ours, server.url("/fine"), destination=to(place / "file"))
+    response = download(ours, server.url("/fine"), destination=to(place / "file"))
     if name.endswith("part"):
-        failure(answer, 1808, name)
+        failure(response, 1808, name)
     else:
-        assert answer["ok"] and (place / "file").read_bytes() == server.data
+        assert response["ok"] and (place / "file").read_bytes() == server.data
     assert (place / name).is_symlink() or stat.S_ISFIFO((place / name).stat().st_mode) or (
         (place / name).read_bytes() == b"planted")
     assert not (place / "victim").exists()
@@ -78,8 +78,7 @@ def test_planted_pipes_stop_no_download_of_the_service(ours, origin, place):
     numbers = [
         ours.start("download.send", {"url": f"{origin}/bytes/3000000", "destination": to(place / f"f{number}")})
         for number in range(8)]
-    answers = ours.replies(numbers)
-    assert all(result(answer)["ok"] for answer in (answers.values() if isinstance(answers, dict) else answers))
+    assert all(result(reply)["ok"] for reply in ours.replies(numbers).values())
     assert all((place / f"f{number}").stat().st_size == 3_000_000 for number in range(8))
 
 
@@ -93,8 +92,8 @@ def test_a_planted_journal_is_not_followed(ours, server, place):
         interrupted(ours, server, "/fine", place / "file", resume=True)
         assert (place / ".file.outrider-part").stat().st_size == PART
         before = len(planter.requests)
-        answer = ours.call("download.resume", {"path": str(place / "file")})
-        assert "error" in answer or not result(answer)["ok"], answer
+        response = ours.call("download.resume", {"path": str(place / "file")})
+        assert "error" in response or not result(response)["ok"], response
         assert len(planter.requests) == before and not (place / "file").exists()
         assert download(ours, server.url("/fine"), destination=to(place / "file"), resume=True)["ok"]
         assert (place / "file").read_bytes() == server.data and len(planter.requests) == before
@@ -126,11 +125,11 @@ def test_a_name_in_the_temporary_directory_that_another_user_has_taken_is_left(p
     folders = set()
     for _ in range(2):
         with contract.Wire(under=US) as wire:
-            answer = result(wire.call("data.send", {"url": server.url("/fine"), "bodyTo": "file"}))
-            assert answer["ok"] and pathlib.Path(answer["body"]["path"]).read_bytes() == server.data
-            answer = download(wire, server.url("/fine"))
-            assert answer["ok"] and pathlib.Path(answer["body"]["path"]).stat().st_uid == USER
-            folders.add(pathlib.Path(answer["body"]["path"]).parent.parent)
+            response = result(wire.call("data.send", {"url": server.url("/fine"), "bodyTo": "file"}))
+            assert response["ok"] and pathlib.Path(response["body"]["path"]).read_bytes() == server.data
+            response = download(wire, server.url("/fine"))
+            assert response["ok"] and pathlib.Path(response["body"]["path"]).stat().st_uid == USER
+            folders.add(pathlib.Path(response["body"]["path"]).parent.parent)
     (folder,) = folders
     assert folder.parent == place and folder != taken and stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert kind != "directory" or list(taken.iterdir()) == []
@@ -178,15 +177,15 @@ def test_a_pipe_that_nobody_writes_to_holds_nothing_up(wire, server, tmp_path, p
         "caFile": ("data.send", {"url": "https://127.0.0.1:9/", "timeout": 5, "tls": {"caFile": str(pipe)}}),
         "router": ("router.import", {"path": str(pipe)}),
     }
-    answer = wire.call(*calls[path], 10)
-    assert "error" in answer or not answer["result"]["ok"], answer
+    response = wire.call(*calls[path], 10)
+    assert "error" in response or not response["result"]["ok"], response
 
 
 def test_a_downloaded_file_that_became_a_pipe_is_not_read(wire, server, tmp_path):
-    answer = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
+    response = download(wire, server.url("/fine"), destination=to(tmp_path / "file"))
     (tmp_path / "file").unlink()
     os.mkfifo(tmp_path / "file")
-    handle = answer["body"].get("response")
+    handle = response["body"].get("response")
     if handle is None:
         pytest.skip("a downloaded body has no handle")
     error = wire.call("response.read", {"response": handle}, 10)["error"]

@@ -50,8 +50,8 @@ def test_a_file_arrives(wire, web, files, tmp_path, segments):
     path = tmp_path / "file"
     digest = hashlib.sha256((files / "random").read_bytes()).hexdigest()
     wish = {"destination": to(path), "segments": segments, "checksum": {"sha-256": digest}}
-    answer = download(wire, web + "/random", **wish)
-    assert answer["ok"], answer
+    response = download(wire, web + "/random", **wish)
+    assert response["ok"], response
     assert path.read_bytes() == (files / "random").read_bytes() and hidden(tmp_path) == []
 
 
@@ -66,14 +66,14 @@ def test_what_one_server_began_another_ends_only_if_it_is_the_same(wire, web, fi
             other.etag = tag
             path = tmp_path / str(number)
             kept = interrupted(wire, other, "/fine", path)
-            answer = resumed(wire, resumeData=kept["resumeData"], url=web + "/random", ifRange=condition)
+            response = resumed(wire, resumeData=kept["resumeData"], url=web + "/random", ifRange=condition)
             if number == 1:
-                assert answer["ok"] and answer["status"] == 206 and path.read_bytes() == content
+                assert response["ok"] and response["status"] == 206 and path.read_bytes() == content
             elif condition:
                 # nginx gives all of what it has, in one piece
-                assert answer["ok"] and answer["status"] == 200 and path.read_bytes() == content
+                assert response["ok"] and response["status"] == 200 and path.read_bytes() == content
             else:
-                assert answer["error"]["code"] == 1805 and not path.exists()
+                assert response["error"]["code"] == 1805 and not path.exists()
     assert PART < SIZE
 
 
@@ -87,10 +87,10 @@ def test_a_stream_is_the_file(wire, web, files):
 def test_br_and_zstd_are_undone(wire, web, files, coding):
     """In memory, and in a stream."""
     content = (files / "lines").read_text()
-    answer = result(wire.call("data.send", {"url": f"{web}/lines.{coding}"}))
-    assert answer["ok"] and answer["body"]["size"] == len(content)
-    answer = result(wire.call("data.send", {"url": f"{web}/lines.{coding}", "decode": False}))
-    assert answer["body"]["size"] == (files / f"lines.{coding}").stat().st_size
+    response = result(wire.call("data.send", {"url": f"{web}/lines.{coding}"}))
+    assert response["ok"] and response["body"]["size"] == len(content)
+    response = result(wire.call("data.send", {"url": f"{web}/lines.{coding}", "decode": False}))
+    assert response["body"]["size"] == (files / f"lines.{coding}").stat().st_size
     opened(wire, f"{web}/lines.{coding}", mode="push", credit=1 << 30)
     assert b"".join(data(params) for name, params in events(wire) if name == "data").decode() == content
 

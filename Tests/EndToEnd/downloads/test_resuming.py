@@ -22,15 +22,15 @@ def test_cancelling_can_give_what_to_go_on_with(wire, server, tmp_path):
     """[O8] [O9] [O11] [O12] [3.L.14] [3.L.18]"""
     path = tmp_path / "file"
     request = slow(wire, server, path)
-    answer = result(wire.call("request.cancel", {"request": request, "resumeData": True}))
-    assert answer["state"] == "cancelled" and journal(answer["resumeData"])["held"] == [[0, PART]]
+    cancelled = result(wire.call("request.cancel", {"request": request, "resumeData": True}))
+    assert cancelled["state"] == "cancelled" and journal(cancelled["resumeData"])["held"] == [[0, PART]]
     response = result(wire.call("request.wait", {"request": request}))
-    assert response["resumeData"] == answer["resumeData"] == response["error"]["data"]["resumeData"]
+    assert response["resumeData"] == cancelled["resumeData"] == response["error"]["data"]["resumeData"]
     assert response["error"]["code"] == 1900
-    assert result(wire.call("request.get", {"request": request}))["resumeData"] == answer["resumeData"]
+    assert result(wire.call("request.get", {"request": request}))["resumeData"] == cancelled["resumeData"]
     assert not path.exists() and len(hidden(tmp_path)) == 2
     server.go.set()
-    number = wire.start("download.resume", {"resumeData": answer["resumeData"], "events": ["progress", "finish"]})
+    number = wire.start("download.resume", {"resumeData": cancelled["resumeData"], "events": ["progress", "finish"]})
     request = result(wire.reply(number))["request"]
     told = []
     while True:
@@ -83,11 +83,11 @@ def test_a_running_download_is_not_resumed(wire, server, tmp_path):
 
 
 class Dripping(Ranging):
-    """Gives the first answer byte by byte once PART of it has gone, for as long as anybody listens."""
+    """Gives the first response byte by byte once PART of it has gone, for as long as the client reads."""
 
-    def answer(self, connection, manner, fields):
+    def respond(self, connection, manner, fields):
         if "range" in fields:
-            return super().answer(connection, manner, fields)
+            return super().respond(connection, manner, fields)
         head = f"HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\nETag: {self.etag}\r\n\r\n"
         connection.sendall(head.encode() + self.data[:PART])
         for byte in self.data[PART:]:
@@ -100,11 +100,11 @@ class Dripping(Ranging):
 def test_a_server_that_only_drips_is_given_up_and_asked_for_the_rest(wire, tmp_path):
     """It is never silent for long, so only a rate tells that it is no good."""
     with Dripping(SIZE) as server:
-        answer = download(
+        response = download(
             wire, server.url("/fine"), destination=to(tmp_path / "f"), retry={"limit": 1, "scale": 0},
             timeout={"idle": 0.5, "minRate": 10_000},
         )
-        assert answer["ok"] and answer["attempts"] == 2 and (tmp_path / "f").read_bytes() == server.data
+        assert response["ok"] and response["attempts"] == 2 and (tmp_path / "f").read_bytes() == server.data
         (first, second) = server.ranges()
         assert first is None and PART <= int(second.removeprefix("bytes=").rstrip("-")) < PART + 1000
 
@@ -125,17 +125,17 @@ def test_a_rate_is_not_held_against_a_client_that_takes_its_time(wire, server):
 def test_a_lost_connection_leaves_something_to_go_on_with(wire, server, tmp_path):
     """[O10] [3.L.13]"""
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine", path)
-    assert answer["resumeData"] == answer["error"]["data"]["resumeData"]
-    assert resumed(wire, resumeData=answer["resumeData"])["ok"] and path.read_bytes() == server.data
+    response = interrupted(wire, server, "/fine", path)
+    assert response["resumeData"] == response["error"]["data"]["resumeData"]
+    assert resumed(wire, resumeData=response["resumeData"])["ok"] and path.read_bytes() == server.data
     assert server.ranges() == [None, f"bytes={PART}-"] and hidden(tmp_path) == []
 
 
 def test_the_handle_and_the_path_say_as_much_as_the_data(wire, server, tmp_path):
     for way in ("request", "path"):
         path = tmp_path / way
-        answer = interrupted(wire, server, "/fine", path, headers={"X-Test": "1"})
-        assert resumed(wire, **{way: answer["request"] if way == "request" else str(path)})["ok"]
+        response = interrupted(wire, server, "/fine", path, headers={"X-Test": "1"})
+        assert resumed(wire, **{way: response["request"] if way == "request" else str(path)})["ok"]
         assert path.read_bytes() == server.data
         # of a handle all is known, of a path only the file
         assert ("x-test" in server.requests[-1]["fields"]) == (way == "request")
@@ -144,9 +144,9 @@ def test_the_handle_and_the_path_say_as_much_as_the_data(wire, server, tmp_path)
 def test_url_and_headers_can_be_others(wire, server, tmp_path):
     """As links that expire are, and tokens."""
     path = tmp_path / "file"
-    answer = interrupted(wire, server, "/fine/old", path, headers={"Authorization": "old", "X-Test": "1"})
+    response = interrupted(wire, server, "/fine/old", path, headers={"Authorization": "old", "X-Test": "1"})
     headers = {"Authorization": "new"}
-    assert resumed(wire, request=answer["request"], url=server.url("/fine/new"), headers=headers)["ok"]
+    assert resumed(wire, request=response["request"], url=server.url("/fine/new"), headers=headers)["ok"]
     last = server.requests[-1]
     assert last["path"] == "/fine/new" and last["fields"]["authorization"] == "new" and last["fields"]["x-test"] == "1"
     assert path.read_bytes() == server.data
@@ -155,8 +155,8 @@ def test_url_and_headers_can_be_others(wire, server, tmp_path):
 def test_a_retry_goes_on(wire, server, tmp_path):
     """[O13]"""
     server.cut = PART
-    answer = download(wire, server.url("/fine"), destination=to(tmp_path / "f"), retry={"limit": 1, "scale": 0})
-    assert answer["ok"] and answer["attempts"] == 2 and server.ranges() == [None, f"bytes={PART}-"]
+    response = download(wire, server.url("/fine"), destination=to(tmp_path / "f"), retry={"limit": 1, "scale": 0})
+    assert response["ok"] and response["attempts"] == 2 and server.ranges() == [None, f"bytes={PART}-"]
     assert (tmp_path / "f").read_bytes() == server.data
 
 
@@ -181,12 +181,12 @@ def test_a_retry_after_an_error_page_begins_anew(wire, server, tmp_path):
 def test_what_cannot_be_told_from_something_else_is_begun_anew(wire, server, tmp_path):
     for url in ("/bare", "/weak"):
         path = tmp_path / url.strip("/")
-        answer = interrupted(wire, server, url, path)
-        assert "resumeData" not in answer and hidden(tmp_path) == []
+        response = interrupted(wire, server, url, path)
+        assert "resumeData" not in response and hidden(tmp_path) == []
         # unless its digest says what it is
         checksum = {"sha-256": server.digest()}
-        answer = interrupted(wire, server, url, path, checksum=checksum)
-        assert resumed(wire, resumeData=answer["resumeData"], checksum=checksum)["ok"]
+        response = interrupted(wire, server, url, path, checksum=checksum)
+        assert resumed(wire, resumeData=response["resumeData"], checksum=checksum)["ok"]
         assert path.read_bytes() == server.data and server.ranges()[-1] == f"bytes={PART}-"
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_told_from_something_else_is_begun_anew(wire, server, tmp
 
 RESTARTED, CHANGED, KEPT, EXACT = "restarted", "changed", "kept", "exact"
 WAYS = [
-    # how it answers when the rest is asked for, what comes of it by default, with restart, with fail
+    # how it responds when the rest is asked for, what comes of it by default, with restart, with fail
     ("deaf", RESTARTED, RESTARTED, CHANGED),
     ("retagged", CHANGED, RESTARTED, CHANGED),
     ("weak", RESTARTED, RESTARTED, CHANGED),
@@ -221,20 +221,20 @@ def test_a_server_that_misbehaves_never_spoils_a_file(wire, server, tmp_path, wa
     path = tmp_path / "file"
     begun = interrupted(wire, server, "/dated" if manner == "dated" else "/fine", path)
     params = {"resumeData": begun["resumeData"], "url": server.url("/" + manner)}
-    answer = resumed(wire, **params, **({"whenChanged": wish} if wish else {}))
+    response = resumed(wire, **params, **({"whenChanged": wish} if wish else {}))
     assert server.ranges()[1] == f"bytes={PART}-"
     if expectation in (EXACT, RESTARTED):
-        assert answer["ok"], answer
+        assert response["ok"], response
         assert path.read_bytes() == server.data and hidden(tmp_path) == []
-        assert (answer["status"] == 200) == (expectation == RESTARTED)
+        assert (response["status"] == 200) == (expectation == RESTARTED)
         return
     assert not path.exists() and len(hidden(tmp_path)) == 2
     code = {CHANGED: (1805,), KEPT: (1408, 1600)}[expectation]
-    assert answer["error"]["code"] in code, answer
+    assert response["error"]["code"] in code, response
     if expectation == CHANGED:
-        assert answer["error"]["data"]["expected"] and answer["error"]["data"]["actual"]
+        assert response["error"]["data"]["expected"] and response["error"]["data"]["actual"]
     # nothing is lost: a server that does it right ends it
-    again = resumed(wire, resumeData=answer["resumeData"], url=server.url("/fine"))
+    again = resumed(wire, resumeData=response["resumeData"], url=server.url("/fine"))
     assert again["ok"] and again["status"] == 206 and path.read_bytes() == server.data
 
 
@@ -247,23 +247,23 @@ def test_another_version_is_not_spliced(wire, server, tmp_path):
         begun = interrupted(wire, server, url, path)
         server.data = old[::-1]
         setattr(server, change, {"etag": '"second"', "date": OTHER}[change])
-        answer = resumed(wire, resumeData=begun["resumeData"])
-        error = failure(answer, 1805)
+        response = resumed(wire, resumeData=begun["resumeData"])
+        error = failure(response, 1805)
         assert str(len(old)) in error["data"]["expected"] and error["data"]["actual"] != error["data"]["expected"]
-        answer = resumed(wire, resumeData=answer["resumeData"], whenChanged="restart")
-        assert answer["ok"] and path.read_bytes() == old[::-1]
+        response = resumed(wire, resumeData=response["resumeData"], whenChanged="restart")
+        assert response["ok"] and path.read_bytes() == old[::-1]
 
 
 def test_a_digest_comes_before_every_tag(wire, server, tmp_path):
     path = tmp_path / "file"
     checksum = {"sha-256": server.digest()}
     begun = interrupted(wire, server, "/fine", path)
-    answer = resumed(wire, resumeData=begun["resumeData"], url=server.url("/retagged"), checksum=checksum)
-    assert answer["ok"] and answer["status"] == 206 and path.read_bytes() == server.data
+    response = resumed(wire, resumeData=begun["resumeData"], url=server.url("/retagged"), checksum=checksum)
+    assert response["ok"] and response["status"] == 206 and path.read_bytes() == server.data
     begun = interrupted(wire, server, "/fine", tmp_path / "other")
     server.data = server.data[::-1]
-    answer = resumed(wire, resumeData=begun["resumeData"], url=server.url("/retagged"), checksum=checksum)
-    failure(answer, 1806)
+    response = resumed(wire, resumeData=begun["resumeData"], url=server.url("/retagged"), checksum=checksum)
+    failure(response, 1806)
     assert not (tmp_path / "other").exists() and hidden(tmp_path) == []
 
 
@@ -275,8 +275,8 @@ def test_if_range_is_sent_only_when_asked_for(wire, server, tmp_path):
         assert server.requests[-1]["fields"].get("if-range") == sent and path.read_bytes() == server.data
     begun = interrupted(wire, server, "/fine", tmp_path / "changed")
     server.data, server.etag = server.data[::-1], '"second"'
-    answer = resumed(wire, resumeData=begun["resumeData"], ifRange=True)
-    assert answer["status"] == 200 and (tmp_path / "changed").read_bytes() == server.data
+    response = resumed(wire, resumeData=begun["resumeData"], ifRange=True)
+    assert response["status"] == 200 and (tmp_path / "changed").read_bytes() == server.data
 
 
 def test_a_part_that_nobody_asked_for_is_not_taken_for_the_whole(wire, server, tmp_path):

@@ -53,8 +53,8 @@ def test_resume_data_names_no_file_but_partial_ones(wire, server, tmp_path):
     link = tmp_path / ".linked.outrider-part"
     link.symlink_to(victim)
     for partial in (victim, link, tmp_path / "..outrider-part" / "x", tmp_path / ".outrider-part"):
-        answer = resumed(wire, resumeData=forged(partial=str(partial)), url=server.url("/fine"))
-        assert answer["error"]["code"] in (1802, 1808), answer
+        response = resumed(wire, resumeData=forged(partial=str(partial)), url=server.url("/fine"))
+        assert response["error"]["code"] in (1802, 1808), response
     assert victim.read_bytes() == b"mine" and server.requests == []
 
 
@@ -71,12 +71,12 @@ def test_a_partial_file_that_was_changed_is_not_trusted_too_far(wire, server, tm
         os.truncate(part, SIZE + 1)
     else:
         notes.write_bytes(notes.read_bytes()[:-20])
-    answer = resumed(wire, resumeData=begun["resumeData"], checksum=checksum)
+    response = resumed(wire, resumeData=begun["resumeData"], checksum=checksum)
     if spoil == "grown":
         # bytes that are there and not right: the digest tells
-        assert answer["error"]["code"] in (1805, 1806) and not path.exists()
+        assert response["error"]["code"] in (1805, 1806) and not path.exists()
     else:
-        assert answer["ok"] and path.read_bytes() == server.data
+        assert response["ok"] and path.read_bytes() == server.data
         assert server.ranges()[-1] == ("bytes=1000-" if spoil == "cut" else f"bytes={PART}-")
 
 
@@ -114,9 +114,9 @@ def test_the_same_download_again_goes_on_when_it_may(wire, server, tmp_path):
         server.cut = PART
         wish = {"url": server.url("/fine/name"), "destination": destination, "resume": True}
         assert result(wire.call("download.send", wish))["error"]["code"] == 1404
-        answer = result(wire.call("download.send", wish))
-        assert answer["ok"] and server.ranges()[-1] == f"bytes={PART}-", server.ranges()
-        assert open(answer["body"]["path"], "rb").read() == server.data
+        response = result(wire.call("download.send", wish))
+        assert response["ok"] and server.ranges()[-1] == f"bytes={PART}-", server.ranges()
+        assert open(response["body"]["path"], "rb").read() == server.data
 
 
 def test_without_resume_the_same_download_begins_anew(wire, server, tmp_path):
@@ -156,8 +156,8 @@ def test_a_client_that_leaves_can_come_back(listening, server, tmp_path):
             if "result" in reply:
                 break
             time.sleep(0.05)
-        answer = result(wire.call("request.wait", {"request": result(reply)["request"]}))
-        assert answer["ok"] and answer["status"] == 206 and path.read_bytes() == server.data
+        response = result(wire.call("request.wait", {"request": result(reply)["request"]}))
+        assert response["ok"] and response["status"] == 206 and path.read_bytes() == server.data
 
 
 def test_a_detached_download_outlives_its_client(listening, server, tmp_path):
@@ -184,6 +184,6 @@ def test_a_service_that_ends_leaves_something_to_go_on_with(server, tmp_path, ho
     server.go.set()
     assert not path.exists()
     with contract.Wire() as wire:
-        answer = resumed(wire, path=str(path))
-        assert answer["ok"] and path.read_bytes() == server.data
+        response = resumed(wire, path=str(path))
+        assert response["ok"] and path.read_bytes() == server.data
         assert server.ranges() == [None, f"bytes={PART}-"] and hidden(tmp_path) == []

@@ -175,7 +175,7 @@ def test_every_step_of_requests_is_told_while_it_is_watched(editors, origin):
     assert seen == [True, 151, 100_000, [-32602, 1900]]
 
 
-def test_the_chat_example_writes_the_answer_of_a_model_into_a_buffer(editors, origin):
+def test_the_chat_example_writes_the_response_of_a_model_into_a_buffer(editors, origin):
     seen = editors.emacs("""
       (load-file example)
       (with-temp-buffer

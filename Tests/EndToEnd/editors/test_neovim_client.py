@@ -337,7 +337,7 @@ def test_functions_of_the_user_judge_responses_and_change_requests(editors, orig
     assert seen == ["1", 1605, True, 1605]
 
 
-def test_checkhealth_shows_the_program_the_socket_and_the_answer(editors):
+def test_checkhealth_shows_the_program_the_socket_and_the_reply(editors):
     program = """
       {}
       vim.cmd("checkhealth outrider")

@@ -205,7 +205,7 @@ def test_every_step_of_requests_is_told_while_it_is_watched(editors, origin):
     assert seen == [True, 21, 100_000, [1900], -32602]
 
 
-def test_the_chat_example_writes_the_answer_of_a_model_into_a_buffer(editors, origin):
+def test_the_chat_example_writes_the_response_of_a_model_into_a_buffer(editors, origin):
     seen = editors.neovim("""
       dofile(example)
       local handle = Chat(url, { model = "m", messages = {} })

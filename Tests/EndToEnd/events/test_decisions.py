@@ -61,7 +61,7 @@ def test_a_client_that_leaves_takes_its_requests_with_it(listening, origin):
         assert watcher.call("server.stats")["result"]["requests"]["running"] == 0
 
 
-def test_a_half_closed_client_cannot_answer(listening, origin):
+def test_a_half_closed_client_cannot_reply(listening, origin):
     import socket
 
     for how in WAYS:

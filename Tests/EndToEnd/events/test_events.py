@@ -80,9 +80,9 @@ def test_a_request_of_a_call_is_known_for_a_while(wire, server):
     assert len(result(wire.call("request.list"))["requests"]) <= 256
 
 
-def test_without_handles_equal_calls_give_equal_answers(wire, server):
-    answers = [get(wire, server.url("/fine"), handles=False) for _ in range(2)]
-    assert answers[0] == answers[1] and "request" not in answers[0]
+def test_without_handles_equal_calls_give_equal_results(wire, server):
+    responses = [get(wire, server.url("/fine"), handles=False) for _ in range(2)]
+    assert responses[0] == responses[1] and "request" not in responses[0]
 
 
 def test_waiting_for_the_head_alone(wire, server):
@@ -94,7 +94,7 @@ def test_waiting_for_the_head_alone(wire, server):
     assert result(wire.call("request.wait", {"request": handle})) == whole
 
 
-def test_many_at_once_are_all_answered(wire, server):
+def test_many_at_once_all_get_results(wire, server):
     numbers = [wire.start("data.send", {"url": server.url(f"/fine/{index}")}) for index in range(200)]
     replies = wire.replies(numbers)
     texts = [replies[number]["result"]["body"]["text"] for number in numbers]
@@ -143,8 +143,8 @@ class Listener:
         return late
 
 
-def test_nothing_follows_the_answer_of_a_call_that_was_cancelled(wire, server):
-    """Whenever the cancelling comes: the events are told by another thread than the answer."""
+def test_nothing_follows_the_reply_to_a_call_that_was_cancelled(wire, server):
+    """Whenever the cancelling comes: the events are told by another thread than the reply."""
     late = []
     for round_ in range(30):
         listener, numbers = Listener(wire), []
@@ -157,7 +157,7 @@ def test_nothing_follows_the_answer_of_a_call_that_was_cancelled(wire, server):
     assert late == []
 
 
-def test_nothing_follows_the_answer_that_forgets_a_request(wire, server):
+def test_nothing_follows_the_reply_that_forgets_a_request(wire, server):
     late = []
     for _ in range(10):
         listener, ends = Listener(wire), {}

@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_opened_later_is_an_error_and_changes_nothing(wire
 
 
 def test_a_log_that_nobody_reads_holds_nobody_up(origin):
-    """Standard error is a pipe that is never read; lines are dropped and counted, answers come."""
+    """Standard error is a pipe that is never read; lines are dropped and counted, replies come."""
     with subprocess.Popen([contract.binary(), "serve", "--stdio", "--log-level", "trace"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         tag = "x" * 10_000

@@ -19,7 +19,7 @@ MEMBERS = ["passphrase", "otp", "code", "code_verifier", "jwt", "assertion", "si
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers with secrets in fields, URLs and bodies; /moved leads to a URL with a password."""
+    """Responds with secrets in fields, URLs and bodies; /moved leads to a URL with a password."""
 
     protocol_version = "HTTP/1.1"
 

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 
 def metrics(wire):
-    answer = result(wire.call("server.metrics"))
-    assert answer["contentType"] == "text/plain; version=0.0.4; charset=utf-8"
-    return prometheus.parse(answer["text"])
+    found = result(wire.call("server.metrics"))
+    assert found["contentType"] == "text/plain; version=0.0.4; charset=utf-8"
+    return prometheus.parse(found["text"])
 
 
 def test_a_new_service_counts_nothing(wire):
@@ -76,10 +76,10 @@ def test_requests_under_way_are_counted_by_state(wire, server):
     assert set(result(wire.call("server.stats"))["requests"]["states"].values()) == {0}
 
 
-def test_questions_are_counted(wire, origin):
-    ask = {"url": origin + "/json", "validate": {"callback": "mine", "timeout": 5}}
-    converse(wire, "data.send", ask, {"validate": lambda asked: {"valid": True}})
-    number = wire.start("data.send", {**ask, "validate": {"callback": "mine", "timeout": 0.2}})
+def test_callbacks_are_counted(wire, origin):
+    params = {"url": origin + "/json", "validate": {"callback": "mine", "timeout": 5}}
+    converse(wire, "data.send", params, {"validate": lambda params: {"valid": True}})
+    number = wire.start("data.send", {**params, "validate": {"callback": "mine", "timeout": 0.2}})
     while "method" in wire.receive():
         pass
     assert number

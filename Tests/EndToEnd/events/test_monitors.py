@@ -25,10 +25,10 @@ WAY = [
 def test_a_request_is_followed_from_its_making_to_its_shape(wire, origin):
     """Request events come in the order of its life, each once. [W1] [W3] [3.E.32]"""
     subscription = subscribe(wire, "*")
-    events, answer = told(wire, "data.send", {"url": origin + "/json", "tag": "mine"}, last="request.parsed")
+    events, found = told(wire, "data.send", {"url": origin + "/json", "tag": "mine"}, last="request.parsed")
     assert [one["seq"] for one in events] == list(range(len(events)))
     assert {one["subscription"] for one in events} == {subscription}
-    assert {(one["request"], one["tag"]) for one in events} == {(answer["request"], "mine")}
+    assert {(one["request"], one["tag"]) for one in events} == {(found["request"], "mine")}
     assert topics(events) == WAY
     details = {one["topic"]: one["detail"] for one in events}
     assert details["attempt.connected"] == {"attempt": 1, "reused": False, "remote": origin.removeprefix("http://")}
@@ -41,8 +41,8 @@ def test_a_request_is_followed_from_its_making_to_its_shape(wire, origin):
 def test_a_request_cancelled_while_it_is_sent(wire, server):
     """Cancelling is told of the request, then of its attempt; then it ends as every other. [3.E.36]"""
     subscribe(wire, "*")
-    events, answer = told(wire, "data.start", {"url": server.url("/stall/head")}, last="attempt.connected")
-    request = answer["request"]
+    events, found = told(wire, "data.start", {"url": server.url("/stall/head")}, last="attempt.connected")
+    request = found["request"]
     server.wait_for("/stall/head")
     more, _ = told(wire, "request.cancel", {"request": request})
     assert topics(more) == ["request.cancelled", "attempt.cancelled", "attempt.measured", "attempt.completed",
@@ -237,13 +237,13 @@ def test_nothing_follows_the_end_of_a_subscription(wire, server):
     for _ in range(20):
         handle = subscribe(wire, "*")
         numbers = [wire.start("data.send", {"url": server.url("/fine")}) for _ in range(10)]
-        number, over, answered = wire.start("events.unsubscribe", {"subscription": handle}), False, set()
-        while not over or len(answered) < 10:
+        number, over, replied = wire.start("events.unsubscribe", {"subscription": handle}), False, set()
+        while not over or len(replied) < 10:
             message = wire.receive()
             if message.get("id") == number:
                 over = True
             elif message.get("id") in numbers:
-                answered.add(message["id"])
+                replied.add(message["id"])
             elif message.get("method") == "event.monitor":
                 assert not over, "an event after the end"
 
@@ -275,20 +275,20 @@ def test_events_wait_for_whoever_comes(wire, server):
     assert len(replies[number]["result"]["events"]) == 1
     for _ in range(5):
         get(wire, server.url("/fine"))
-    answer = result(wire.call("events.next", {"subscription": subscription}))
-    assert [one["params"]["seq"] for one in answer["events"]] == [3, 4, 5]
-    assert answer["dropped"] == 2 and answer["end"] is False
+    found = result(wire.call("events.next", {"subscription": subscription}))
+    assert [one["params"]["seq"] for one in found["events"]] == [3, 4, 5]
+    assert found["dropped"] == 2 and found["end"] is False
     began = time.monotonic()
-    answer = result(wire.call("events.next", {"subscription": subscription, "wait": 0.2}))
-    assert answer == {"events": [], "dropped": 0, "end": False} and time.monotonic() - began >= 0.2
+    found = result(wire.call("events.next", {"subscription": subscription, "wait": 0.2}))
+    assert found == {"events": [], "dropped": 0, "end": False} and time.monotonic() - began >= 0.2
 
 
 def test_the_newest_go_where_that_is_wanted(wire, server):
     subscription = subscribe(wire, "request.finished", pull=True, queue=2, drop="newest")
     for _ in range(4):
         get(wire, server.url("/fine"))
-    answer = result(wire.call("events.next", {"subscription": subscription}))
-    assert [one["params"]["seq"] for one in answer["events"]] == [0, 1] and answer["dropped"] == 2
+    found = result(wire.call("events.next", {"subscription": subscription}))
+    assert [one["params"]["seq"] for one in found["events"]] == [0, 1] and found["dropped"] == 2
 
 
 def test_a_call_that_waits_ends_with_its_subscription(wire):
@@ -317,7 +317,7 @@ def test_a_window_holds_events_back_until_they_are_acknowledged(wire, server):
     """At most so many are sent; acknowledging, by a call or a notification, lets the next ones come."""
     subscription = subscribe(wire, "request.finished", window=2)
     numbers = [wire.start("data.send", {"url": server.url("/fine")}) for _ in range(6)]
-    seen, answered = [], set()
+    seen, replied = [], set()
 
     def take(until):
         while not until():
@@ -325,9 +325,9 @@ def test_a_window_holds_events_back_until_they_are_acknowledged(wire, server):
             if message.get("method") == "event.monitor":
                 seen.append(message["params"]["seq"])
             elif message.get("id") in numbers:
-                answered.add(message["id"])
+                replied.add(message["id"])
 
-    take(lambda: len(seen) == 2 and len(answered) == 6)
+    take(lambda: len(seen) == 2 and len(replied) == 6)
     assert wire.call("events.ack", {"subscription": subscription, "seq": 5})["error"]["data"]["pointer"] == "/seq"
     assert seen == [0, 1]
     wire.send({"jsonrpc": "2.0", "method": "events.ack", "params": {"subscription": subscription, "seq": 0}})

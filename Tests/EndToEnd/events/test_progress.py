@@ -86,7 +86,7 @@ def test_a_long_compressed_body(wire):
     packed = gzip.compress(plain, 1)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(packed)
     wire.call("server.hello", {"progressInterval": 0})
-    with Capture(answer=head + packed) as capture:
+    with Capture(response=head + packed) as capture:
         told, response = watch(wire, capture.url(), bodyTo="discard")
     assert rises(told["download"]) == len(plain) == response["body"]["size"]
     assert all(one["wireTotal"] == len(packed) for one in told["download"])
@@ -109,7 +109,7 @@ def chunked(*sizes):
 
 def test_what_the_caller_expects_is_the_whole_until_it_is_passed(wire):
     wire.call("server.hello", {"progressInterval": 0})
-    with Capture(answer=chunked(*[100_000] * 20)) as capture:
+    with Capture(response=chunked(*[100_000] * 20)) as capture:
         told, _ = watch(wire, capture.url(), bodyTo="discard", expectedSize=1_000_000)
     reports = told["download"]
     guessed = [one for one in reports if one.get("estimated")]
@@ -127,8 +127,8 @@ def test_what_the_server_declares_is_believed_instead(wire, origin):
 
 
 def test_a_body_that_is_cut_short_tells_no_end(wire):
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"
-    with Capture(answer=answer) as capture:
+    response = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"
+    with Capture(response=response) as capture:
         told, response = watch(wire, capture.url())
     assert response["error"]["code"] == 1404
     assert all(one["completed"] < one["total"] == 10 for one in told["download"])

@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from callback_client import answer, callback, second
+from callback_client import callback, reply_to, second
 from digest_server import ADA, PASSWORD, USER, Guard, session
 from download_client import SIZE, download, interrupted, server, to
 from request_client import get, result
@@ -31,13 +31,13 @@ def test_each_step_of_saying_who_asks_is_told(wire):
         place = session(wire)
         number = wire.start("data.send", {"url": guard.url("/vault"), "session": place, "challenge": callback()})
         for password in passwords:
-            answer(wire, wire.receive(), {"credential": {"username": USER, "password": password}})
+            reply_to(wire, wire.receive(), {"credential": {"username": USER, "password": password}})
         assert result(wire.reply(number))["status"] == 200
         get(wire, guard.url("/vault"), session=place)
     events = pulled(wire, subscription)
-    asking = ["challenge.received", "challenge.asked", "callback.asked", "credential.used"]
+    challenged = ["challenge.received", "challenge.asked", "callback.asked", "credential.used"]
     refused = ["challenge.received", "credential.refused", "challenge.asked", "callback.asked", "credential.used"]
-    assert topics(events) == [*asking, *refused, "credential.accepted", "credential.used", "credential.accepted"]
+    assert topics(events) == [*challenged, *refused, "credential.accepted", "credential.used", "credential.accepted"]
     offers = [{"scheme": "digest", "realm": "the vault", "algorithm": "SHA-256"}]
     assert events[0]["detail"] == {"attempt": 1, "url": guard.url("/vault"), "offers": offers}
     said = {"attempt": 1, "scheme": "digest", "realm": "the vault", "username": USER, "unasked": False}
@@ -53,13 +53,13 @@ def test_a_refusal_is_told_though_nobody_has_a_password(wire):
     assert topics(pulled(wire, subscription)) == ["challenge.received"]
 
 
-def test_who_waits_for_the_answer_to_another_is_told_of_as_well(wire):
+def test_a_request_that_waits_for_the_callback_of_another_is_told_of_as_well(wire):
     """[W2] [M15]"""
     subscription = subscribe(wire, "challenge.asked", "callback.asked", pull=True)
     with Guard() as guard:
         spec = {"url": guard.url("/vault"), "challenge": callback()}
         numbers = [wire.start("data.send", spec) for _ in range(5)]
-        answer(wire, wire.receive(), {"credential": ADA})
+        reply_to(wire, wire.receive(), {"credential": ADA})
         assert {result(reply)["status"] for reply in wire.replies(numbers).values()} == {200}
     told = topics(pulled(wire, subscription))
     assert told.count("callback.asked") == 1 and 1 <= told.count("challenge.asked") <= 5

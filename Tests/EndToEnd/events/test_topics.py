@@ -58,12 +58,12 @@ def suspended(wire, parts):
 
 
 def adapted(wire, parts):
-    def refuse(asked):
+    def refuse(callback):
         raise Refuse("not today")
 
-    ask = {"url": parts.origin + "/json", "interceptors": [{"callback": "mine"}]}
-    converse(wire, "data.send", ask, {"adapt": lambda asked: {}, "retry": lambda asked: {"retry": False}})
-    converse(wire, "data.send", ask, {"adapt": refuse, "retry": lambda asked: {"retry": False}})
+    params = {"url": parts.origin + "/json", "interceptors": [{"callback": "mine"}]}
+    converse(wire, "data.send", params, {"adapt": lambda callback: {}, "retry": lambda callback: {"retry": False}})
+    converse(wire, "data.send", params, {"adapt": refuse, "retry": lambda callback: {"retry": False}})
 
 
 def queued(wire, parts):
@@ -91,8 +91,8 @@ def expecting(wire, parts):
 
 
 def stored(wire, parts):
-    answer = get(wire, parts.origin + "/bytes/100", bodyTo="stored")
-    result(wire.call("response.release", {"response": answer["body"]["response"]}))
+    response = get(wire, parts.origin + "/bytes/100", bodyTo="stored")
+    result(wire.call("response.release", {"response": response["body"]["response"]}))
 
 
 def owned(wire, parts):
@@ -106,9 +106,9 @@ def authenticated(wire, parts):
     """[W2]"""
     passwords = iter(["wrong", ADA["password"]])
     with Guard() as guard:
-        ask = {"url": guard.url("/vault"), "challenge": {"callback": "mine"}}
-        answers = {"challenge": lambda asked: {"credential": {**ADA, "password": next(passwords)}}}
-        reply, _ = converse(wire, "data.send", ask, answers)
+        params = {"url": guard.url("/vault"), "challenge": {"callback": "mine"}}
+        replies = {"challenge": lambda callback: {"credential": {**ADA, "password": next(passwords)}}}
+        reply, _ = converse(wire, "data.send", params, replies)
     assert result(reply)["status"] == 200
 
 
@@ -130,11 +130,11 @@ def streamed(wire, parts):
 
 
 def refreshed(wire, parts):
-    answers = iter([{"token": {"accessToken": "a1"}}, {"error": "no network"}])
+    replies = iter([{"token": {"accessToken": "a1"}}, {"error": "no network"}])
     params = {"grant": "callback", "callback": "mine", "events": True}
     mine = result(wire.call("oauth.create", params))["credential"]
     for _ in range(2):
-        converse(wire, "oauth.refresh", {"credential": mine}, {"refresh": lambda asked: next(answers)})
+        converse(wire, "oauth.refresh", {"credential": mine}, {"refresh": lambda callback: next(replies)})
 
 
 def cookied(wire, parts):

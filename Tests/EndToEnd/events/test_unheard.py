@@ -15,20 +15,20 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 OWN = ("request", "headers", "redirects")
 
 KINDS = {
-    "an answer": ("/json", {}),
+    "a response": ("/json", {}),
     "no content": ("/status/204", {}),
     "a bad status": ("/status/404", {}),
-    "a compressed answer": ("/gzip", {}),
+    "a compressed response": ("/gzip", {}),
     "redirects": ("/redirect/2", {}),
     "a redirect that is not followed": ("/redirect/1", {"redirect": "none"}),
     "a body": ("/echo", {"method": "POST", "body": {"text": "x" * 5000}, "serialize": {"as": "json"}}),
     "a long body": ("/echo", {"method": "POST", "body": {"text": "x" * 3_000_000}, "bodyTo": "discard"}),
     "a head alone": ("/json", {"method": "HEAD"}),
-    "an answer too long to come inline": ("/bytes/5000", {"maxInline": 100}),
-    "an answer too long to be taken": ("/bytes/5000", {"maxBody": 100}),
-    "a kept answer": ("/bytes/5000", {"bodyTo": "stored"}),
-    "an answer that nobody wants": ("/bytes/5000", {"bodyTo": "discard"}),
-    "an answer in the wrong shape": ("/bytes/500", {"serialize": {"as": "json"}}),
+    "a response too long to come inline": ("/bytes/5000", {"maxInline": 100}),
+    "a response too long to be taken": ("/bytes/5000", {"maxBody": 100}),
+    "a kept response": ("/bytes/5000", {"bodyTo": "stored"}),
+    "a response that is discarded": ("/bytes/5000", {"bodyTo": "discard"}),
+    "a response in the wrong shape": ("/bytes/500", {"serialize": {"as": "json"}}),
     "a label and times": ("/json", {"tag": "mine", "metrics": True}),
 }
 

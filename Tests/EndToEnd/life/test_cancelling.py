@@ -26,7 +26,7 @@ def test_a_cancelled_call_ends_its_request(wire, server, path):
 
 
 @pytest.mark.parametrize("path", PHASES)
-def test_a_cancelled_request_answers_its_call(wire, server, path):
+def test_a_cancelled_request_ends_its_call(wire, server, path):
     """[F6] [F8]"""
     server.gone.clear()
     seen = server.arrived.count(path)
@@ -67,7 +67,7 @@ def test_a_client_that_vanishes_takes_its_request_along(listening, server, path)
             time.sleep(0.02)
 
 
-def test_half_close_answers_what_was_asked(listening, server):
+def test_half_close_serves_the_calls_before(listening, server):
     with contract.Wire(listening) as wire:
         number = wire.start("data.send", {"url": server.url("/drip/15")})
         wire.socket.shutdown(socket.SHUT_WR)
@@ -82,8 +82,8 @@ def test_a_detached_request_outlives_its_client(listening, server):
         result(other.call("request.adopt", {"request": handle}))
         found = result(other.call("request.list", {"scope": "detached"}))["requests"]
         assert [one["request"] for one in found] == [handle] and found[0]["detached"] is True
-        answer = result(other.call("request.wait", {"request": handle}))
-        assert answer["ok"] and answer["body"]["text"] == "." * 20
+        response = result(other.call("request.wait", {"request": handle}))
+        assert response["ok"] and response["body"]["text"] == "." * 20
 
 
 def test_handles_are_private(listening, server):

@@ -42,11 +42,11 @@ def service(server, store, clocks, tmp_path):
 def use(service, server, store, count=3):
     """So many requests at once; the tokens that they were sent with, none of which had ended."""
     before = len([one for one in server.audit if one.path == "/api"])
-    numbers = [service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(count)]
+    numbers = [service.start("data.send", url=server.url("/api"), auth={"oauth": store.name}) for _ in range(count)]
     found = {}
     while set(numbers) - set(found):
-        answer = service.heard()
-        found[answer["id"]] = answer["result"].get("status")
+        reply = service.heard()
+        found[reply["id"]] = reply["result"].get("status")
     assert set(found.values()) == {200}, found
     sent = [one for one in server.audit if one.path == "/api"][before:]
     assert [one.outcome for one in sent] == ["ok"] * count
@@ -110,22 +110,22 @@ def test_a_machine_that_sleeps_while_a_server_thinks_keeps_its_login(service, se
     use(service, server, store)
     server.stall = "head"
     server.expire()
-    number = service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name})
-    server.asked("/token", seconds=LONG, count=2)
+    number = service.start("data.send", url=server.url("/api"), auth={"oauth": store.name})
+    server.received("/token", seconds=LONG, count=2)
     clocks.jump(wall=8 * HOUR, boot=8 * HOUR)
     server.stall = None
     server.go.set()
-    assert service.answer(number)["result"]["status"] == 200
+    assert service.reply(number)["result"]["status"] == 200
     assert server.outcomes() == ["ok"] * 3
 
 
-def test_how_old_a_lost_answer_is_does_not_depend_on_the_calendar(server, store, clocks):
+def test_how_old_a_lost_response_is_does_not_depend_on_the_calendar(server, store, clocks):
     store.environment.update(clocks.environment)
     server.grace = 10
     store.put(server, server.issue())
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     process.kill()
     assert store.heard(process) is None
     server.stall = None

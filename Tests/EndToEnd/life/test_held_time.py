@@ -10,7 +10,7 @@ import urllib.parse
 
 import contract
 import pytest
-from callback_client import answer
+from callback_client import reply_to
 from capture_server import HELD, Capture
 from request_client import get, result
 
@@ -31,7 +31,7 @@ def server(home):
     return home
 
 
-def question(line, kind):
+def next_callback(line, kind):
     while "id" not in (message := line.receive(20)) or message.get("method") != f"callback.{kind}":
         pass
     return message
@@ -44,12 +44,12 @@ def test_neither_asking_nor_suspending_counts_in_a_chain_of_redirects(line, serv
     url = server.url("/to/302?" + urllib.parse.quote(server.url("/to/302?" + last), safe=""))
     params = {"url": url, "timeout": {limit: LIMIT}, "redirect": {"callback": "lead"}}
     handle = result(line.call("data.start", params))["request"]
-    asked = question(line, "redirect")
+    callback = next_callback(line, "redirect")
     time.sleep(PAUSE)
-    answer(line, asked, {"follow": True})
-    asked = question(line, "redirect")
+    reply_to(line, callback, {"follow": True})
+    callback = next_callback(line, "redirect")
     assert result(line.call("request.suspend", {"request": handle}))["state"] == "suspended"
-    answer(line, asked, {"follow": True})
+    reply_to(line, callback, {"follow": True})
     time.sleep(PAUSE)
     line.start("request.resume", {"request": handle})
     response = result(line.call("request.wait", {"request": handle}))
@@ -58,14 +58,14 @@ def test_neither_asking_nor_suspending_counts_in_a_chain_of_redirects(line, serv
 
 def test_redirects_that_take_too_long_together_end(line, server):
     """[3.D.8]"""
-    with Capture(answer=HELD) as silent:
+    with Capture(response=HELD) as silent:
         error = get(line, server.url("/to/302?" + silent.url()), timeout=0.3)["error"]
     assert error["code"] == 1405
 
 
 def test_all_attempts_together_have_a_limit(line):
     """In the middle of an attempt, and of the delay before the next."""
-    with Capture(answer=HELD) as silent:
+    with Capture(response=HELD) as silent:
         retry = {"limit": 100, "scale": 0}
         response = get(line, silent.url(), timeout={"total": 0.05, "resource": 1}, retry=retry)
         assert response["error"]["code"] == 1405 and "all its attempts" in response["error"]["message"]
@@ -74,7 +74,7 @@ def test_all_attempts_together_have_a_limit(line):
     response = get(line, "http://127.0.0.1:1/", timeout={"resource": 0.2}, retry=delayed)
     assert response["error"]["code"] == 1405 and response["attempts"] == 1
     # it is the limit of a request without retries, too
-    with Capture(answer=HELD) as silent:
+    with Capture(response=HELD) as silent:
         session = result(line.call("session.create", {"timeout": {"resource": 0.2}}))["session"]
         assert result(line.call("session.get", {"session": session}))["timeout"]["resource"] == 0.2
         assert get(line, silent.url(), session=session)["error"]["code"] == 1405
@@ -90,15 +90,15 @@ def test_a_limit_for_all_attempts_is_a_number_of_seconds(line, seconds):
 @pytest.mark.parametrize("kind", ["retry", "validate"])
 def test_a_client_that_thinks_it_over_does_not_run_into_the_limit(line, server, kind):
     """Whatever it is asked."""
-    asks = {
+    members = {
         "retry": {"interceptors": [{"callback": "x", "asks": ["retry"]}], "validate": {"status": [201]}},
         "validate": {"validate": {"callback": "x"}},
     }
-    params = {"url": server.url("/echo"), "timeout": {"total": LIMIT, "resource": LIMIT}, "events": True, **asks[kind]}
-    number = line.start("data.send", params)
-    asked = question(line, kind)
+    params = {"url": server.url("/echo"), "timeout": {"total": LIMIT, "resource": LIMIT}, "events": True}
+    number = line.start("data.send", {**params, **members[kind]})
+    callback = next_callback(line, kind)
     time.sleep(PAUSE)
-    answer(line, asked, {"retry": False} if kind == "retry" else {"valid": True})
+    reply_to(line, callback, {"retry": False} if kind == "retry" else {"valid": True})
     while "method" in (message := line.receive(20)):
         pass
     assert message["id"] == number

@@ -6,7 +6,7 @@ import urllib.parse
 
 import contract
 import pytest
-from callback_client import ask
+from callback_client import exchange
 from capture_server import Capture
 from request_client import get, result
 
@@ -53,15 +53,15 @@ def test_no_secret_goes_to_another_origin_or_comes_back(wire, home, away, secret
     params = dict(SECRETS[secret])
     if "session" in params:
         params["session"] = result(wire.call("session.create", params["session"]))["session"]
-    answer = get(wire, SHAPES[shape](home, away), **params)
-    assert answer["ok"] and answer["status"] == 200
+    response = get(wire, SHAPES[shape](home, away), **params)
+    assert response["ok"] and response["status"] == 200
     first, *others = home.seen
     assert set(first["headers"]) - HARMLESS, "the first request has it"
     if shape == "the second hop":
         assert set(others.pop(0)["headers"]) - HARMLESS, "it is still at home"
     for seen in [*others, *away.seen]:
         assert set(seen["headers"]) <= HARMLESS, seen
-    assert "s3cret" not in str(answer["redirects"])
+    assert "s3cret" not in str(response["redirects"])
 
 
 def test_the_clients_code_leads_elsewhere_and_leaves_secrets_behind(wire, home, away):
@@ -69,25 +69,26 @@ def test_the_clients_code_leads_elsewhere_and_leaves_secrets_behind(wire, home, 
     lead = {"redirect": {"callback": "lead"}, "headers": {"Authorization": "Bearer s3cret"}}
 
     def follow(**request):
-        return {"redirect": lambda asked: {"follow": True, "request": {"url": away.url(), **request}}}
+        return {"redirect": lambda callback: {"follow": True, "request": {"url": away.url(), **request}}}
 
-    answer, _ = ask(wire, "request", {"url": to(home, "/echo"), **lead}, follow())
-    assert answer["redirects"][0]["dropped"] == ["Authorization"] and set(away.seen[0]["headers"]) <= HARMLESS
-    answer, _ = ask(wire, "request", {"url": to(home, "/echo"), **lead}, follow(headers={"Authorization": "mine"}))
+    response, _ = exchange(wire, "request", {"url": to(home, "/echo"), **lead}, follow())
+    assert response["redirects"][0]["dropped"] == ["Authorization"] and set(away.seen[0]["headers"]) <= HARMLESS
+    mine = follow(headers={"Authorization": "mine"})
+    response, _ = exchange(wire, "request", {"url": to(home, "/echo"), **lead}, mine)
     assert "authorization" in away.seen[1]["headers"]
     body = {"url": to(home, "/echo", 307), "method": "PUT", "body": {"text": "secret"}, **lead}
-    answer, _ = ask(wire, "request", body, follow())
-    assert answer["error"]["code"] == 1414 and len(away.seen) == 2
-    answer, _ = ask(wire, "request", body, follow(body={"text": "public"}))
-    assert answer["ok"] and away.seen[2]["body"] == "public"
+    response, _ = exchange(wire, "request", body, follow())
+    assert response["error"]["code"] == 1414 and len(away.seen) == 2
+    response, _ = exchange(wire, "request", body, follow(body={"text": "public"}))
+    assert response["ok"] and away.seen[2]["body"] == "public"
 
 
 @pytest.mark.parametrize("secret", ["u:s3cret@", "s3cret@", ":@", "@"])
 def test_a_location_brings_no_credentials(wire, home, away, secret):
     """curl CVE-2026-94265: user and password of a Location. [T5]"""
-    answer = get(wire, to(home, away.url().replace("//", f"//{secret}")))
-    assert answer["error"]["code"] == 1414 and not away.seen
-    assert "s3cret" not in str(answer["error"])
+    response = get(wire, to(home, away.url().replace("//", f"//{secret}")))
+    assert response["error"]["code"] == 1414 and not away.seen
+    assert "s3cret" not in str(response["error"])
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "99999", "9" * 400, "8o", "+80", " 80"])
@@ -99,36 +100,36 @@ def test_no_port_makes_it_crash(wire, home, port):
 def test_a_location_injects_nothing(wire, home):
     """async-http-client CVE-2023-0040, Foundation CVE-2022-3918."""
     with Capture() as capture:
-        answer = get(wire, to(home, capture.url("/a%0d%0aX-Injected:%201%00")))
-        assert answer["ok"]
+        response = get(wire, to(home, capture.url("/a%0d%0aX-Injected:%201%00")))
+        assert response["ok"]
         request = capture.take()
     assert request.line == b"GET /a%0d%0aX-Injected:%201%00 HTTP/1.1\r\n" and request.first("X-Injected") is None
 
 
-def test_a_redirect_to_nowhere_is_an_answer(wire, home):
+def test_a_redirect_to_nowhere_is_a_response(wire, home):
     """A 300, a 304, and a Location that is empty are what came."""
     for status, location in ((300, "/echo"), (304, "/echo"), (302, "")):
-        answer = get(wire, to(home, location, status))
-        assert answer["ok"] and answer["status"] == status and not answer["redirects"]
+        response = get(wire, to(home, location, status))
+        assert response["ok"] and response["status"] == status and not response["redirects"]
 
 
 def test_a_location_without_end_is_refused(wire):
     head = b"HTTP/1.1 302 Found\r\nLocation: /" + b"a" * (1 << 20)
-    with Capture(answer=head + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as capture:
+    with Capture(response=head + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as capture:
         assert get(wire, capture.url())["error"]["code"] in (1411, 1414)
 
 
 def test_a_thousand_hops_are_twenty(wire, home):
-    answer = get(wire, home.url("/around"), redirect={"max": 100})
-    assert answer["error"]["code"] == 1407 and len(answer["redirects"]) == 100
+    response = get(wire, home.url("/around"), redirect={"max": 100})
+    assert response["error"]["code"] == 1407 and len(response["redirects"]) == 100
     assert wire.call("data.send", {"url": home.url(), "redirect": {"max": 101}})["error"]["code"] == -32602
 
 
 def test_a_post_is_not_posted_elsewhere(wire, home, away):
     """A 307 or 308 to another origin wants a body that is not its. [T5]"""
     for status in (307, 308):
-        answer = get(wire, to(home, away.url(), status), method="POST", body={"text": "order"})
-        assert answer["error"]["code"] == 1414 and not away.seen
+        response = get(wire, to(home, away.url(), status), method="POST", body={"text": "order"})
+        assert response["error"]["code"] == 1414 and not away.seen
     for status in (301, 302, 303):
         assert get(wire, to(home, away.url(), status), method="POST", body={"text": "order"})["ok"]
     assert [(one["method"], one["body"]) for one in away.seen] == [("GET", "")] * 3

@@ -63,14 +63,14 @@ def token(server, store, clocks):
 
 def sent(server):
     """The tokens that requests came with; none had ended."""
-    asked = [one for one in server.audit if one.path == "/api"]
-    assert {one.outcome for one in asked} == {"ok"}
-    return [one.authorization.split()[1] for one in asked]
+    requests = [one for one in server.audit if one.path == "/api"]
+    assert {one.outcome for one in requests} == {"ok"}
+    return [one.authorization.split()[1] for one in requests]
 
 
 def use(service, server, store):
-    answer = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
-    assert answer["result"]["status"] == 200, answer
+    reply = service.call("data.send", url=server.url("/api"), auth={"oauth": store.name})
+    assert reply["result"]["status"] == 200, reply
 
 
 def test_eight_hours_ahead_a_keeper_refreshes_at_once(server, store, token):
@@ -133,12 +133,12 @@ def test_what_was_written_hours_ahead_is_good_here(server, store, clocks):
 
 
 @pytest.mark.parametrize(("first", "second"), [(AHEAD, []), ([], BEHIND)], ids=["was ahead", "is behind"])
-def test_an_answer_that_was_lost_under_another_clock_is_asked_for_once_more(server, store, first, second):
+def test_a_response_that_was_lost_under_another_clock_is_requested_once_more(server, store, first, second):
     """How old it is, the calendar says; within the grace that is soon enough."""
     store.put(server, server.issue())
     server.stall = "head"
     process = store.start(store.obtaining(1), before=first)
-    server.asked("/token", seconds=LONG)
+    server.received("/token", seconds=LONG)
     process.kill()
     store.heard(process)
     server.stall = None

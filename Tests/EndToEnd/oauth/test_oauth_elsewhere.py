@@ -9,7 +9,7 @@ import contract
 import pytest
 from authorization_server import Authorizing, served
 from credential_process import LONG, Service
-from shared_credential import asking, forget, make, sent, shown
+from shared_credential import forget, make, sent, shown, start_request
 from shell import outrider, refused
 from shell_login import logged_in, making, token
 
@@ -72,7 +72,7 @@ def test_tokens_that_are_cleared_are_never_those_of_a_newer_login(store, server,
         make(service, server, onRefreshFailure="clear")
         server.revoke_all()
         server.stall = "commit"
-        number = service.ask("oauth.refresh", credential="work")
+        number = service.start("oauth.refresh", credential="work")
         with server.changed:
             assert server.changed.wait_for(lambda: "/token" in server.arrived, LONG)
         # somebody logs in meanwhile, and waits for the lock
@@ -81,8 +81,8 @@ def test_tokens_that_are_cleared_are_never_those_of_a_newer_login(store, server,
         server.stall = None
         server.go.set()
         newer = store.one(store.heard(login))
-        assert "error" in service.answer(number)
-        # whatever was to be erased was, when this has been answered
+        assert "error" in service.reply(number)
+        # everything was erased before this result
         assert "result" in service.call("oauth.set", credential="work", hold=True)
     kept = store.read()
     assert (kept.state, kept.has_refresh_token) == ("ready", True) and kept.generation == newer.generation
@@ -92,12 +92,12 @@ def test_a_request_that_waits_for_a_login_hears_of_one_in_another_program(servic
     one, other = services
     make(one, server, tokens=server.issue(), onRefreshFailure="reauthorize")
     server.revoke_all()
-    number = asking(one, server)
-    server.asked("/token")
+    number = start_request(one, server)
+    server.received("/token")
     tokens = server.issue()
     given = {"accessToken": tokens["access_token"], "refreshToken": tokens["refresh_token"]}
     assert "result" in other.call("oauth.set", credential="work", token=given)
-    assert one.answer(number)["result"]["status"] == 200
+    assert one.reply(number)["result"]["status"] == 200
 
 
 def test_secrets_of_a_credential_that_is_not_made_do_not_stay(store, server, tmp_path):
@@ -160,22 +160,22 @@ class Hesitant(Authorizing):
         self.may_revoke = threading.Event()
         super().__init__()
 
-    def answer(self, connection, path, request):
+    def respond(self, connection, path, request):
         if path == "/revoke":
             self.may_revoke.wait(LONG)
-        return super().answer(connection, path, request)
+        return super().reply(connection, path, request)
 
 
 @pytest.mark.parametrize("persist", ["disk", "memory"])
 def test_a_credential_that_is_being_deleted_does_not_come_back(persist, store, tmp_path):
     with Hesitant() as server, Service(store, tmp_path / "log", tmp_path) as service:
         make(service, server, tokens=server.issue(), revocationUrl=server.url("/revoke"), persist=persist)
-        deletion = service.ask("oauth.delete", credential="work", revoke=True)
+        deletion = service.start("oauth.delete", credential="work", revoke=True)
         with server.changed:
             assert server.changed.wait_for(lambda: "/revoke" in server.arrived, LONG)
         assert "error" in sent(service, server)
         server.may_revoke.set()
-        assert "result" in service.answer(deletion)
+        assert "result" in service.reply(deletion)
         assert service.call("oauth.list")["result"]["credentials"] == []
         assert service.call("oauth.get", credential="work")["error"]["code"] == -32012
         assert shown(server) == []

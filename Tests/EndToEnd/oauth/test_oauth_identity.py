@@ -13,7 +13,7 @@ import pytest
 from authorization_server import Authorizing, served
 from browser_login import approved, fetched, is_closed
 from credential_process import LONG, Failure, Service, packed
-from shared_credential import asking, forget, make, origins, sent, shown
+from shared_credential import forget, make, origins, sent, shown, start_request
 from shell import outrider
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -35,13 +35,13 @@ def elsewhere():
 def test_an_origin_that_is_taken_away_while_a_token_is_waited_for_does_not_get_it(store, tmp_path, server):
     with Service(store, tmp_path / "log", tmp_path) as service:
         service.call("oauth.create", name="work", grant="callback", callback="c", origins=[server.url("/")])
-        number = asking(service, server)
+        number = start_request(service, server)
         while (asked := service.heard())["method"] != "callback.refresh":
             pass
         service.call("oauth.set", credential="work", origins=["https://other.example"])
-        answer = {"token": {"accessToken": "from-the-client", "expiresIn": 3600}}
-        service.send({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
-        assert service.answer(number)["result"]["error"]["code"] == 1300
+        response = {"token": {"accessToken": "from-the-client", "expiresIn": 3600}}
+        service.send({"jsonrpc": "2.0", "id": asked["id"], "result": response})
+        assert service.reply(number)["result"]["error"]["code"] == 1300
         assert origins(service) == ["https://other.example"]
     assert server.audit == []
 
@@ -67,17 +67,17 @@ def test_a_request_that_waits_does_not_get_the_token_of_another_credential(servi
     make(one, server, tokens=server.issue())
     server.expire()
     server.stall = "commit"
-    number = asking(one, server)
-    server.asked("/api")
+    number = start_request(one, server)
+    server.received("/api")
     with server.changed:
         assert server.changed.wait_for(lambda: "/token" in server.arrived, LONG)
     # waits for the lock that the refresh has
-    deletion = other.ask("oauth.delete", credential="work")
+    deletion = other.start("oauth.delete", credential="work")
     server.stall = None
     server.go.set()
-    assert "result" in other.answer(deletion)
+    assert "result" in other.reply(deletion)
     make(other, elsewhere, tokens=elsewhere.issue())
-    one.answer(number)
+    one.reply(number)
     clocks.jump(boot=3)
     assert sent(one, server)["error"]["code"] == 1300
     assert not any(elsewhere.is_good(text.split()[-1]) for text in shown(server))
@@ -144,10 +144,10 @@ def test_deleting_a_credential_ends_its_login(services, server):
     service, _ = services
     make(service, server, "authorizationCode", authorizationUrl=server.url("/authorize"))
     begun = service.call("oauth.login", credential="work")["result"]
-    waiting = service.ask("oauth.wait", credential="work", timeout=LONG)
-    deletion = service.ask("oauth.delete", credential="work")
-    assert service.answer(waiting)["result"]["error"]["reason"] == "credential_deleted"
-    assert "result" in service.answer(deletion)
+    waiting = service.start("oauth.wait", credential="work", timeout=LONG)
+    deletion = service.start("oauth.delete", credential="work")
+    assert service.reply(waiting)["result"]["error"]["reason"] == "credential_deleted"
+    assert "result" in service.reply(deletion)
     assert is_closed(begun["redirect"])
 
 
@@ -156,7 +156,7 @@ def test_nobody_asks_for_a_device_any_more_whose_credential_is_deleted(services,
     server.interval, server.polls = 1, ["authorization_pending"]
     make(service, server, "device", deviceUrl=server.url("/device"))
     service.call("oauth.device", credential="work")
-    server.asked("/token")
+    server.received("/token")
     forget(service)
     make(service, server, "device", deviceUrl=server.url("/device"))
     ended = service.call("oauth.wait", credential="work", timeout=LONG)["result"]
@@ -180,8 +180,8 @@ def test_an_order_that_is_about_another_one_is_not_carried_out(store, server):
         ((4, "erase"), (5, "work"), (13, True), (14, True)), ((4, "introspect"), (5, "work")),
         ((4, "change"), (6, store.spec(server)), (7, store.secrets(None))), ((4, "device"), (5, "work"), (11, False)),
     ):
-        answer = store.run(*order, stale)
-        assert isinstance(answer, Failure) and answer.reason == "credential_replaced", order
-    answer = store.heard(store.start(store.obtaining() + packed(stale)))
-    assert answer.reason == "credential_replaced"
+        response = store.run(*order, stale)
+        assert isinstance(response, Failure) and response.reason == "credential_replaced", order
+    response = store.heard(store.start(store.obtaining() + packed(stale)))
+    assert response.reason == "credential_replaced"
     assert store.read().state == "ready" and server.audit == []

@@ -31,13 +31,13 @@ def test_a_browser_comes_back_and_the_tokens_are_there(wire, server):
     create(wire, server)
     begun = begin(wire)
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[A-Za-z0-9_-]{22}", begun["redirect"])
-    asked = parse_qs(urlsplit(begun["url"]).query)
-    assert asked["response_type"] == ["code"] and asked["code_challenge_method"] == ["S256"]
-    assert asked["state"] == [begun["state"]] and len(begun["state"]) == 22
+    query = parse_qs(urlsplit(begun["url"]).query)
+    assert query["response_type"] == ["code"] and query["code_challenge_method"] == ["S256"]
+    assert query["state"] == [begun["state"]] and len(begun["state"]) == 22
     back = approved(server, begun["url"])
-    answer, page = fetched(back)
-    assert answer.status == 200 and parse_qs(urlsplit(back).query)["code"][0] not in page
-    assert answer.getheader("Referrer-Policy") == "no-referrer" and answer.getheader("Connection") == "close"
+    response, page = fetched(back)
+    assert response.status == 200 and parse_qs(urlsplit(back).query)["code"][0] not in page
+    assert response.getheader("Referrer-Policy") == "no-referrer" and response.getheader("Connection") == "close"
     ended = wait(wire)
     assert ended["ok"] and not ended["pending"] and ended["credential"]["state"] == "ready"
     assert server.is_good(token(wire))
@@ -49,11 +49,11 @@ def test_the_token_goes_where_the_credential_says(wire, server):
     create(wire, server, origins=[server.url("").rstrip("/")])
     fetched(approved(server, begin(wire)["url"]))
     assert wait(wire)["ok"]
-    answer = result(wire.call("data.send", {"url": server.url("/api"), "auth": {"oauth": "work"}}))
-    assert answer["status"] == 200
+    response = result(wire.call("data.send", {"url": server.url("/api"), "auth": {"oauth": "work"}}))
+    assert response["status"] == 200
 
 
-def test_nothing_but_the_answer_changes_anything(wire, server):
+def test_nothing_but_the_response_changes_anything(wire, server):
     """A page in the browser asks the listener for this and that: 404, and the login goes on."""
     create(wire, server)
     begun = begin(wire)
@@ -70,8 +70,8 @@ def test_nothing_but_the_answer_changes_anything(wire, server):
         ("GET", back, {"Host": "evil.example"}),
         ("GET", back, {"Host": f"localhost:{parts.port}"}),
     ]:
-        answer, page = fetched(url, method, **fields)
-        assert answer.status == 404 and "code" not in page, (method, url, fields)
+        response, page = fetched(url, method, **fields)
+        assert response.status == 404 and "code" not in page, (method, url, fields)
     for junk in (b"\r\n\r\n", b"GET " + b"/x" * 9000 + b" HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x00\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", parts.port), 10) as visitor:
             visitor.sendall(junk)
@@ -92,7 +92,7 @@ def test_a_head_that_comes_in_pieces_is_read(wire, server):
     assert wait(wire)["ok"]
 
 
-def test_the_answer_counts_once(wire, server):
+def test_the_response_counts_once(wire, server):
     create(wire, server)
     back = approved(server, begin(wire)["url"])
     assert fetched(back)[0].status == 200
@@ -113,7 +113,7 @@ def test_the_answer_counts_once(wire, server):
         ({"code": None, "error": "access_denied", "error_description": "no way"}, "access_denied"),
     ],
 )
-def test_an_answer_that_does_not_fit_ends_the_login_and_sends_nothing(wire, server, change, reason):
+def test_a_response_that_does_not_fit_ends_the_login_and_sends_nothing(wire, server, change, reason):
     create(wire, server)
     begun = begin(wire)
     back = approved(server, begun["url"])
@@ -141,7 +141,7 @@ def pairs_of(back, **change):
         {"state": "evil", "code": ["one", "two"]},
     ],
 )
-def test_an_answer_with_a_wrong_state_neither_ends_nor_blocks_the_login(wire, server, change):
+def test_a_response_with_a_wrong_state_neither_ends_nor_blocks_the_login(wire, server, change):
     """Any page in a browser can send one."""
     create(wire, server)
     begun = begin(wire)
@@ -207,7 +207,7 @@ def test_a_code_that_the_server_refuses_is_a_failure_that_says_so(wire, server):
 
 
 def test_the_login_outlives_who_began_it(listening, server):
-    """One connection begins, another brings the answer, a third waits."""
+    """One connection begins, another brings the response, a third waits."""
     with contract.Wire(listening) as first:
         create(first, server)
         begun = begin(first, redirect="https://app.example/callback")
@@ -244,9 +244,9 @@ def test_a_server_that_knows_one_redirect_only_gets_that_one(wire, server):
 def test_further_parameters_and_another_scope_are_asked_for(wire, server):
     create(wire, server, resources=["https://api.example", "urn:x"])
     begun = begin(wire, scope=["read", "write"], parameters={"prompt": "consent", "login_hint": "a b"})
-    asked = parse_qs(urlsplit(begun["url"]).query)
-    assert asked["scope"] == ["read write"] and asked["prompt"] == ["consent"] and asked["login_hint"] == ["a b"]
-    assert asked["resource"] == ["https://api.example", "urn:x"]
+    query = parse_qs(urlsplit(begun["url"]).query)
+    assert query["scope"] == ["read write"] and query["prompt"] == ["consent"] and query["login_hint"] == ["a b"]
+    assert query["resource"] == ["https://api.example", "urn:x"]
     error = wire.call("oauth.login", {"credential": "work", "parameters": {"state": "mine"}})["error"]
     assert error["data"]["failure"]["data"]["oauth"]["reason"] == "reserved_parameter"
 
@@ -261,7 +261,7 @@ def test_a_pasted_address_logs_in(wire, server, mark):
     back = approved(server, begun["url"]).replace("?", mark)
     info = result(wire.call("oauth.callback", {"credential": "work", "url": back}))
     assert info["state"] == "ready" and server.is_good(token(wire))
-    assert server.asked("/token").form["redirect_uri"] == "https://app.example/callback"
+    assert server.received("/token").form["redirect_uri"] == "https://app.example/callback"
 
 
 def test_a_wrong_address_is_refused_and_the_right_one_still_counts(wire, server):
@@ -316,7 +316,7 @@ def test_a_credential_that_nobody_has_is_named(wire):
 def test_an_id_token_is_asked_for_and_one_that_is_none_is_refused(wire, server):
     server.metadata = lambda document: {**document, "jwks_uri": server.url("/.well-known/keys")}
     create(wire, server, scope="openid read")
-    server.id_token = lambda asked: "e30.e30.e30"
+    server.id_token = lambda query: "e30.e30.e30"
     begun = begin(wire)
     assert len(parse_qs(urlsplit(begun["url"]).query)["nonce"][0]) == 22
     fetched(approved(server, begun["url"]))

@@ -88,20 +88,20 @@ def test_ten_minutes_of_an_outage_are_worth_few_requests(server, store, clocks, 
         outage = Outage(server, store, clocks, 4)
         while outage.passed < OUTAGE:
             many = 200 if outage.passed % 60 == 0 else 5
-            numbers = {service.ask("data.send", **send) for _ in range(many)}
+            numbers = {service.start("data.send", **send) for _ in range(many)}
             while numbers:
-                answer = service.heard()
-                numbers.remove(answer["id"])
-                error = answer["result"]["error"]
+                response = service.heard()
+                numbers.remove(response["id"])
+                error = response["result"]["error"]
                 assert error["code"] == 1300 and error["data"]["cause"]["data"]["oauth"]["kind"] == "temporary", error
             outage.step()
         outage.end(browser)
         # the server is back, and nobody has to do anything
         server.script.clear()
         clocks.jump(wall=67, boot=67)
-        numbers = {service.ask("data.send", **send) for _ in range(200)}
-        answers = [service.heard() for _ in numbers]
-        assert {answer["result"]["status"] for answer in answers} == {200}
+        numbers = {service.start("data.send", **send) for _ in range(200)}
+        responses = [service.heard() for _ in numbers]
+        assert {response["result"]["status"] for response in responses} == {200}
     assert server.outcomes()[outage.before + len(outage.posts):] == ["ok"]
 
 
@@ -114,11 +114,11 @@ def test_two_hundred_processes_leave_a_server_in_trouble_alone_together(server, 
     while outage.passed < OUTAGE:
         many = 200 if outage.passed == 0 else 4
         processes = [store.start(store.obtaining(1)) for _ in range(many)]
-        answers = [store.one(store.heard(process)) for process in processes]
-        told = [answer.message for answer in answers if not isinstance(answer, Failure) or answer.reason != "paused"]
+        responses = [store.one(store.heard(process)) for process in processes]
+        told = [one.message for one in responses if not isinstance(one, Failure) or one.reason != "paused"]
         seen = f"after {outage.passed} s: {told[-9:]}, server: {server.connections}, {server.outcomes()[-9:]}"
-        assert all(isinstance(answer, Failure) and answer.kind == "temporary" for answer in answers), seen
-        assert {answer.reason for answer in answers} <= {"server_unavailable", "paused"}, seen
+        assert all(isinstance(response, Failure) and response.kind == "temporary" for response in responses), seen
+        assert {response.reason for response in responses} <= {"server_unavailable", "paused"}, seen
         if outage.count() == 1 and len(outage.posts) > 9:
             spreads.append(left(store, clocks) / 60)
         outage.step()
@@ -129,20 +129,20 @@ def test_two_hundred_processes_leave_a_server_in_trouble_alone_together(server, 
     server.script.clear()
     clocks.jump(wall=67, boot=67)
     processes = [store.start(store.obtaining(1)) for _ in range(200)]
-    answers = [store.one(store.heard(process)) for process in processes]
-    assert {answer.generation for answer in answers} == {2}
+    responses = [store.one(store.heard(process)) for process in processes]
+    assert {response.generation for response in responses} == {2}
     assert server.outcomes()[len(outage.posts):] == ["ok"]
 
 
 @pytest.mark.parametrize("says", SAYS.values(), ids=SAYS)
 def test_a_response_lost_at_the_start_of_an_outage_costs_no_login(server, store, clocks, browser, says):
-    """The repetition is answered by the outage; after an hour of the outage the token is repeated, and is good."""
+    """The repetition meets the outage; after an hour of the outage the token is repeated, and is good."""
     store.environment.update(clocks.environment)
     store.put(server, server.issue())
     server.cuts, server.script = ["commit"], [says] * 3
     for _ in range(3):
-        answer = store.obtain(1)
-        assert isinstance(answer, Failure) and answer.kind == "temporary", answer
+        response = store.obtain(1)
+        assert isinstance(response, Failure) and response.kind == "temporary", response
         clocks.jump(wall=HOUR, boot=HOUR)
     assert server.outcomes() == ["cut", "scripted", "scripted", "scripted"]
     assert store.obtain(1).generation == 2
@@ -155,8 +155,8 @@ def test_a_response_lost_in_an_outage_sends_no_further_requests(server, store, c
     store.put(server, server.issue())
     server.cuts, server.script = ["commit"], [(503, {"Retry-After": "60"}, b"")] * 200
     processes = [store.start(store.obtaining(1)) for _ in range(40)]
-    answers = [store.one(store.heard(process)) for process in processes]
-    assert all(isinstance(answer, Failure) and answer.kind == "temporary" for answer in answers), answers
+    responses = [store.one(store.heard(process)) for process in processes]
+    assert all(isinstance(response, Failure) and response.kind == "temporary" for response in responses), responses
     assert server.outcomes() == ["cut", "scripted"]
 
 
@@ -169,9 +169,9 @@ def test_ten_minutes_without_a_server_are_worth_few_attempts(server, store, cloc
     outage = Outage(server, store, clocks, 20)
     while outage.passed < OUTAGE:
         processes = [store.start(store.obtaining(1)) for _ in range(40 if outage.passed == 0 else 4)]
-        answers = [store.one(store.heard(process)) for process in processes]
-        assert {(answer.kind, answer.reason) for answer in answers} <= {
-            ("temporary", "unreachable"), ("temporary", "paused")}, answers
+        responses = [store.one(store.heard(process)) for process in processes]
+        assert {(response.kind, response.reason) for response in responses} <= {
+            ("temporary", "unreachable"), ("temporary", "paused")}, responses
         outage.step()
     (attempts,) = struct.unpack(">Q", paused(store)[1][0])
     assert 8 <= attempts <= 30
@@ -204,9 +204,9 @@ class Listener:
         result(self.call("events.subscribe", {"topics": ["token.failed"]}))
 
     def call(self, method, params):
-        return self.answers([self.wire.start(method, params)])[0]
+        return self.replies([self.wire.start(method, params)])[0]
 
-    def answers(self, numbers):
+    def replies(self, numbers):
         found = {}
         while set(numbers) - set(found):
             self.hear(found)
@@ -236,8 +236,8 @@ class Listener:
             self.hear({})
 
     def refused(self, numbers):
-        for answer in self.answers(numbers):
-            error = result(answer)["error"]
+        for response in self.replies(numbers):
+            error = result(response)["error"]
             cause = error["data"]["cause"]["data"]["oauth"]
             assert error["code"] == 1300 and (cause["kind"], cause["reason"]) == ("needsLogin", "invalid_grant"), error
 
@@ -292,7 +292,7 @@ def test_a_login_that_the_server_has_forgotten_is_asked_for_once_and_told_once(
         result(all_of_them[0].call("oauth.set", {"credential": store.name, "token": token}))
         clocks.jump(wall=60, boot=60)
         for one in all_of_them:
-            assert {result(answer)["status"] for answer in one.answers(one.send(5))} == {200}
+            assert {result(response)["status"] for response in one.replies(one.send(5))} == {200}
             one.told.clear()
         server.revoke_all()
         clocks.jump(wall=HOUR, boot=HOUR)

@@ -31,11 +31,11 @@ def service(server, store, tmp_path):
         yield service
 
 
-def asking(service, server, store):
-    return service.ask("data.send", url=server.url("/api"), auth={"oauth": store.name})
+def start_request(service, server, store):
+    return service.start("data.send", url=server.url("/api"), auth={"oauth": store.name})
 
 
-def answers(service, numbers):
+def replies(service, numbers):
     """By number."""
     found = {}
     while set(numbers) - set(found):
@@ -47,7 +47,7 @@ def answers(service, numbers):
 
 
 def works(service, server, store):
-    return service.answer(asking(service, server, store))["result"].get("status") == 200
+    return service.reply(start_request(service, server, store))["result"].get("status") == 200
 
 
 def refused_once(service, server, store):
@@ -61,12 +61,12 @@ def test_whenever_callers_go_away_the_refresh_is_kept(service, server, store):
     dice, lasts, cancelled = random.Random(14), lasting(lambda: refused_once(service, server, store)), 0
     for trial in range(TRIALS):
         server.expire()
-        numbers = [asking(service, server, store) for _ in range(1 + trial % 3)]
+        numbers = [start_request(service, server, store) for _ in range(1 + trial % 3)]
         # not to wait for something, but to hit any moment
         time.sleep(dice.uniform(0, 1.1) * lasts)
         for number in numbers[trial % 2:] or numbers:
             service.tell("$/cancelRequest", id=number)
-        found = answers(service, numbers)
+        found = replies(service, numbers)
         gone = [one for one in found.values() if "error" in one]
         assert {one["error"]["code"] for one in gone} <= {-32800}
         assert {one["result"].get("status") for one in found.values() if "result" in one} <= {200}
@@ -109,7 +109,7 @@ def test_logins_and_logouts_at_any_moment_of_a_refresh(service, server, store):
         what = ["out", "in", "both"][trial % 3]
         old, new = server.families[-1], None
         server.expire()
-        numbers = [asking(service, server, store) for _ in range(3)]
+        numbers = [start_request(service, server, store) for _ in range(3)]
         time.sleep(dice.uniform(0, 1.1) * lasts)
         changes = []
         if what != "out":
@@ -120,9 +120,9 @@ def test_logins_and_logouts_at_any_moment_of_a_refresh(service, server, store):
             changes.append(("oauth.revoke", {"credential": store.name}))
         dice.shuffle(changes)
         for method, params in changes:
-            numbers.append(service.ask(method, **params))
+            numbers.append(service.start(method, **params))
             time.sleep(dice.choice([0, dice.uniform(0, 0.5) * lasts]))
-        found = answers(service, numbers)
+        found = replies(service, numbers)
         assert all("result" in one for one in found.values()), found
         kept = store.read()
         state = service.call("oauth.get", credential=store.name)["result"]["state"]

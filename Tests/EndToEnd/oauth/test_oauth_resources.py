@@ -31,8 +31,8 @@ class Resource(Authorizing):
             return super().at_well_known(request)
         document = {"resource": self.url(path[len(PLACE):]), "authorization_servers": [self.issuer],
                     "scopes_supported": ["read"]}
-        answer = self.says(document) if self.says else document
-        return ("none", 404, {}, b"") if answer is None else ("ok", 200, {}, answer)
+        document = self.says(document) if self.says else document
+        return ("none", 404, {}, b"") if document is None else ("ok", 200, {}, document)
 
 
 @pytest.fixture

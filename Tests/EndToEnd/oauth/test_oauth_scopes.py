@@ -26,9 +26,9 @@ def own_store(monkeypatch, tmp_path):
 
 def granting(scope):
     """What the server says that it has granted; None if it says nothing."""
-    def change(answer):
-        answer = {name: value for name, value in answer.items() if name != "scope"}
-        return answer if scope is None else {**answer, "scope": scope}
+    def change(response):
+        response = {name: value for name, value in response.items() if name != "scope"}
+        return response if scope is None else {**response, "scope": scope}
 
     return change
 
@@ -45,7 +45,7 @@ def missing(wire):
 
 
 def refreshed(wire):
-    """The event that tells of a refresh, and what it answers."""
+    """The event that tells of a refresh, and its result."""
     events, reply = until(wire, wire.start("oauth.refresh", {"credential": "work"}))
     (told,) = [one["params"] for one in events if one["params"].get("event") == "refreshed"]
     return told, result(reply)
@@ -101,7 +101,7 @@ def test_a_refresh_changes_what_was_granted_only_if_the_server_says_so(wire, ser
     server.odd = granting("write read")
     for info in refreshed(wire):
         assert "missingScope" not in info
-    assert "scope" not in server.asked("/token").form
+    assert "scope" not in server.received("/token").form
 
 
 def test_it_is_held_against_what_that_login_asked_for(wire, server):
@@ -121,7 +121,7 @@ def test_a_device_is_told(wire, server, wanted):
     params = {"credential": "work", **({"scope": wanted} if wanted else {})}
     result(wire.call("oauth.device", params))
     assert wait(wire, 30)["credential"]["missingScope"] == ["admin" if wanted else "write"]
-    assert server.asked("/device").form["scope"] == " ".join(wanted or ["read", "write"])
+    assert server.received("/device").form["scope"] == " ".join(wanted or ["read", "write"])
 
 
 def test_client_credentials_are_told(wire, server):
@@ -140,13 +140,13 @@ def test_access_without_the_person_is_asked_for_only_if_somebody_asks(wire, serv
         create(wire, server, scope=scope or [])
         logged_in(wire, server)
         assert parse_qs(urlsplit(begin(wire)["url"]).query).get("scope", []) == asked
-        assert "scope" not in server.asked("/token").form
+        assert "scope" not in server.received("/token").form
         server.interval = 1
         device = {"name": "tv", "grant": "device", "issuer": server.issuer, "clientId": server.client}
         result(wire.call("oauth.create", {**device, "scope": scope or []}))
         result(wire.call("oauth.device", {"credential": "tv"}))
         assert result(wire.call("oauth.wait", {"credential": "tv", "timeout": 30}, 40))["ok"]
-        assert [server.asked("/device").form.get("scope")] == (asked or [None])
+        assert [server.received("/device").form.get("scope")] == (asked or [None])
         polls = [one for one in server.audit if one.grant == DEVICE]
         assert polls and all("scope" not in one.form for one in polls)
         result(wire.call("oauth.delete", {"credential": "tv"}))
@@ -156,7 +156,7 @@ def test_a_refresh_token_says_that_such_access_was_granted(wire, server):
     create(wire, server, scope="read offline_access")
     server.odd = granting("read")
     assert "missingScope" not in logged_in(wire, server)
-    server.odd = lambda answer: {"access_token": answer["access_token"], "token_type": "Bearer", "scope": "read"}
+    server.odd = lambda response: {"access_token": response["access_token"], "token_type": "Bearer", "scope": "read"}
     assert logged_in(wire, server)["missingScope"] == ["offline_access"]
 
 

@@ -76,7 +76,7 @@ def test_a_login_that_fails_is_told_to_those_who_listen(wire, server):
     assert [one["params"]["event"] for one in events if one["method"] == "event.oauth"] == ["changed"]
 
 
-def test_devices_that_are_refused_are_told_before_those_who_wait_are_answered(wire, server):
+def test_devices_that_are_refused_are_told_before_waiting_calls_get_results(wire, server):
     """Many at once, since which of the two is first could be chance."""
     names = [f"device {number}" for number in range(20)]
     server.interval, server.polls = 1, ["access_denied"] * len(names)
@@ -96,7 +96,7 @@ def test_devices_that_are_refused_are_told_before_those_who_wait_are_answered(wi
             assert result(message)["error"] == told[name] and told[name]["reason"] == "access_denied"
 
 
-def test_what_came_of_a_refresh_is_told_before_it_is_answered(wire, server):
+def test_what_came_of_a_refresh_is_told_before_its_result(wire, server):
     """Half of them are refused."""
     names = [f"refresh {number}" for number in range(20)]
     for number, name in enumerate(names):
@@ -308,10 +308,10 @@ def test_tls_goes_through_a_tunnel_and_is_the_servers_own(certificates, server):
             made = {"name": "work", "grant": "clientCredentials", "clientId": "cli",
                     "tokenUrl": f"https://localhost:{port}/token"}
             result(wire.call("oauth.create", made))
-            # what answers there is no authorization server; it was asked
+            # what listens there is no authorization server; it got the request
             assert "error" in wire.call("oauth.token", {"credential": "work"}, 40)
         assert [one.path for one in proxy.connects] == [f"localhost:{port}"]
-        assert {one.method for one in proxy.asked} == {"CONNECT"}
+        assert {one.method for one in proxy.requests} == {"CONNECT"}
 
 
 def test_a_proxy_that_is_not_there_sends_nothing(secure):
@@ -334,14 +334,14 @@ def test_a_service_with_tokens_that_are_not_on_disk_does_not_stop_unless_it_is_f
         assert "result" in made, made
         record = str(next(pathlib.Path(store.directory).glob("*/record")))
         server.stall = "head"
-        service.ask("oauth.refresh", credential="work")
-        server.asked("/token", seconds=LONG)
+        service.start("oauth.refresh", credential="work")
+        server.received("/token", seconds=LONG)
         # nothing can take its place
         subprocess.run(["mount", "--bind", record, record], check=True)
         try:
             server.stall = None
             server.go.set()
-            assert "result" in service.answer(service.number)
+            assert "result" in service.reply(service.number)
             assert service.call("oauth.get", credential="work")["result"]["state"] == "unsaved"
             refusal = service.call("server.stop")["error"]
             assert refusal["code"] == -32013 and refusal["data"]["credentials"] == ["work"], refusal
@@ -366,13 +366,13 @@ def test_a_service_that_is_forced_to_stop_says_what_is_not_on_disk(server, tmp_p
             persist="disk", token={"accessToken": given["access_token"], "refreshToken": given["refresh_token"]})
         record = str(next(pathlib.Path(store.directory).glob("*/record")))
         server.stall = "head"
-        service.ask("oauth.refresh", credential="work")
-        server.asked("/token", seconds=LONG)
+        service.start("oauth.refresh", credential="work")
+        server.received("/token", seconds=LONG)
         subprocess.run(["mount", "--bind", record, record], check=True)
         try:
             server.stall = None
             server.go.set()
-            assert "result" in service.answer(service.number)
+            assert "result" in service.reply(service.number)
             assert service.call("server.stop", force=True)["result"] == {}
             _, said = service.process.communicate(timeout=LONG)
         finally:

@@ -64,7 +64,7 @@ def test_a_redirect_to_another_origin_goes_without_the_token(server, other, talk
     redirect = {"keepHeaders": keep}
     response = talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}, redirect=redirect))
     assert response["status"] == 401 and fields(server) == ["Bearer a0"] and fields(other, "/y") == [None]
-    assert not talk.refresh.asked and talk.counts(mine)[1] == 0
+    assert not talk.refresh.calls and talk.counts(mine)[1] == 0
 
 
 def test_a_redirect_within_the_origin_keeps_the_token(server, talk):
@@ -80,9 +80,9 @@ def test_a_callback_cannot_lead_a_token_elsewhere(server, other, talk):
     mine = talk.make(server)
     interceptors = [{"oauth": mine}, {"callback": "away", "asks": ["adapt"]}]
     number = talk.send(server.url("/x"), interceptors=interceptors)
-    question = talk.wire.receive(20)
-    assert question["method"] == "callback.adapt"
-    talk.wire.send({"jsonrpc": "2.0", "id": question["id"], "result": {"url": other.url("/x")}})
+    callback = talk.wire.receive(20)
+    assert callback["method"] == "callback.adapt"
+    talk.wire.send({"jsonrpc": "2.0", "id": callback["id"], "result": {"url": other.url("/x")}})
     assert talk.finish(number)["ok"] and fields(other) == [None]
 
 
@@ -125,11 +125,11 @@ def test_only_invalid_token_leads_to_a_refresh(server, talk):
     server.script["/x"], server.challenge = [401], 'Bearer realm="api", error="insufficient_scope"'
     mine = talk.make(server)
     assert talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}))["status"] == 401
-    assert not talk.refresh.asked
+    assert not talk.refresh.calls
     server.challenge = 'Bearer realm="api", error="invalid_token"'
     server.script["/x"] = [401, 200]
     assert talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}))["status"] == 200
-    assert len(talk.refresh.asked) == 1
+    assert len(talk.refresh.calls) == 1
 
 
 def test_other_statuses_that_refuse(server, talk):
@@ -146,7 +146,7 @@ def test_a_body_is_sent_again_with_the_new_token(server, talk):
     assert response["ok"] and response["attempts"] == 2
 
 
-def test_a_stream_begins_with_the_answer_to_the_new_token(server, talk):
+def test_a_stream_begins_with_the_response_to_the_new_token(server, talk):
     """What came with the refusal is not in it."""
     server.script["/x"] = [401, 200]
     mine = talk.make(server)
@@ -170,24 +170,24 @@ def test_a_session_gives_all_its_requests_tokens(server, talk):
 def test_who_stops_waiting_does_not_stop_the_refresh(server, talk):
     mine = talk.make(server, token=STALE)
     number = talk.send(server.url("/x"), auth={"oauth": mine})
-    talk.until_asked()
+    talk.until_called()
     talk.wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-    assert talk.reply(number, answers=False)["error"]["code"] == -32800
-    talk.answer()
+    assert talk.reply(number, serves=False)["error"]["code"] == -32800
+    talk.serve_callbacks()
     assert talk.finish(talk.start("oauth.token", {"credential": mine}))["accessToken"] == "a1"
-    assert len(talk.refresh.asked) == 1 and not server.arrived
+    assert len(talk.refresh.calls) == 1 and not server.arrived
 
 
 def test_each_waits_as_long_as_it_may(server, talk):
     mine = talk.make(server, token=STALE)
     patient = talk.send(server.url("/x"), auth={"oauth": mine})
-    talk.until_asked()
-    response = result(talk.reply(talk.send(server.url("/x"), auth={"oauth": mine}, timeout=0.2), answers=False))
+    talk.until_called()
+    response = result(talk.reply(talk.send(server.url("/x"), auth={"oauth": mine}, timeout=0.2), serves=False))
     assert response["error"]["code"] == 1300 and response["error"]["data"]["cause"]["code"] == 1405
-    error = talk.reply(talk.start("oauth.token", {"credential": mine, "timeout": 0.1}), answers=False)["error"]
+    error = talk.reply(talk.start("oauth.token", {"credential": mine, "timeout": 0.1}), serves=False)["error"]
     assert error["code"] == -32018 and error["data"]["failure"]["code"] == 1405
-    talk.answer()
-    assert talk.finish(patient)["ok"] and len(talk.refresh.asked) == 1
+    talk.serve_callbacks()
+    assert talk.finish(patient)["ok"] and len(talk.refresh.calls) == 1
 
 
 def test_one_refresh_for_requests_and_programs(server, talk):
@@ -195,12 +195,12 @@ def test_one_refresh_for_requests_and_programs(server, talk):
     requests = [talk.send(server.url("/x"), auth={"oauth": mine}) for _ in range(4)]
     programs = [talk.start("oauth.token", {"credential": mine}) for _ in range(4)]
     forced = talk.start("oauth.refresh", {"credential": mine})
-    talk.until_asked()
+    talk.until_called()
     assert talk.call("diagnostics.echo", {}) == {}
-    talk.answer()
+    talk.serve_callbacks()
     assert all(response["ok"] for response in talk.finish(*requests))
-    assert {answer["accessToken"] for answer in talk.finish(*programs)} == {"a1"}
-    assert talk.finish(forced)["generation"] == 2 and len(talk.refresh.asked) == 1
+    assert {token["accessToken"] for token in talk.finish(*programs)} == {"a1"}
+    assert talk.finish(forced)["generation"] == 2 and len(talk.refresh.calls) == 1
 
 
 def test_a_program_says_that_its_token_was_refused(talk, server):
@@ -209,24 +209,24 @@ def test_a_program_says_that_its_token_was_refused(talk, server):
     assert first["accessToken"] == "a1"
     # it is an older one by now
     again = talk.finish(talk.start("oauth.token", {"credential": mine, "refused": "a0"}))
-    assert again["accessToken"] == "a1" and len(talk.refresh.asked) == 1
+    assert again["accessToken"] == "a1" and len(talk.refresh.calls) == 1
 
 
 def test_a_token_that_still_lasts_serves_when_it_cannot_be_refreshed(server, talk):
     talk.refresh = Refresher({"error": "no network"})
     mine = talk.make(server, token={"accessToken": "a0", "expiresIn": 50}, refreshWhen={"before": 86400})
     found = talk.finish(talk.start("oauth.token", {"credential": mine, "minValidity": 3600}))
-    assert found["accessToken"] == "a0" and len(talk.refresh.asked) == 1
+    assert found["accessToken"] == "a0" and len(talk.refresh.calls) == 1
 
 
 def test_waiters_get_a_token_from_outside(server, talk):
     """[L9]"""
     mine = talk.make(server, token=STALE)
     number = talk.send(server.url("/x"), auth={"oauth": mine})
-    talk.until_asked()
+    talk.until_called()
     talk.call("oauth.set", {"credential": mine, "token": {"accessToken": "outside"}})
-    assert result(talk.reply(number, answers=False))["ok"] and fields(server) == ["Bearer outside"]
-    talk.answer()
+    assert result(talk.reply(number, serves=False))["ok"] and fields(server) == ["Bearer outside"]
+    talk.serve_callbacks()
     assert talk.finish(talk.start("oauth.token", {"credential": mine}))["accessToken"] == "outside"
 
 
@@ -241,7 +241,7 @@ def test_nobody_is_asked_again_before_there_are_other_tokens(server, talk):
         response = talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}))
         cause = response["error"]["data"]["cause"]
         assert cause["code"] == 1322 and cause["data"]["oauth"]["kind"] == "needsLogin"
-    assert len(talk.refresh.asked) == 1
+    assert len(talk.refresh.calls) == 1
     info = talk.call("oauth.get", {"credential": mine})
     assert info["state"] == "needsLogin" and info["error"]["message"] == "logged out"
     talk.call("oauth.set", {"credential": mine, "token": {"accessToken": "new"}})
@@ -253,7 +253,7 @@ def test_tokens_are_cleared(server, talk):
     talk.refresh = Refresher({"error": "logged out", "final": True})
     mine = talk.make(server, token=STALE, onRefreshFailure="clear")
     failed = [talk.finish(talk.send(server.url("/x"), auth={"oauth": mine})) for _ in range(2)]
-    assert [one["error"]["data"]["cause"]["code"] for one in failed] == [1322, 1320] and len(talk.refresh.asked) == 1
+    assert [one["error"]["data"]["cause"]["code"] for one in failed] == [1322, 1320] and len(talk.refresh.calls) == 1
 
 
 def test_requests_wait_until_somebody_has_logged_in(server, talk):
@@ -265,7 +265,7 @@ def test_requests_wait_until_somebody_has_logged_in(server, talk):
     assert response["error"]["data"]["cause"]["code"] == 1405
     assert [event["params"]["event"] for event in talk.events][-1] == "failed"
     talk.call("oauth.set", {"credential": mine, "token": {"accessToken": "new"}})
-    assert talk.finish(waiting)["ok"] and fields(server) == ["Bearer new"] and len(talk.refresh.asked) == 1
+    assert talk.finish(waiting)["ok"] and fields(server) == ["Bearer new"] and len(talk.refresh.calls) == 1
 
 
 # Names
@@ -313,7 +313,7 @@ def test_what_happens_to_a_credential_is_told(server, talk):
     assert all(event["params"]["credential"] == mine for event in talk.events)
 
 
-def test_a_client_comes_for_the_question(wire, server):
+def test_a_client_pulls_its_callback(wire, server):
     """As an `event.decision` that waits for `events.next`."""
     talk = Talk(wire)
     mine = talk.make(server, token=STALE, decide="pull")

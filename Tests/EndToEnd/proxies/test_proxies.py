@@ -107,7 +107,7 @@ def test_a_forwarded_request_is_written_as_for_a_proxy(wire, home):
         response = get(wire, home.url("/echo?a=b"), proxy=proxy.address, headers={"X-Own": "1"}, auth={"basic": ADA})
         again = get(wire, home.url("/echo?a=b"), proxy=proxy.address)
     assert seen(response)["path"] == "/echo?a=b"
-    first, second = proxy.asked
+    first, second = proxy.requests
     assert first.path == home.url("/echo?a=b") and first.field("host") == home.url("").removeprefix("http://")
     assert first.field("proxy-authorization") is None and first.field("authorization").startswith("Basic ")
     assert first.connection == second.connection == 1
@@ -122,7 +122,7 @@ def test_a_tunnel_is_asked_for_without_anything_of_the_request(trusting, listen)
         fields = {"X-Own": "1", "User-Agent": "u/1"}
         response = get(trusting, url, proxy=proxy.address, headers=fields, auth={"basic": ADA})
     assert response["body"]["text"] == "secure"
-    (asked,) = proxy.asked
+    (asked,) = proxy.requests
     assert (asked.method, asked.path) == ("CONNECT", f"localhost:{port}")
     assert asked.fields == [("Host", f"localhost:{port}"), ("User-Agent", "u/1")]
 
@@ -145,7 +145,7 @@ def test_a_proxy_over_tls_is_shaken_hands_with_and_the_server_in_its_tunnel_too(
         secure = get(trusting, f"https://localhost:{listen('good')}/", proxy=proxy.named, metrics=True)
         plain = get(trusting, home.url(), proxy=proxy.named)
     assert secure["body"]["text"] == "secure" and secure["tls"]["version"] == "TLSv1.3"
-    assert [one.method for one in proxy.asked] == ["CONNECT", "GET"] and seen(plain)["path"] == "/echo"
+    assert [one.method for one in proxy.requests] == ["CONNECT", "GET"] and seen(plain)["path"] == "/echo"
     assert "tls" not in plain
 
 
@@ -155,7 +155,7 @@ def test_a_proxy_over_tls_must_prove_who_it_is(trusting, certificates, home, lis
     with Proxy(basic=True, context=context(certificates, "other")) as proxy:
         error = get(trusting, url, proxy=proxy.named)["error"]
     cause = error["data"]["cause"]
-    assert error["code"] == 1409 and cause["code"] == 1508 and not proxy.asked
+    assert error["code"] == 1409 and cause["code"] == 1508 and not proxy.requests
     assert "cannot be used: the certificate of" in error["message"] and error["message"].endswith(cause["message"])
 
 
@@ -176,9 +176,9 @@ def test_each_hop_of_a_redirect_goes_through_its_own_proxy_with_its_own_password
         proxy = {"http": plain.named, "https": tunnel}
         response = get(trusting, home.url(f"/to/302?{secure}"), proxy=proxy)
     assert response["body"]["text"] == "secure"
-    assert [one.method for one in plain.asked] == ["GET"] and [one.method for one in tunnels.asked] == ["CONNECT"]
+    assert [one.method for one in plain.requests] == ["GET"] and [one.method for one in tunnels.requests] == ["CONNECT"]
     assert plain.statuses == tunnels.statuses == [200]
-    assert plain.asked[0].field("proxy-authorization") != tunnels.asked[0].field("proxy-authorization")
+    assert plain.requests[0].field("proxy-authorization") != tunnels.requests[0].field("proxy-authorization")
 
 
 def test_what_is_bypassed_is_asked_directly_also_after_a_redirect(wire, home, away):
@@ -187,7 +187,7 @@ def test_what_is_bypassed_is_asked_directly_also_after_a_redirect(wire, home, aw
         bypass = [f"127.0.0.1:{away.server_address[1]}"]
         response = get(wire, home.url(f"/to/302?{away.url()}"), proxy={"url": proxy.named, "bypass": bypass})
     assert "via" not in [one["name"].lower() for one in response["headers"]]
-    assert seen(response)["path"] == "/echo" and len(proxy.asked) == 1
+    assert seen(response)["path"] == "/echo" and len(proxy.requests) == 1
 
 
 def test_a_session_says_which_proxy_and_a_request_may_say_another(wire, home):
@@ -197,7 +197,7 @@ def test_a_session_says_which_proxy_and_a_request_may_say_another(wire, home):
         get(wire, home.url(), session=session, proxy=other.address)
         get(wire, home.url(), session=session, proxy=False)
         get(wire, home.url(), session=session, proxy="none")
-        assert (len(one.asked), len(other.asked)) == (1, 1)
+        assert (len(one.requests), len(other.requests)) == (1, 1)
         shown = result(wire.call("session.get", {"session": session}))["proxy"]
         assert shown == {"url": one.address.replace("//", f"//{USER}:***@"), "bypass": []}
         shown = result(wire.call("session.update", {"session": session, "proxy": {"http": other.address}}))["proxy"]
@@ -205,7 +205,7 @@ def test_a_session_says_which_proxy_and_a_request_may_say_another(wire, home):
         get(wire, home.url(), session=session)
         assert result(wire.call("session.update", {"session": session, "proxy": "none"}))["proxy"] == "none"
         get(wire, home.url(), session=session)
-        assert (len(one.asked), len(other.asked)) == (1, 2)
+        assert (len(one.requests), len(other.requests)) == (1, 2)
 
 
 def test_the_environment_of_the_service_counts_only_where_it_is_asked_for(monkeypatch, home):
@@ -216,14 +216,14 @@ def test_the_environment_of_the_service_counts_only_where_it_is_asked_for(monkey
         monkeypatch.setenv("no_proxy", "localhost")
         with contract.Wire() as wire:
             get(wire, home.url())
-            assert not proxy.asked
-            assert get(wire, home.url(), proxy="environment")["ok"] and len(proxy.asked) == 1
-            assert get(wire, home.url(host="localhost"), proxy="environment")["ok"] and len(proxy.asked) == 1
+            assert not proxy.requests
+            assert get(wire, home.url(), proxy="environment")["ok"] and len(proxy.requests) == 1
+            assert get(wire, home.url(host="localhost"), proxy="environment")["ok"] and len(proxy.requests) == 1
             session = result(wire.call("session.create", {"proxy": "environment"}))["session"]
             assert result(wire.call("session.get", {"session": session}))["proxy"] == "environment"
         with contract.Wire(arguments=["--proxy", "environment"]) as wire:
-            assert get(wire, home.url())["ok"] and len(proxy.asked) == 2
-            assert get(wire, home.url(), proxy=False)["ok"] and len(proxy.asked) == 2
+            assert get(wire, home.url())["ok"] and len(proxy.requests) == 2
+            assert get(wire, home.url(), proxy=False)["ok"] and len(proxy.requests) == 2
 
 
 def test_an_upper_case_http_proxy_is_somebody_elses_header(monkeypatch, home):
@@ -231,7 +231,7 @@ def test_an_upper_case_http_proxy_is_somebody_elses_header(monkeypatch, home):
     with Proxy() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.address)
         with contract.Wire() as wire:
-            assert get(wire, home.url(), proxy="environment")["ok"] and not proxy.asked
+            assert get(wire, home.url(), proxy="environment")["ok"] and not proxy.requests
 
 
 def test_an_environment_that_makes_no_sense_is_told_to_who_asks_for_it(monkeypatch, home):

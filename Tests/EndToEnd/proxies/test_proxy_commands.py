@@ -19,7 +19,7 @@ def proxy():
 
 def came(done, proxy, count):
     assert done.returncode == 0, done.stderr
-    assert len(proxy.asked) == count
+    assert len(proxy.requests) == count
     return done.stdout
 
 
@@ -64,5 +64,5 @@ def test_the_curl_command_names_the_proxy(get, proxy, home):
 def test_files_go_through_it_too(service, home, proxy, tmp_path):
     words = ["--socket", service, "-x", proxy.address, "-o", str(tmp_path / "f")]
     done = outrider("download", *words, home.url("/many/9"))
-    assert done.returncode == 0 and len(proxy.asked) >= 1, done.stderr
+    assert done.returncode == 0 and len(proxy.requests) >= 1, done.stderr
     assert (tmp_path / "f").read_bytes() == bytes(9)

@@ -19,12 +19,12 @@ ORIGIN = "https://origin.test:8443/secret?token=t"
 OPEN = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-def sends(answer, waits=True):
-    """Answers so, and then waits for the client to go, or goes first."""
+def sends(response, waits=True):
+    """Responds so, and then waits for the client to go, or goes first."""
 
     def act(connection, head):
         with contextlib.suppress(OSError):
-            connection.sendall(answer)
+            connection.sendall(response)
             while waits and connection.recv(1 << 16):
                 pass
 
@@ -43,12 +43,12 @@ REFUSALS = {
     "with cookies": b"HTTP/1.1 503 Busy\r\nSet-Cookie: a=secret\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "with a body without end": b"HTTP/1.1 502 Bad Gateway\r\n\r\nfor ever",
     "in HTTP/1.0": b"HTTP/1.0 404 Not here\r\nContent-Length: 9999999\r\n\r\n",
-    "with an answer that informs first": b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 418 Teapot\r\nContent-Length: 0\r\n\r\n",
+    "with a response that informs first": b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 418 Teapot\r\nContent-Length: 0\r\n\r\n",
 }
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_a_refusal_is_a_failure_and_never_the_answer(wire, name):
+def test_a_refusal_is_a_failure_and_never_the_response(wire, name):
     """What is not authenticated must not speak for the server. [AD9]"""
     with Odd(sends(REFUSALS[name])) as proxy:
         error = failure(wire, proxy)
@@ -68,7 +68,7 @@ NO_PROXIES = {
     "another protocol": (b"HTTP/1.1 101 Switching\r\n\r\n", 1408),
     "informing without end": (b"HTTP/1.1 103 Hint\r\n\r\n" * 30, 1408),
     "a body behind the acceptance": (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 1408),
-    "an answer behind the acceptance": (OPEN + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", 1408),
+    "a response behind the acceptance": (OPEN + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", 1408),
     "too long a head": (b"HTTP/1.1 200 OK\r\nA: " + b"a" * 70_000, 1411),
     "too many fields": (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 5_000 + b"\r\n", 1408),
 }
@@ -77,8 +77,8 @@ NO_PROXIES = {
 @pytest.mark.parametrize("name", NO_PROXIES)
 def test_what_is_no_proxy_is_said_to_be_none(wire, name):
     """[AD11]"""
-    answer, code = NO_PROXIES[name]
-    with Odd(sends(answer)) as proxy:
+    response, code = NO_PROXIES[name]
+    with Odd(sends(response)) as proxy:
         error = failure(wire, proxy)
     assert (error["code"], error["data"]["cause"]["code"], error["phase"]) == (1409, code, "proxy"), error
     assert f"127.0.0.1:{proxy.port}" in error["message"] and not error["retryable"]
@@ -138,9 +138,9 @@ def test_a_proxy_whose_name_nobody_knows(wire, home):
 
 
 @pytest.mark.parametrize("challenge", [b"", b"Proxy-Authenticate: Negotiate\r\n", b"Proxy-Authenticate: ,,=\r\n"])
-def test_a_proxy_that_asks_nothing_that_can_be_answered(wire, challenge):
-    answer = b"HTTP/1.1 407 Who\r\n" + challenge + b"Connection: close\r\nContent-Length: 0\r\n\r\n"
-    with Odd(sends(answer)) as proxy:
+def test_a_proxy_whose_challenges_cannot_be_met(wire, challenge):
+    response = b"HTTP/1.1 407 Who\r\n" + challenge + b"Connection: close\r\nContent-Length: 0\r\n\r\n"
+    with Odd(sends(response)) as proxy:
         for user in (None, "ada"):
             said = {"url": proxy.address, **({"credential": {"username": user, "password": "secret"}} if user else {})}
             response = get(wire, ORIGIN, proxy=said)
@@ -287,7 +287,7 @@ SOCKS = {
     "not permitted": ([b"\x05\x00", b"\x05\x02\x00\x01" + b"\0" * 6], 1415),
     "refused, and no more": ([b"\x05\x00", b"\x05\x05"], 1415),
     "an address of no kind": ([b"\x05\x00", b"\x05\x00\x00\x09" + b"\0" * 6], 1409),
-    "more than an answer": ([b"\x05\x00", b"\x05\x00\x00\x01" + b"\0" * 6 + b"HTTP/1.1 200 OK\r\n\r\n"], 1409),
+    "more than a reply": ([b"\x05\x00", b"\x05\x00\x00\x01" + b"\0" * 6 + b"HTTP/1.1 200 OK\r\n\r\n"], 1409),
     "the end": ([b"\x05\x00", b""], 1409),
 }
 
@@ -309,7 +309,7 @@ def test_a_socks_proxy_that_does_not_lead_there(wire, home, name):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_drips_its_answer_is_waited_for_as_long_as_for_a_connection(wire, scheme):
+def test_a_proxy_that_drips_its_response_is_waited_for_as_long_as_for_a_connection(wire, scheme):
     """A byte now and then does not extend the deadline of the head of the response to CONNECT."""
 
     def act(connection, head):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 @pytest.mark.parametrize("closes", [False, True])
 @pytest.mark.parametrize("algorithm", ["MD5", "SHA-256", "SHA-256-sess"])
-def test_digest_is_answered_for_a_tunnel_on_the_same_connection_where_that_stays(trusting, listen, algorithm, closes):
+def test_digest_is_signed_for_a_tunnel_on_the_same_connection_where_that_stays(trusting, listen, algorithm, closes):
     """[M13]"""
     url = f"https://localhost:{listen('good')}/"
     with Proxy(algorithm, closes=closes) as proxy:
@@ -87,12 +87,12 @@ def test_the_clients_code_is_asked_for_the_password_of_a_proxy(trusting, home, l
     with Proxy("SHA-256") as proxy:
         session = result(trusting.call("session.create", {"proxy": proxy.address}))["session"]
         params = {"url": url, "session": session, "challenge": {"callback": "who"}}
-        answers = {"challenge": lambda question: {"credential": ADA, "persistence": "forSession"}}
-        reply, asked = converse(trusting, "data.send", params, answers)
+        functions = {"challenge": lambda params: {"credential": ADA, "persistence": "forSession"}}
+        reply, callbacks = converse(trusting, "data.send", params, functions)
         assert reply["result"]["status"] == 200
-        ((kind, question),) = asked
-        assert kind == "challenge" and question["proxy"] is True and question["proxyUrl"] == proxy.address
-        assert question["response"]["status"] == 407 and question["offers"][0]["realm"] == "the gate"
+        ((kind, callback),) = callbacks
+        assert kind == "challenge" and callback["proxy"] is True and callback["proxyUrl"] == proxy.address
+        assert callback["response"]["status"] == 407 and callback["offers"][0]["realm"] == "the gate"
         # it was kept
         assert get(trusting, home.url(), session=session)["status"] == 200
     assert proxy.statuses == [407, 200, 200]
@@ -102,8 +102,8 @@ def test_code_that_knows_no_password_leaves_the_failure(trusting, listen):
     with Proxy("SHA-256") as proxy:
         url = f"https://localhost:{listen('good')}/"
         params = {"url": url, "proxy": proxy.address, "challenge": {"callback": "who"}}
-        reply, asked = converse(trusting, "data.send", params, {"challenge": lambda question: {}})
-    assert reply["result"]["error"]["code"] == 1416 and len(asked) == 1
+        reply, callbacks = converse(trusting, "data.send", params, {"challenge": lambda params: {}})
+    assert reply["result"]["error"]["code"] == 1416 and len(callbacks) == 1
 
 
 def test_a_request_is_given_a_password_for_its_proxy(wire, home):
@@ -128,7 +128,7 @@ def test_a_body_is_sent_again_when_the_proxy_asks_in_the_middle(wire):
 
 
 def test_one_who_speaks_through_a_tunnel_is_no_proxy(trusting, certificates, listen):
-    """A server that answers 407 in a tunnel gets no password of a proxy. [AD10]"""
+    """A server that sends 407 in a tunnel gets no password of a proxy. [AD10]"""
     said = []
 
     class Liar(http.server.BaseHTTPRequestHandler):

@@ -31,10 +31,10 @@ def response(status=200, content=None, headers=None, version="http/2.0"):
     }  # fmt: skip
 
 
-def entry(asked, answered, **more):
+def entry(request, response, **more):
     return {
-        "startedDateTime": "2026-01-01T00:00:00.000Z", "time": 12.5, "cache": {}, "request": asked,
-        "response": answered,
+        "startedDateTime": "2026-01-01T00:00:00.000Z", "time": 12.5, "cache": {}, "request": request,
+        "response": response,
         "timings": {"blocked": 1, "dns": -1, "ssl": -1, "connect": -1, "send": 0.1, "wait": 10, "receive": 1}, **more,
     }  # fmt: skip
 
@@ -126,8 +126,8 @@ def test_archives_play(wire, play, tmp_path, program):
         assert len(got) == 2
     elif program == "Firefox":
         assert base64.b64decode(get(wire, "https://app.example/a.png")["body"]["base64"]) == b"\x00\x01\x02"
-        asked = {"method": "POST", "body": {"form": {"q": "a b"}}}
-        assert get(wire, "https://app.example/find", **asked)["status"] == 201
+        request = {"method": "POST", "body": {"form": {"q": "a b"}}}
+        assert get(wire, "https://app.example/find", **request)["status"] == 201
         assert info["entries"] == 3 and info["unusable"][0]["entry"] == 4, info
     elif program == "Playwright":
         assert get(wire, "https://gone.example/")["error"]["code"] == 1402

@@ -46,8 +46,8 @@ def recorded(tape):
 
 def played(wire, path, **params):
     # the message of a failed check has no moment in it
-    answer = result(wire.call("data.send", {"url": HOST + path, **params}))
-    return {name: value for name, value in answer.items() if name not in ("request", "total")}
+    response = result(wire.call("data.send", {"url": HOST + path, **params}))
+    return {name: value for name, value in response.items() if name not in ("request", "total")}
 
 
 @pytest.mark.parametrize("settings", [
@@ -62,9 +62,9 @@ def test_the_result_is_that_of_the_script(recorded, settings):
         # with a stub the stage compares each request
         result(wire.call("stub.add", {"url": HOST + "/other", "response": {}}))
         for path, found in zip(paths, ready):
-            answers = [*found, played(wire, path, **settings), played(wire, path, **settings, **heard)]
-            stored = [answer.get("body", {}).pop("response", None) is None for answer in answers]
-            assert answers == 4 * answers[:1] and stored == 4 * stored[:1], path
+            responses = [*found, played(wire, path, **settings), played(wire, path, **settings, **heard)]
+            stored = [response.get("body", {}).pop("response", None) is None for response in responses]
+            assert responses == 4 * responses[:1] and stored == 4 * stored[:1], path
 
 
 def test_the_events_are_those_of_the_script(recorded):
@@ -88,7 +88,7 @@ def test_both_ways_take_their_turns_and_count(recorded):
         start(wire, recorded, mode="none")
         texts = [played(wire, "/turn", serialize={"as": "text"}, **({"events": True} if number % 2 else {}))
                  for number in range(7)]  # fmt: skip
-        assert [answer.get("body", {}).get("text") for answer in texts] == [*"012345", None]
+        assert [response.get("body", {}).get("text") for response in texts] == [*"012345", None]
         assert texts[6]["error"]["code"] == 2200
         info = stop(wire)
         assert (info["played"], info["missed"], info["unused"]) == (6, 1, [])

@@ -110,7 +110,7 @@ def test_the_phrase_of_the_server_is_kept(tape):
     """However its head is read: in one pass, or by the full parser. [RFC 9112 section 4]"""
     status = b"HTTP/1.1 200 Quite Fine\r\n"
     for body in (b"Content-Length: 2\r\n\r\nhi", b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"):
-        with Capture(answer=status + body) as capture, fresh() as wire:
+        with Capture(response=status + body) as capture, fresh() as wire:
             start(wire, tape, mode="all")
             assert get(wire, capture.url())["body"]["text"] == "hi"
             stop(wire)

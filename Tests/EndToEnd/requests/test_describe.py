@@ -21,7 +21,7 @@ SECRETS = {
     "method": "POST",
     "body": {"json": {"user": "wolf", "password": SECRET}},
 }
-ANSWER = (
+RESPONSE = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\n"
     b"Set-Cookie: sid=s3cr3t; Path=/; Domain=a.test; Expires=Wed, 21 Oct 2026 07:28:00 GMT; HttpOnly; Secure\r\n"
     b"Location: /next?token=s3cr3t\r\nX-Refresh-Token: s3cr3t\r\nA-First: yes\r\nConnection: close\r\n\r\n"
@@ -83,14 +83,14 @@ def test_a_long_body_is_shown_as_its_length(wire):
     """More than 100,000 bytes, even of text. [G7]"""
     for size in (100_000, 100_001):
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n"
-        with Capture(answer=head % size + b"x" * size) as capture:
+        with Capture(response=head % size + b"x" * size) as capture:
             handle = result(wire.call("data.start", {"url": capture.url(), "bodyTo": "stored"}))["request"]
             assert result(wire.call("request.wait", {"request": handle}))["ok"]
             assert ("[Body]: 100001 bytes" in describe(wire, handle)) == (size > 100_000)
 
 
 def test_a_description_in_one_line(wire, origin):
-    """Before the end, after it, and without an answer. [AA9] [G6]"""
+    """Before the end, after it, and without a response. [AA9] [G6]"""
     handle = get(wire, origin + "/status/404?token=x#part")["request"]
     assert describe(wire, handle, style="short") == f"GET {origin}/status/404?token=***#part (404)"
     waiting = result(wire.call("data.start", {"url": origin + "/delay/60", "method": "PUT"}))["request"]
@@ -112,7 +112,7 @@ def test_what_could_not_be_built_is_described(wire):
 
 def test_secrets_are_not_described_unless_asked_for(wire):
     """[AA10]"""
-    with Capture(answer=ANSWER) as capture:
+    with Capture(response=RESPONSE) as capture:
         handle = get(wire, capture.url(), **SECRETS)["request"]
         masked, whole = describe(wire, handle), describe(wire, handle, secrets=True)
     assert SECRET not in masked and masked.count("***") == 9 and '"user":"wolf"' in masked
@@ -163,7 +163,7 @@ def test_an_archive_of_some(wire, origin):
 
 def test_an_archive_holds_all_that_was_said(wire):
     """Pairs of the query, cookies both ways, bodies, sizes and times."""
-    with Capture(answer=ANSWER) as capture:
+    with Capture(response=RESPONSE) as capture:
         get(wire, capture.url("/a"), **SECRETS)
         [entry] = export(wire, bodies=True, secrets=True)
     request, response = entry["request"], entry["response"]
@@ -181,14 +181,14 @@ def test_an_archive_holds_all_that_was_said(wire):
         }
     ]  # fmt: skip
     assert response["redirectURL"] == "/next?token=" + SECRET
-    assert response["content"]["text"] == ANSWER.split(b"\r\n\r\n")[1].decode()
+    assert response["content"]["text"] == RESPONSE.split(b"\r\n\r\n")[1].decode()
     assert response["content"]["size"] == response["bodySize"] == len(response["content"]["text"])
     assert entry["timings"]["connect"] >= 0 and entry["timings"]["ssl"] == -1 and entry["time"] > 0
 
 
 def test_an_archive_has_no_secrets_unless_asked_for(wire):
     """[AA10]"""
-    with Capture(answer=ANSWER) as capture:
+    with Capture(response=RESPONSE) as capture:
         get(wire, capture.url(), **SECRETS)
     archive = json.dumps(export(wire, bodies=True))
     assert SECRET not in archive and "wolf" in archive and "theme" in archive and "dark" not in archive
@@ -221,7 +221,7 @@ def test_failures_are_in_an_archive(wire):
     """Nobody listens; cut short; never built."""
     wire.call("data.send", {"url": "http://127.0.0.1:1/x"})
     short = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nContent-Type: text/plain\r\n\r\n12345"
-    with Capture(answer=short) as capture:
+    with Capture(response=short) as capture:
         wire.call("data.send", {"url": capture.url()})
     wire.call("data.send", {"url": "http://127.0.0.1:99999/"})
     refused, cut, unbuilt = export(wire, bodies=True)

@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from callback_client import Refuse, ask, sent, way
+from callback_client import Refuse, exchange, sent, way
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -19,16 +19,16 @@ def custom(how):
 def test_the_clients_own_code_encodes_the_parameters(wire, origin, how):
     """[C26]"""
 
-    def encode(question):
-        assert question["callback"] == "mine" and question["parameters"] == {"b": [1, None], "a": {"$data": "AA=="}}
-        assert (question["method"], question["attempt"]) == ("POST", 1)
+    def encode(params):
+        assert params["callback"] == "mine" and params["parameters"] == {"b": [1, None], "a": {"$data": "AA=="}}
+        assert (params["method"], params["attempt"]) == ("POST", 1)
         return {"query": {"v": 1}, "body": {"text": "b;a", "contentType": "text/x-mine"}}
 
     parameters = {"b": [1, None], "a": {"$data": "AA=="}}
     spec = {"url": origin + "/echo", "method": "POST", "parameters": parameters, "encoding": custom(how)}
-    response, asked = ask(wire, how, spec, {"encode": encode})
+    response, callbacks = exchange(wire, how, spec, {"encode": encode})
     fields, seen = sent(response)
-    assert len(asked) == 1 and (seen["target"], seen["body"]) == ("/echo?v=1", "b;a")
+    assert len(callbacks) == 1 and (seen["target"], seen["body"]) == ("/echo?v=1", "b;a")
     assert fields["Content-Type"] == "text/x-mine"
 
 
@@ -40,7 +40,7 @@ def test_an_encoder_that_refuses_fails_the_request(wire, origin, how):
         raise Refuse("no such date")
 
     spec = {"url": origin + "/echo", "parameters": {"a": 1}, "encoding": custom(how)}
-    response, _ = ask(wire, how, spec, {"encode": encode})
+    response, _ = exchange(wire, how, spec, {"encode": encode})
     error = response["error"]
     assert (error["code"], error["reason"]) == (1202, "customEncodingFailed") and "no such date" in error["message"]
     assert response["attempts"] == 0
@@ -49,15 +49,15 @@ def test_an_encoder_that_refuses_fails_the_request(wire, origin, how):
 def test_an_encoder_comes_before_the_adapters(wire, origin):
     """[B12]"""
 
-    def adapt(question):
-        assert question["url"].endswith("/echo?a=1")
-        return {"headers": {"X-Seen": question["url"]}}
+    def adapt(params):
+        assert params["url"].endswith("/echo?a=1")
+        return {"headers": {"X-Seen": params["url"]}}
 
     adapter = {"callback": "sign", "asks": ["adapt"]}
     spec = {"url": origin + "/echo", "parameters": 1, "encoding": custom("request"), "interceptors": [adapter]}
-    response, asked = ask(wire, "request", spec, {"encode": lambda _: {"query": {"a": 1}}, "adapt": adapt})
+    response, callbacks = exchange(wire, "request", spec, {"encode": lambda _: {"query": {"a": 1}}, "adapt": adapt})
     fields, seen = sent(response)
-    assert [kind for kind, _ in asked] == ["encode", "adapt"] and seen["target"] == "/echo?a=1"
+    assert [kind for kind, _ in callbacks] == ["encode", "adapt"] and seen["target"] == "/echo?a=1"
     assert fields["X-Seen"].endswith("/echo?a=1")
 
 

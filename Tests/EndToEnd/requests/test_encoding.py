@@ -20,8 +20,8 @@ WORDS = {"french": "français", "japanese": "日本語", "arabic": "العربي
 
 
 def form(wire, parameters, **encoding):
-    answer = wire.call("encode.form", {"parameters": parameters, "encoding": encoding})
-    return result(answer)["text"]
+    response = wire.call("encode.form", {"parameters": parameters, "encoding": encoding})
+    return result(response)["text"]
 
 
 # What arrives
@@ -135,9 +135,9 @@ def test_no_parameters_change_nothing(wire, origin):
 @pytest.mark.parametrize("params", [{}, {"bodyTo": "file"}, {"method": "POST", "body": {"text": "x"}}])
 def test_an_empty_url_is_a_failure_of_the_request(wire, params):
     """[3.D.1] [3.D.2] [3.D.3] [B8] [B9]"""
-    answer = get(wire, "", **params)
-    assert (answer["ok"], answer["error"]["code"], answer["url"], answer["attempts"]) == (False, 1100, "", 0)
-    assert "status" not in answer and answer["body"]["kind"] == "none"
+    response = get(wire, "", **params)
+    assert (response["ok"], response["error"]["code"], response["url"], response["attempts"]) == (False, 1100, "", 0)
+    assert "status" not in response and response["body"]["kind"] == "none"
 
 
 def test_a_time_limit_of_ten_milliseconds(wire, server):
@@ -157,9 +157,9 @@ def test_a_body_goes_to_a_file_and_comes_from_one(wire, origin, tmp_path):
     """[B4] [B5]"""
     path = tmp_path / "upload"
     path.write_bytes(b"wolf " * 1000)
-    answer = get(wire, origin + "/echo", method="PUT", body={"file": str(path)}, bodyTo="file")
-    assert answer["body"]["kind"] == "file"
-    with open(answer["body"]["path"], encoding="utf-8") as file:
+    response = get(wire, origin + "/echo", method="PUT", body={"file": str(path)}, bodyTo="file")
+    assert response["body"]["kind"] == "file"
+    with open(response["body"]["path"], encoding="utf-8") as file:
         assert json.load(file)["body"] == "wolf " * 1000
 
 
@@ -214,9 +214,9 @@ def test_build_shows_bytes_and_leaves_long_ones_out(wire):
     ],
 )
 def test_what_cannot_be_encoded_is_not_sent(wire, server, params, code, pointer):
-    answer = get(wire, server.url("/fine"), **params)
-    assert (answer["error"]["code"], answer["error"]["pointer"]) == (code, pointer), answer
-    assert answer["attempts"] == 0
+    response = get(wire, server.url("/fine"), **params)
+    assert (response["error"]["code"], response["error"]["pointer"]) == (code, pointer), response
+    assert response["attempts"] == 0
     error = wire.call("request.build", {"url": server.url("/fine"), **params})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer
     assert error["data"]["failure"]["code"] == code

@@ -13,7 +13,7 @@ import subprocess
 import contract
 import pytest
 from capture_server import HELD, Capture
-from code_client import Refused, ask
+from code_client import Refused, call_with_code
 from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -29,7 +29,7 @@ DOWNHILL = b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-
 ROUND = b"HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-# What provokes what. A request: its answer, and its parameters
+# What provokes what. A request: its response, and its parameters
 
 REQUESTS = {
     1100: (None, {"url": "http://127.0.0.1:99999/"}),
@@ -96,11 +96,11 @@ def check(error, code):
 @pytest.mark.parametrize("code", REQUESTS)
 def test_a_failure_is_what_the_contract_says(line, code):
     """Number, kind, reason, sentence, and whether repeating helps. [AB1] [AB3] [AB4] [AB6]"""
-    answer, params = REQUESTS[code]
-    if answer is None:
+    given, params = REQUESTS[code]
+    if given is None:
         response = get(line, **params)
     else:
-        with Capture(answer=answer) as capture:
+        with Capture(response=given) as capture:
             url = params.get("url", capture.url()).replace("{port}", str(capture.port))
             response = get(line, **{**params, "url": url})
     assert response["ok"] is False
@@ -114,18 +114,18 @@ def refuse(_):
 @pytest.mark.parametrize("code", CALLBACKS)
 def test_a_failure_of_the_clients_code(line, code):
     """With its own words in `data`. [AB1] [AB5]"""
-    params, answer = CALLBACKS[code]
+    params, given = CALLBACKS[code]
     names = ("adapt", "retry", "validate", "serialize", "encode")
-    answers = {f"callback.{name}": (lambda _: answer) if answer else refuse for name in names}
-    with Capture(answer=TEXT) as capture:
-        reply, _ = ask(line, "data.send", {"url": capture.url(), **params}, answers)
+    functions = {f"callback.{name}": (lambda _: given) if given else refuse for name in names}
+    with Capture(response=TEXT) as capture:
+        reply, _ = call_with_code(line, "data.send", {"url": capture.url(), **params}, functions)
     check(result(reply)["error"], code)
     assert "no" in result(reply)["error"]["message"]
 
 
 def test_cancelling_and_closing(line):
     """[AB1]"""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         session = result(line.call("session.create"))["session"]
         started = [result(line.call("data.start", {"url": capture.url(), "session": session}))["request"] for _ in "ab"]
         result(line.call("request.cancel", {"request": started[0]}))
@@ -136,7 +136,7 @@ def test_cancelling_and_closing(line):
 
 def test_files_that_cannot_be_written(line, tmp_path):
     """What a call would have failed with stands in its error. [AB1]"""
-    with Capture(answer=TEXT) as capture:
+    with Capture(response=TEXT) as capture:
         response = get(line, capture.url(), bodyTo="stored")
     kept = {"response": response["body"]["response"]}
     (tmp_path / "there").write_text("x")
@@ -179,7 +179,7 @@ def test_a_disk_that_becomes_full(tmp_path):
 
 def test_a_kept_body_whose_file_is_gone(line):
     """[AB1] [AB6]"""
-    with Capture(answer=TEXT) as capture:
+    with Capture(response=TEXT) as capture:
         body = get(line, capture.url(), bodyTo="file")["body"]
     pathlib.Path(body["path"]).unlink()
     kept = {"response": body["response"]}
@@ -191,7 +191,7 @@ def test_a_kept_body_whose_file_is_gone(line):
 
 def test_a_session_that_ends_with_its_client(listening):
     """A request of it that outlives the client ends all the same. [AB1] [A12]"""
-    with Capture(answer=HELD) as capture, contract.Wire(listening) as stays:
+    with Capture(response=HELD) as capture, contract.Wire(listening) as stays:
         with contract.Wire(listening) as leaves:
             session = result(leaves.call("session.create"))["session"]
             params = {"url": capture.url(), "session": session, "detach": True}

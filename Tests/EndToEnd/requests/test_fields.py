@@ -29,8 +29,8 @@ def test_authorization_has_short_forms_that_are_not_shown(wire, origin, auth, va
     for method in ("request.curl", "request.get"):
         assert value not in json.dumps(wire.call(method, {"request": handle}))
     assert value not in built(wire, auth=auth)["curl"]
-    answer = result(wire.call("headers.normalize", {"headers": {"authorization": "x"}, "auth": auth}))
-    assert answer["headers"] == [{"name": "Authorization", "value": value}]
+    found = result(wire.call("headers.normalize", {"headers": {"authorization": "x"}, "auth": auth}))
+    assert found["headers"] == [{"name": "Authorization", "value": value}]
 
 
 def test_defaults_are_sent_unless_replaced(wire, origin):
@@ -49,11 +49,11 @@ def test_a_request_without_defaults_has_the_fields_of_the_caller_and_no_other(wi
 
 def test_a_body_is_given_as_the_server_sent_it_where_the_caller_decodes(wire, origin):
     params = {"url": origin + "/gzip", "decode": False, "serialize": {"as": "base64"}}
-    answer = result(wire.call("data.send", params))
-    coded = base64.b64decode(answer["body"]["base64"])
+    found = result(wire.call("data.send", params))
+    coded = base64.b64decode(found["body"]["base64"])
     assert gzip.decompress(coded) == b"this was compressed with gzip\n"
-    assert len(coded) == answer["body"]["size"]
-    head = {field["name"].lower(): field["value"] for field in answer["headers"]}
+    assert len(coded) == found["body"]["size"]
+    head = {field["name"].lower(): field["value"] for field in found["headers"]}
     assert (head["content-encoding"], head["content-length"]) == ("gzip", str(len(coded)))
     assert result(wire.call("data.send", {"url": origin + "/gzip"}))["body"]["text"].startswith("this was")
 
@@ -100,7 +100,7 @@ def test_fields_are_normalized(wire, params, text):
 )
 def test_media_types_match_patterns(wire, type, acceptable, match):
     """[3.G.22] [3.G.24] [3.G.26] [3.G.27] [3.G.28]"""
-    answer = result(wire.call("mime.match", {"type": type, "acceptable": acceptable}))
-    assert answer["matches"] == (match is not None) and answer.get("match") == match
+    found = result(wire.call("mime.match", {"type": type, "acceptable": acceptable}))
+    assert found["matches"] == (match is not None) and found.get("match") == match
     if match:
-        assert [answer["type"], answer["subtype"]] == type.split(";")[0].strip().lower().split("/")
+        assert [found["type"], found["subtype"]] == type.split(";")[0].strip().lower().split("/")

@@ -25,9 +25,9 @@ def examples():
 
 @pytest.mark.parametrize(("call", "reply"), examples())
 def test_an_example_is_true(wire, origin, call, reply):
-    asked = json.loads(call.replace("{origin}", origin))
-    answer = wire.call(asked["method"], asked["params"])
-    assert "result" in answer, answer
+    example = json.loads(call.replace("{origin}", origin))
+    message = wire.call(example["method"], example["params"])
+    assert "result" in message, message
     expected = json.loads(reply.replace("{origin}", origin))
-    why = transcript.match(expected, answer["result"], {})
-    assert not why, f"{why}\n{json.dumps(answer['result'])}"
+    why = transcript.match(expected, message["result"], {})
+    assert not why, f"{why}\n{json.dumps(message['result'])}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Requests that end badly: bad answers, stalls, bad URLs, wrong parameters."""
+"""Requests that end badly: bad responses, stalls, bad URLs, wrong parameters."""
 
 import base64
 import time
@@ -13,7 +13,7 @@ from tcp_server import Host
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-# What a bad answer gets
+# What a bad response gets
 
 FAILURES = {
     "/reset/": (1404, None),
@@ -39,17 +39,17 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("path", FAILURES)
-def test_a_bad_answer_is_a_failure_that_keeps_what_came(wire, server, path):
+def test_a_bad_response_is_a_failure_that_keeps_what_came(wire, server, path):
     """[AB3] [AB7] [G1]"""
     codes, text = FAILURES[path]
-    answer = get(wire, server.url(path), timeout=5)
-    assert not answer["ok"]
-    assert answer["error"]["code"] in (codes if isinstance(codes, tuple) else (codes,)), answer["error"]
-    assert ("status" in answer) == (text is not None), answer
+    response = get(wire, server.url(path), timeout=5)
+    assert not response["ok"]
+    assert response["error"]["code"] in (codes if isinstance(codes, tuple) else (codes,)), response["error"]
+    assert ("status" in response) == (text is not None), response
     if text:
-        assert answer["body"]["text"] == text and answer["body"]["complete"] is False
+        assert response["body"]["text"] == text and response["body"]["complete"] is False
     else:
-        assert answer["body"]["kind"] == "none"
+        assert response["body"]["kind"] == "none"
     # the next request finds a connection that works
     assert get(wire, server.url("/fine"))["body"]["text"] == "fine"
 
@@ -63,9 +63,9 @@ def test_a_head_that_drips_must_be_whole_in_time(wire):
 
     with Host(drip) as host:
         began = time.monotonic()
-        answer = get(wire, f"http://127.0.0.1:{host.port}/", timeout={"firstByte": 0.3, "idle": 5})
+        response = get(wire, f"http://127.0.0.1:{host.port}/", timeout={"firstByte": 0.3, "idle": 5})
         assert time.monotonic() - began < 3
-    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "firstByte", answer
+    assert response["error"]["code"] == 1405 and response["error"]["phase"] == "firstByte", response
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_a_head_that_drips_must_be_whole_in_time(wire):
 def test_a_stall_ends_in_time_and_says_where(wire, server, path, limit, phase):
     """[AB3] [AB4] [B2]"""
     began = time.monotonic()
-    answer = get(wire, server.url(path), timeout=limit)
+    response = get(wire, server.url(path), timeout=limit)
     assert time.monotonic() - began < 3
-    assert answer["error"]["code"] == 1405 and answer["error"]["retryable"] is True, answer
-    assert phase is None or answer["error"]["phase"] == phase
+    assert response["error"]["code"] == 1405 and response["error"]["retryable"] is True, response
+    assert phase is None or response["error"]["phase"] == phase
     if path == "/stall/middle":
-        assert answer["body"]["text"] == "0123456789"
+        assert response["body"]["text"] == "0123456789"
 
 
 def test_a_server_that_never_shakes_hands(wire, server):
-    answer = get(wire, server.url("/tls", "https"), timeout={"tls": 0.3})
-    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "tls"
+    response = get(wire, server.url("/tls", "https"), timeout={"tls": 0.3})
+    assert response["error"]["code"] == 1405 and response["error"]["phase"] == "tls"
     server.wait_gone("/tls")
 
 
 def test_a_server_that_does_not_read(wire, server):
     body = {"base64": base64.b64encode(bytes(8 << 20)).decode()}
-    answer = get(wire, server.url("/deaf/3"), method="POST", body=body, timeout={"idle": 0.4})
-    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] == "request"
+    response = get(wire, server.url("/deaf/3"), method="POST", body=body, timeout={"idle": 0.4})
+    assert response["error"]["code"] == 1405 and response["error"]["phase"] == "request"
 
 
 def test_a_wait_for_a_connection_ends_too(wire, server):
@@ -111,22 +111,22 @@ def test_a_wait_for_a_connection_ends_too(wire, server):
     running = [wire.start("data.send", stalled) for _ in range(6)]
     server.wait_for("/stall/", 6)
     began = time.monotonic()
-    answer = get(wire, server.url("/fine"), timeout=0.3, session=session)
-    assert answer["error"]["code"] == 1405 and answer["error"]["phase"] in ("queue", "total")
+    response = get(wire, server.url("/fine"), timeout=0.3, session=session)
+    assert response["error"]["code"] == 1405 and response["error"]["phase"] in ("queue", "total")
     assert time.monotonic() - began < 1.5
     assert all(not reply["result"]["ok"] for reply in wire.replies(running).values())
 
 
 @pytest.mark.parametrize("path", ["/headers/100000000", "/line/100000000"])
 def test_endless_headers_are_cut_off(wire, server, path):
-    answer = get(wire, server.url(path), timeout=10)
-    assert answer["error"]["code"] in (1408, 1411), answer["error"]
+    response = get(wire, server.url(path), timeout=10)
+    assert response["error"]["code"] in (1408, 1411), response["error"]
     assert memory(wire) < 200 << 20
 
 
 def test_a_bomb_does_not_go_off(wire, server):
-    answer = get(wire, server.url("/bomb/1000000000"), bodyTo="discard", timeout=20)
-    assert answer["error"]["code"] in (1408, 1411), answer
+    response = get(wire, server.url("/bomb/1000000000"), bodyTo="discard", timeout=20)
+    assert response["error"]["code"] in (1408, 1411), response
     assert memory(wire) < 200 << 20
 
 
@@ -150,9 +150,9 @@ BAD_URLS = {
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_a_bad_url_is_refused_unsent(wire, url):
     """[B8] [B9] [B15]"""
-    answer = get(wire, url)
-    assert answer["error"]["code"] == BAD_URLS[url] and answer["error"]["pointer"] == "/url", answer
-    assert answer["attempts"] == 0 and answer["error"]["message"]
+    response = get(wire, url)
+    assert response["error"]["code"] == BAD_URLS[url] and response["error"]["pointer"] == "/url", response
+    assert response["attempts"] == 0 and response["error"]["message"]
     error = wire.call("request.build", {"url": url})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/url"
     handle = result(wire.call("data.start", {"url": url}))["request"]
@@ -175,9 +175,9 @@ def test_a_bad_url_is_refused_unsent(wire, url):
     ],
 )
 def test_what_must_not_be_sent_is_not(wire, server, params, code, pointer):
-    answer = get(wire, server.url("/fine"), **params)
-    assert (answer["error"]["code"], answer["error"]["pointer"]) == (code, pointer), answer
-    assert answer["attempts"] == 0
+    response = get(wire, server.url("/fine"), **params)
+    assert (response["error"]["code"], response["error"]["pointer"]) == (code, pointer), response
+    assert response["attempts"] == 0
 
 
 @pytest.mark.parametrize(
@@ -213,6 +213,6 @@ def test_wrong_parameters_are_named(wire, params, pointer):
 
 def test_nobody_listens(wire):
     """[AB3] [AB4]"""
-    answer = get(wire, "http://127.0.0.1:1/")
-    assert answer["error"]["code"] == 1402 and answer["error"]["retryable"] is True
-    assert "127.0.0.1" in answer["error"]["message"]
+    response = get(wire, "http://127.0.0.1:1/")
+    assert response["error"]["code"] == 1402 and response["error"]["retryable"] is True
+    assert "127.0.0.1" in response["error"]["message"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Where the bodies of answers go, and what becomes of them."""
+"""Where the bodies of responses go, and what becomes of them."""
 
 import base64
 import hashlib
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 65536, 70000, 1 << 20])
 def test_inline_bodies_arrive_whole(wire, server, size):
-    answer = get(wire, server.url(f"/bytes/{size}"), serialize={"as": "base64"})
-    assert answer["ok"] and answer["body"]["size"] == size
-    assert base64.b64decode(answer["body"].get("base64", "")) == expected(size)
+    response = get(wire, server.url(f"/bytes/{size}"), serialize={"as": "base64"})
+    assert response["ok"] and response["body"]["size"] == size
+    assert base64.b64decode(response["body"].get("base64", "")) == expected(size)
 
 
 def test_what_is_too_long_is_stored(wire, server):
@@ -61,9 +61,9 @@ def test_a_body_in_a_file_is_private_and_goes_with_its_owner(listening, server, 
 
 
 def test_a_truncated_body_is_kept_as_far_as_it_came(wire, server):
-    answer = get(wire, server.url("/close/body"), bodyTo="stored")
-    assert answer["error"]["code"] == 1404 and answer["body"]["complete"] is False
-    assert read_all(wire, answer["body"]["response"]) == b"0123456789"
+    response = get(wire, server.url("/close/body"), bodyTo="stored")
+    assert response["error"]["code"] == 1404 and response["body"]["complete"] is False
+    assert read_all(wire, response["body"]["response"]) == b"0123456789"
 
 
 def test_a_discarded_body_is_counted(wire, server):
@@ -93,9 +93,9 @@ def test_a_client_with_short_messages_gets_none_longer(wire, server):
     wire.start("data.send", {"url": server.url("/bytes/200000"), "maxInline": 8 << 20})
     line = wire.receive_line()
     assert len(line) <= 65536
-    answer = get(wire, server.url("/bytes/200000"), maxInline=8 << 20)
-    assert answer["body"]["kind"] == "stored" and answer["body"]["note"]
-    assert read_all(wire, answer["body"]["response"], bytes=8 << 20) == expected(200000)
+    response = get(wire, server.url("/bytes/200000"), maxInline=8 << 20)
+    assert response["body"]["kind"] == "stored" and response["body"]["note"]
+    assert read_all(wire, response["body"]["response"], bytes=8 << 20) == expected(200000)
     assert get(wire, server.url("/bytes/30000"))["body"]["kind"] == "base64"
 
 

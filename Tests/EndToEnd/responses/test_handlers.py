@@ -42,9 +42,9 @@ def test_two_models_for_one_api(wire, server, reply, case, value, ok):
     url = server.url(*reply) if reply else "http://127.0.0.1:1/"
     response = get(wire, url, validate=True, handlers=[{"id": "api", "serialize": {"cases": CASES}}])
     assert response["ok"] is ok
-    (answer,) = response["results"]
-    assert answer["ok"] is True and answer["id"] == "api"
-    assert (answer["body"]["case"], answer["body"]["json"]) == (case, value)
+    (handled,) = response["results"]
+    assert handled["ok"] is True and handled["id"] == "api"
+    assert (handled["body"]["case"], handled["body"]["json"]) == (case, value)
 
 
 def test_several_handlers_are_served_in_order(wire, server):
@@ -58,17 +58,17 @@ def test_several_handlers_are_served_in_order(wire, server):
     ]
     response = get(wire, server.url(200, "text/plain", b"hello"), handlers=handlers)
     assert response["ok"] is True
-    answers = response["results"]
-    assert [answer["id"] for answer in answers] == ["text", "json", "bytes", "strict", "plain"]
-    assert [answer["ok"] for answer in answers] == [True, False, True, False, True]
-    assert answers[0]["body"]["text"] == "hello"
-    assert answers[1]["error"]["code"] == 1704 and "body" not in answers[1]
-    assert answers[2]["body"]["base64"] == "aGVsbG8="
-    assert answers[3]["error"]["code"] == 1600
+    results = response["results"]
+    assert [handled["id"] for handled in results] == ["text", "json", "bytes", "strict", "plain"]
+    assert [handled["ok"] for handled in results] == [True, False, True, False, True]
+    assert results[0]["body"]["text"] == "hello"
+    assert results[1]["error"]["code"] == 1704 and "body" not in results[1]
+    assert results[2]["body"]["base64"] == "aGVsbG8="
+    assert results[3]["error"]["code"] == 1600
 
 
 @pytest.mark.parametrize("serialize", [{}, {"as": "json"}, {"as": "text"}, {"as": "base64"}, {"schema": USER}])
-def test_without_an_answer_every_handler_has_the_failure_of_the_exchange(wire, serialize):
+def test_without_a_response_every_handler_has_the_failure_of_the_exchange(wire, serialize):
     """[3.F.2] [3.F.3] [3.F.12] [3.F.54]"""
     response = get(wire, "http://127.0.0.1:1/", metrics=True, handlers=[{"id": "a", "serialize": serialize}])
     assert "status" not in response and response["metrics"]["total"] >= 0
@@ -114,7 +114,7 @@ def test_an_empty_file_is_judged_like_an_empty_body(wire, server, reply, seriali
     assert response["results"][0].get("error", {}).get("code") == code
 
 
-def test_a_file_is_named_by_its_path_and_there_is_none_without_an_answer(wire, server):
+def test_a_file_is_named_by_its_path_and_there_is_none_without_a_response(wire, server):
     """[3.F.44] [3.F.50] [3.F.51] [H9]"""
     response = get(wire, server.url(200, JSON, b"[1]"), bodyTo="file")
     assert open(response["body"]["path"], "rb").read() == b"[1]"
@@ -143,7 +143,7 @@ def test_results_that_do_not_fit_a_message_say_so(wire, origin):
     handlers = [{"id": "a"}, {"id": "b", "serialize": {"as": "json"}}]
     response = get(wire, origin + "/bytes/20000", handlers=handlers)
     assert response["ok"] is True and response["body"]["kind"] == "stored"
-    assert [answer["error"]["code"] for answer in response["results"]] == [1411, 1704]
+    assert [handled["error"]["code"] for handled in response["results"]] == [1411, 1704]
 
 
 # Responses that are over
@@ -151,17 +151,17 @@ def test_results_that_do_not_fit_a_message_say_so(wire, origin):
 
 def test_a_late_handler_uses_the_bytes_that_came_and_reperform_sends_again(wire, server):
     url = server.url(200, JSON, b'{"id":1,"name":"n"}')
-    before = server.asked
+    before = server.count
     request = result(wire.call("data.start", {"url": url}))["request"]
     for serialize, kind in [({"as": "text"}, "text"), ({"schema": USER}, "json"), ({"as": "base64"}, "base64")]:
         reply = result(wire.call("response.serialize", {"response": request, "serialize": serialize}))
         assert reply["ok"] is True and reply["body"]["kind"] == kind and "request" not in reply
-    assert server.asked == before + 1
+    assert server.count == before + 1
     again = result(wire.call("response.serialize", {"response": request, "reperform": True}))
     assert again["ok"] is True and again["request"] != request
-    assert server.asked == before + 2
+    assert server.count == before + 2
     third = result(wire.call("response.serialize", {"response": again["request"], "serialize": {"as": "text"}}))
-    assert third["ok"] is True and server.asked == before + 2
+    assert third["ok"] is True and server.count == before + 2
 
 
 def test_a_late_handler_of_a_request_that_failed_gets_its_failure(wire):

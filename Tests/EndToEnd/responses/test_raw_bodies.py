@@ -83,8 +83,8 @@ def test_bytes_of_a_stream_follow_their_replies(raw, server):
 
 def test_text_and_lines_of_a_stream_stay_in_their_results(raw, server):
     for kind in ("text", "lines"):
-        asked = {"url": server.url("/bytes/100000"), "mode": "pull", "wait": "response"}
-        opened = raw.start("stream.open", {**asked, "as": kind, "maxItem": 1 << 20, "charset": "latin1"})
+        params = {"url": server.url("/bytes/100000"), "mode": "pull", "wait": "response"}
+        opened = raw.start("stream.open", {**params, "as": kind, "maxItem": 1 << 20, "charset": "latin1"})
         number = raw.start("stream.read", {"stream": raw.reply(opened)["result"]["stream"], "bytes": 1 << 20})
         raw.reply(number)
         assert number not in raw.bodies
@@ -163,7 +163,7 @@ def test_a_started_request_is_waited_for_with_raw_bytes_and_told_in_an_event_wit
 
 
 def test_a_failed_exchange_has_its_raw_bytes_too(raw, server):
-    number = raw.ask(server.url("/bytes/100000"), validate={"status": [404]})
+    number = raw.request(server.url("/bytes/100000"), validate={"status": [404]})
     reply = raw.reply(number)
     assert reply["result"]["ok"] is False and reply["result"]["body"]["kind"] == "raw"
     assert raw.bodies[number] == expected(100000)
@@ -180,15 +180,15 @@ def test_raw_bytes_count_to_the_longest_message(service, server):
 
 def test_many_calls_of_all_sizes_share_a_connection(raw, server):
     dice = random.Random(7)
-    asked = {}
+    sizes = {}
     for _ in range(120):
         if dice.random() < 0.3:
-            asked[raw.start("diagnostics.echo", {"text": "\n" * 5000})] = None
+            sizes[raw.start("diagnostics.echo", {"text": "\n" * 5000})] = None
         else:
             size = dice.choice([0, 100, LEAST, 20_000, 65_536, 300_000])
-            asked[raw.ask(server.url(f"/bytes/{size}"))] = size
-    replies = raw.replies(list(asked), 60)
-    for number, size in asked.items():
+            sizes[raw.request(server.url(f"/bytes/{size}"))] = size
+    replies = raw.replies(list(sizes), 60)
+    for number, size in sizes.items():
         if size is None:
             assert replies[number]["result"]["text"] == "\n" * 5000
         elif size >= LEAST:
@@ -199,7 +199,7 @@ def test_many_calls_of_all_sizes_share_a_connection(raw, server):
 
 def test_cancelled_calls_leave_the_connection_in_step(raw, server):
     for turn in range(30):
-        number = raw.ask(server.url("/bytes/700000"))
+        number = raw.request(server.url("/bytes/700000"))
         if turn % 3 == 2:
             # the bytes may be on their way
             raw.fill(time.monotonic() + 10)
@@ -217,7 +217,7 @@ service_with_little_memory = budget.services()
 
 def test_raw_bytes_that_nobody_reads_go_to_files(service_with_little_memory, server):
     with RawWire(service_with_little_memory) as wire:
-        numbers = [wire.ask(server.url(f"/bytes/{3 << 20}"), maxInline=4 << 20) for _ in range(8)]
+        numbers = [wire.request(server.url(f"/bytes/{3 << 20}"), maxInline=4 << 20) for _ in range(8)]
         budget.until(service_with_little_memory, lambda found: found["spilt"]["payloads"] > 0)
         replies = wire.replies(numbers, 60)
         for number in numbers:
@@ -235,7 +235,7 @@ def test_a_client_that_goes_amid_a_body_leaves_nothing_behind(service_with_littl
     for _ in range(5):
         with RawWire(service_with_little_memory) as wire:
             for _ in range(3):
-                wire.ask(server.url(f"/bytes/{1 << 20}"))
+                wire.request(server.url(f"/bytes/{1 << 20}"))
             end = time.monotonic() + 10
             while len(wire.buffer) < 100_000:
                 wire.fill(end)

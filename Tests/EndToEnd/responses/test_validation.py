@@ -126,10 +126,10 @@ def test_a_503_is_worth_repeating_unless_it_was_a_post(wire, server):
     ],
 )
 def test_bad_rules_are_refused_before_anything_is_sent(wire, server, validate, pointer):
-    before = server.asked
+    before = server.count
     error = wire.call("data.send", {"url": server.url(), "validate": validate})["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32602, pointer)
-    assert server.asked == before
+    assert server.count == before
 
 
 # Before the body, and before retriers
@@ -168,8 +168,8 @@ def test_a_schema_waits_for_the_body(wire, server):
 )
 def test_a_failed_validation_is_shown_to_the_retriers(wire, server, reply, more, count, expected):
     """[I14]"""
-    before = server.asked
+    before = server.count
     retry = {"limit": 2, "base": 2, "scale": 0.001}
     response = get(wire, server.url(*reply), retry=retry, **more)
     assert reason(response) == expected
-    assert (server.asked - before, response["attempts"]) == (count, count)
+    assert (server.count - before, response["attempts"]) == (count, count)

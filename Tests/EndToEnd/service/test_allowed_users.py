@@ -22,7 +22,7 @@ pytestmark = [
 OWNER, OTHER = 61_001, 61_002
 UNKNOWN = -32012
 
-# sends each line to the socket as another user, answers callbacks, and prints the reply to each call
+# sends each line to the socket as another user, replies to callbacks, and prints the reply to each call
 CLIENT = """
 import json, os, socket, sys
 os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
@@ -140,11 +140,11 @@ def test_tokens_of_the_owner_are_refused(socket_path, origin, params):
 
 def test_the_code_of_another_user_cannot_name_a_file(socket_path, origin):
     """Neither in a call nor in the result of a callback."""
-    answer = '{"jsonrpc":"2.0","id":ID,"result":{"body":{"file":"/etc/hostname"}}}'
+    given = '{"jsonrpc":"2.0","id":ID,"result":{"body":{"file":"/etc/hostname"}}}'
     (reply,) = calls(
         socket_path, ("data.send", {
             "url": origin + "/echo", "method": "POST", "interceptors": [{"callback": "mine", "asks": ["adapt"]}]}),
-        reply=answer)
+        reply=given)
     assert reply.get("result", {}).get("ok") is False, reply
     (reply,) = calls(socket_path, ("request.decide", {"decision": "dec_0000000000000000", "answer": {"path": "/x"}}))
     refused(reply, "/answer/path")

@@ -21,7 +21,7 @@ class Client:
     """A client that replies to each callback as soon as the callback comes: `reply`, or its value for the method."""
 
     def __init__(self, path, reply=None):
-        self.reply, self.asked, self.replies = reply, 0, {}
+        self.reply, self.calls, self.replies = reply, 0, {}
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.socket.settimeout(60)
@@ -41,7 +41,7 @@ class Client:
             for line in lines:
                 message = json.loads(line)
                 if message.get("method", "").startswith("callback."):
-                    self.asked += 1
+                    self.calls += 1
                     value = self.reply(message["method"]) if callable(self.reply) else self.reply
                     text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": value}).encode() + b"\n"
                     threading.Thread(target=self.write, args=(text,), daemon=True).start()
@@ -100,7 +100,7 @@ def test_a_body_that_is_asked_for_once_serves_all_attempts(service, client, orig
     code = [{**ADAPTER, "askPer": "request"}, {"callback": "again", "asks": ["retry"]}]
     one.send(1, "data.send", url=origin.url + "/", method="POST", interceptors=code, validate={"status": [500]})
     reply = one.wait(1)["result"]
-    assert reply["attempts"] == 2 and one.asked == 3
+    assert reply["attempts"] == 2 and one.calls == 3
     assert reply["body"]["text"] == hashlib.sha256(body).hexdigest()
     until(service, lambda now: now["held"] == 0)
 

@@ -33,8 +33,8 @@ def test_no_refresh_token_and_no_client_secret_is_anywhere_to_be_seen(tmp_path, 
             assert "result" in service.call("oauth.refresh", credential="work")
         token = service.call("oauth.token", credential="work")["result"]
         assert server.is_good(token["accessToken"])
-        answer = service.call("data.send", url=server.url("/api"), auth={"oauth": "work"})
-        assert answer["result"]["status"] == 200, answer
+        reply = service.call("data.send", url=server.url("/api"), auth={"oauth": "work"})
+        assert reply["result"]["status"] == 200, reply
         service.call("oauth.get", credential="work")
         service.call("oauth.list")
         server.revoke_all()

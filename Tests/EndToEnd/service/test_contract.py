@@ -62,7 +62,7 @@ def at_origin(value, origin):
 # What there is
 
 
-def test_discover_answers_the_assembled_document_byte_for_byte(wire):
+def test_discover_gives_the_assembled_document_byte_for_byte(wire):
     wire.start("rpc.discover")
     line = wire.receive_line()
     assert line == b'{"jsonrpc":"2.0","id":1,"result":%s}' % contract.LINE.encode()

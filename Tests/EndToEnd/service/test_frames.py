@@ -27,7 +27,7 @@ def deep(depth):
     return b'{"jsonrpc":"2.0","id":7,"method":"diagnostics.echo","params":' + params + b"}"
 
 
-# name: (bytes, id of the answer, code of the answer)
+# name: (bytes, id of the reply, code of the reply)
 CASES = {
     "a header frame cut off": (framed(ECHO[:-9], 500), 7, -32700),
     "a header frame without its body": (framed(b"", 500), None, -32700),
@@ -52,7 +52,7 @@ CASES = {
 }
 
 
-def answers(raw):
+def replies(raw):
     """What came, whichever the framing: the objects."""
     text = raw.decode("ascii")
     decoder, found = json.JSONDecoder(), []
@@ -93,22 +93,22 @@ def over_socket(service, data):
 def test_it_is_refused_once_and_the_service_goes_on(name, transport, service):
     data, number, code = CASES[name]
     raw = over_stdio(data) if transport == "stdio" else over_socket(service, data)
-    (answer,) = answers(raw)
-    contract.check_message("diagnostics.echo", answer)
-    assert (answer["id"], answer["error"]["code"]) == (number, code), answer
-    (alive,) = answers(over_socket(service, ECHO + b"\n"))
+    (reply,) = replies(raw)
+    contract.check_message("diagnostics.echo", reply)
+    assert (reply["id"], reply["error"]["code"]) == (number, code), reply
+    (alive,) = replies(over_socket(service, ECHO + b"\n"))
     assert alive["result"] == {"a": 1}
 
 
 def test_depth_128_is_not_too_deep(service):
-    (answer,) = answers(over_socket(service, deep(127) + b"\n"))
-    assert "result" in answer
+    (reply,) = replies(over_socket(service, deep(127) + b"\n"))
+    assert "result" in reply
 
 
 def test_memory_stays_flat_under_bombs(service):
     def resident():
-        (answer,) = answers(over_socket(service, b'{"jsonrpc":"2.0","id":1,"method":"server.stats"}\n'))
-        return answer["result"]["memory"]["resident"]
+        (reply,) = replies(over_socket(service, b'{"jsonrpc":"2.0","id":1,"method":"server.stats"}\n'))
+        return reply["result"]["memory"]["resident"]
 
     for name in ("a length of a terabyte", "a flood of tokens", "100,000 levels"):
         before = resident()

@@ -71,7 +71,7 @@ def two(tmp_path):
 
 
 class Crowd(Listening):
-    """Answers after a moment, and counts open connections."""
+    """Responds after a moment, and counts open connections."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -127,7 +127,7 @@ def test_forms_and_calls_with_events_spill_too(service, clients, origin):
     until(service, lambda now: now["held"] == 0)
 
 
-def test_answers_that_nobody_reads_go_to_files_and_come_whole(service, clients, origin):
+def test_replies_that_the_client_does_not_read_go_to_files_and_come_whole(service, clients, origin):
     size = 3 * MIB
     many = clients(10)
     for client in many:
@@ -140,7 +140,7 @@ def test_answers_that_nobody_reads_go_to_files_and_come_whole(service, clients, 
     until(service, lambda now: now["held"] == 0)
 
 
-def test_many_answers_on_one_connection_keep_their_order(service, clients, origin):
+def test_many_replies_on_one_connection_keep_their_order(service, clients, origin):
     (client,) = clients(1)
     for number in range(3):
         client.send("diagnostics.echo", {"value": chr(97 + number) * (2 * MIB)}, number).join()

@@ -25,7 +25,7 @@ pytestmark = [
 STRANGER = 61_000 + os.getpid() % 2000
 USER = STRANGER + 2000
 
-# answers every message like a service, and writes down what came
+# replies to every message like a service, and writes down what came
 LISTENER = """
 import os, socket, sys
 path, log, user = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -164,7 +164,7 @@ def test_a_service_of_another_user_is_refused_where_the_socket_is_named(name, pl
 
 
 @pytest.mark.parametrize("name", ["call", "outrider-call", "python"])
-def test_a_service_of_another_user_answers_where_that_user_is_named(name, place):
+def test_a_service_of_another_user_serves_where_that_user_is_named(name, place):
     folder = owned(place / "shared", 0, 0o1777)
     environment = {"OUTRIDER_SOCKET": str(folder / "o.sock"), "OUTRIDER_PEER_UID": str(STRANGER)}
     with listening(folder / "o.sock", place / "log"):

@@ -15,7 +15,7 @@ def calls(count):
     return [{"jsonrpc": "2.0", "id": i, "method": "diagnostics.blob", "params": params} for i in range(count)]
 
 
-def test_whoever_reads_gets_every_answer(wire):
+def test_a_client_that_reads_gets_every_reply(wire):
     """More than may wait for a client at once, on stdio and, in the next test, on a socket."""
     asks_for_much(wire)
 
@@ -31,7 +31,7 @@ def asks_for_much(wire):
     assert [json.loads(wire.receive_line(60))["id"] for _ in range(150)] == list(range(150))
 
 
-def test_a_batch_is_answered_whole_however_long_that_is(listening):
+def test_a_batch_gets_its_whole_reply_however_long_that_is(listening):
     with contract.Wire(listening) as wire:
         wire.send(calls(80))
         assert [len(one["result"]["data"]) >= 1_000_000 for one in json.loads(wire.receive_line(60))] == [True] * 80

@@ -24,12 +24,12 @@ def test_after_a_quick_row_of_calls_the_service_sleeps(listening):
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(listening)
         client.settimeout(30)
-        answers = client.makefile("rb")
+        replies = client.makefile("rb")
 
         def call(method, **params):
             frame = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
             client.sendall(json.dumps(frame).encode() + b"\n")
-            return json.loads(answers.readline())["result"]
+            return json.loads(replies.readline())["result"]
 
         process = call("server.info")["pid"]
         for number in range(3000):

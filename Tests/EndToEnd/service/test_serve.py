@@ -85,8 +85,8 @@ def test_the_environment_is_looked_at_whether_flags_are_parsed_or_not(variable, 
 
 
 def test_the_defaults_are_the_same_whether_flags_are_parsed_or_not():
-    question = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}'
-    plain, parsed = [json.loads(outrider("serve", "--stdio", *words, stdin=question).stdout)["result"]
+    call = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}'
+    plain, parsed = [json.loads(outrider("serve", "--stdio", *words, stdin=call).stdout)["result"]
                      for words in ([], ["--framing", "auto"])]
     own = {"pid", "uptime", "instanceId", "connection"}
     assert {name: value for name, value in plain.items() if name not in own} == {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Questions to clients about their requests: each in three ways, and what follows when there is no answer."""
+"""Callbacks to clients about their requests: each in three ways, and what follows when there is no reply."""
 
 import time
 
 import contract
 import pytest
-from callback_client import Refuse, answer, ask, callback, converse, sent
+from callback_client import Refuse, callback, converse, exchange, reply_to, sent
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -19,9 +19,9 @@ WAYS = ["request", "pull"]
 
 @pytest.mark.parametrize("how", WAYS)
 def test_an_adapter_changes_what_is_sent(wire, origin, how):
-    def adapt(question):
-        assert question["callback"] == "mine" and question["attempt"] == 1 and question["method"] == "GET"
-        assert question["deadline"] > "2026" and question["request"].startswith("req_")
+    def adapt(message):
+        assert message["callback"] == "mine" and message["attempt"] == 1 and message["method"] == "GET"
+        assert message["deadline"] > "2026" and message["request"].startswith("req_")
         return {
             "url": origin + "/echo?a=1",
             "method": "POST",
@@ -36,8 +36,8 @@ def test_an_adapter_changes_what_is_sent(wire, origin, how):
         "headers": {"X-Plain": "1"},
         "interceptors": [callback(how=how, asks=["adapt"])],
     }
-    response, asked = ask(wire, how, spec, {"adapt": adapt})
-    assert len(asked) == 1 and response["ok"] and response["attempts"] == 1
+    response, callbacks = exchange(wire, how, spec, {"adapt": adapt})
+    assert len(callbacks) == 1 and response["ok"] and response["attempts"] == 1
     fields, seen = sent(response)
     assert (seen["method"], seen["target"], seen["body"]) == ("POST", "/echo?a=1&b=2", '{"c":3}')
     assert fields["X-Signed"] == "yes" and "X-Plain" not in fields and fields["Content-Type"] == "application/json"
@@ -49,7 +49,7 @@ def test_an_adapter_that_refuses_fails_the_request(wire, origin, how):
         raise Refuse("no key")
 
     spec = {"url": origin + "/json", "interceptors": [callback(how=how, asks=["adapt"])]}
-    response, _ = ask(wire, how, spec, {"adapt": adapt})
+    response, _ = exchange(wire, how, spec, {"adapt": adapt})
     error = response["error"]
     assert (error["code"], error["kind"]) == (1300, "requestAdaptationFailed") and "no key" in error["message"]
     assert error["underlying"]["domain"] == "callback" and error["underlying"]["code"] == -32021
@@ -70,7 +70,7 @@ BAD = [
 def test_what_cannot_be_sent_fails_as_adaptation(wire, origin, given):
     """[3.D.7]"""
     spec = {"url": origin + "/json", "interceptors": [callback(asks=["adapt"])]}
-    response, _ = ask(wire, "request", spec, {"adapt": lambda _: given})
+    response, _ = exchange(wire, "request", spec, {"adapt": lambda _: given})
     assert response["error"]["code"] == 1300, response
     if "body" in given:
         assert response["error"]["data"]["cause"]["code"] == 1102
@@ -80,17 +80,17 @@ def test_what_cannot_be_sent_fails_as_adaptation(wire, origin, given):
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_a_retrier_has_four_answers(wire, server, origin, how):
+def test_a_retrier_has_four_replies(wire, server, origin, how):
     dead = "http://127.0.0.1:1/"
     verdicts = iter([{"retry": True}, {"retry": True, "delay": 0.01}, {"retry": False}])
     spec = {"url": dead, "interceptors": [callback(how=how, asks=["retry"])]}
-    response, asked = ask(wire, how, spec, {"retry": lambda _: next(verdicts)})
+    response, callbacks = exchange(wire, how, spec, {"retry": lambda _: next(verdicts)})
     assert response["error"]["code"] == 1402 and response["attempts"] == 3
-    assert [question["retries"] for _, question in asked] == [0, 1, 2]
-    assert asked[0][1]["error"]["code"] == 1402
-    response, asked = ask(wire, how, spec, {"retry": lambda _: {"retry": False, "error": "give up"}})
+    assert [message["retries"] for _, message in callbacks] == [0, 1, 2]
+    assert callbacks[0][1]["error"]["code"] == 1402
+    response, callbacks = exchange(wire, how, spec, {"retry": lambda _: {"retry": False, "error": "give up"}})
     error = response["error"]
-    assert error["code"] == 1310 and error["data"]["originalError"]["code"] == 1402 and len(asked) == 1
+    assert error["code"] == 1310 and error["data"]["originalError"]["code"] == 1402 and len(callbacks) == 1
     assert "give up" in str(error["data"]["retryError"])
 
 
@@ -100,12 +100,12 @@ def test_adapters_run_again_from_the_start_on_every_attempt(wire, origin):
         "url": "http://127.0.0.1:2/",
         "interceptors": [{"headers": {"X-First": "1"}}, callback("a"), callback("b", asks=["adapt"])],
     }
-    answers = {
+    functions = {
         "adapt": lambda q: {"url": next(urls)} if q["callback"] == "a" else {"headers": {"X-Url": q["url"]}},
         "retry": lambda q: {"retry": True},
     }
-    response, asked = ask(wire, "request", spec, answers)
-    assert [(kind, q["callback"], q["attempt"]) for kind, q in asked] == [
+    response, callbacks = exchange(wire, "request", spec, functions)
+    assert [(kind, q["callback"], q["attempt"]) for kind, q in callbacks] == [
         ("adapt", "a", 1),
         ("adapt", "b", 1),
         ("retry", "a", 1),
@@ -116,35 +116,35 @@ def test_adapters_run_again_from_the_start_on_every_attempt(wire, origin):
     assert fields["X-Url"] == origin + "/echo" and fields["X-First"] == "1" and response["attempts"] == 2
 
 
-def test_retriers_are_asked_in_order_until_one_answers(wire):
+def test_retriers_are_called_in_order_until_one_retries(wire):
     spec = {
         "url": "http://127.0.0.1:1/",
         "interceptors": [callback(name, asks=["retry"]) for name in ("one", "two", "three")],
     }
-    answers = {"retry": lambda q: {"retry": q["callback"] == "two" and q["retries"] == 0}}
-    _, asked = ask(wire, "request", spec, answers)
-    assert [question["callback"] for _, question in asked] == ["one", "two", "one", "two", "three"]
-    answers = {"retry": lambda q: {"retry": False, "error": "no"} if q["callback"] == "two" else {"retry": False}}
-    _, asked = ask(wire, "request", spec, answers)
-    assert [question["callback"] for _, question in asked] == ["one", "two"]
+    functions = {"retry": lambda q: {"retry": q["callback"] == "two" and q["retries"] == 0}}
+    _, callbacks = exchange(wire, "request", spec, functions)
+    assert [message["callback"] for _, message in callbacks] == ["one", "two", "one", "two", "three"]
+    functions = {"retry": lambda q: {"retry": False, "error": "no"} if q["callback"] == "two" else {"retry": False}}
+    _, callbacks = exchange(wire, "request", spec, functions)
+    assert [message["callback"] for _, message in callbacks] == ["one", "two"]
 
 
 def test_code_may_be_asked_once_for_all_attempts(wire, origin):
     spec = {"url": "http://127.0.0.1:1/", "interceptors": [callback("key", asks=["adapt"], askPer="request"),
                                                            callback("again", asks=["retry"])]}
-    answers = {
+    functions = {
         "adapt": lambda q: {"headers": {"X-Key": "1"}, "url": origin + "/status/503" if q["attempt"] > 1 else q["url"]},
         "retry": lambda q: {"retry": q["retries"] < 2},
     }
-    response, asked = ask(wire, "request", spec, answers)
-    assert [kind for kind, _ in asked] == ["adapt", "retry", "retry", "retry"]
+    response, callbacks = exchange(wire, "request", spec, functions)
+    assert [kind for kind, _ in callbacks] == ["adapt", "retry", "retry", "retry"]
     assert response["attempts"] == 3
 
 
 def test_nobody_is_asked_about_a_status_that_is_no_failure(wire, origin):
     spec = {"url": origin + "/status/500", "interceptors": [callback(asks=["retry"])]}
-    response, asked = ask(wire, "request", spec, {})
-    assert response["ok"] and response["status"] == 500 and asked == []
+    response, callbacks = exchange(wire, "request", spec, {})
+    assert response["ok"] and response["status"] == 500 and callbacks == []
 
 
 # Redirects and bodies
@@ -153,13 +153,13 @@ def test_nobody_is_asked_about_a_status_that_is_no_failure(wire, origin):
 @pytest.mark.parametrize("how", WAYS)
 def test_a_redirect_is_followed_as_the_client_says(wire, origin, how):
     spec = {"url": origin + "/redirect/2", "redirect": callback(how=how)}
-    response, asked = ask(wire, how, spec, {"redirect": lambda _: {"follow": True}})
-    assert response["status"] == 200 and len(response["redirects"]) == 2 and len(asked) == 2
-    assert asked[0][1]["status"] == 302 and asked[0][1]["from"].endswith("/redirect/2")
-    answers = {"redirect": lambda _: {"follow": True, "request": {"url": origin + "/echo", "headers": {"X": "1"}}}}
-    response, _ = ask(wire, how, spec, answers)
+    response, callbacks = exchange(wire, how, spec, {"redirect": lambda _: {"follow": True}})
+    assert response["status"] == 200 and len(response["redirects"]) == 2 and len(callbacks) == 2
+    assert callbacks[0][1]["status"] == 302 and callbacks[0][1]["from"].endswith("/redirect/2")
+    functions = {"redirect": lambda _: {"follow": True, "request": {"url": origin + "/echo", "headers": {"X": "1"}}}}
+    response, _ = exchange(wire, how, spec, functions)
     assert sent(response)[0]["X"] == "1" and response["url"] == origin + "/echo"
-    response, _ = ask(wire, how, spec, {"redirect": lambda _: {"follow": False}})
+    response, _ = exchange(wire, how, spec, {"redirect": lambda _: {"follow": False}})
     assert response["ok"] and response["status"] == 302 and response["redirects"] == []
 
 
@@ -176,27 +176,27 @@ def test_the_retry_of_a_request_asks_after_its_interceptors(wire):
         "retry": callback("own", timeout=5),
         "interceptors": [callback("first", asks=["retry"])],
     }
-    response, asked = ask(wire, "request", spec, {"retry": lambda q: {"retry": q["retries"] == 0}})
-    assert [question["callback"] for _, question in asked] == ["first", "first", "own"]
+    response, callbacks = exchange(wire, "request", spec, {"retry": lambda q: {"retry": q["retries"] == 0}})
+    assert [message["callback"] for _, message in callbacks] == ["first", "first", "own"]
     assert response["attempts"] == 2
 
 
 def test_the_head_of_a_response_decides_whether_it_is_read(wire, origin):
     for how in WAYS:
         spec = {"url": origin + "/bytes/1000", "disposition": callback(how=how)}
-        response, asked = ask(wire, how, spec, {"disposition": lambda _: {"allow": True}})
-        assert response["ok"] and response["body"]["size"] == 1000 and asked[0][1]["response"]["status"] == 200
-        response, _ = ask(wire, how, spec, {"disposition": lambda _: {"allow": False}})
+        response, callbacks = exchange(wire, how, spec, {"disposition": lambda _: {"allow": True}})
+        assert response["ok"] and response["body"]["size"] == 1000 and callbacks[0][1]["response"]["status"] == 200
+        response, _ = exchange(wire, how, spec, {"disposition": lambda _: {"allow": False}})
         assert response["error"]["code"] == 1900 and response["status"] == 200 and response["body"]["size"] == 0
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_a_validator_says_whether_a_response_is_acceptable(wire, origin, how):
     spec = {"url": origin + "/json", "validate": callback(how=how)}
-    response, asked = ask(wire, how, spec, {"validate": lambda _: {"valid": True}})
-    assert response["ok"] and asked[0][1]["response"]["status"] == 200
-    assert asked[0][1]["body"]["text"] == '{"id":1,"x":0.1}'
-    response, _ = ask(wire, how, spec, {"validate": lambda _: {"valid": False, "reason": "no id"}})
+    response, callbacks = exchange(wire, how, spec, {"validate": lambda _: {"valid": True}})
+    assert response["ok"] and callbacks[0][1]["response"]["status"] == 200
+    assert callbacks[0][1]["body"]["text"] == '{"id":1,"x":0.1}'
+    response, _ = exchange(wire, how, spec, {"validate": lambda _: {"valid": False, "reason": "no id"}})
     assert response["error"]["code"] == 1605 and "no id" in response["error"]["message"]
     assert response["error"]["data"]["error"] == {"valid": False, "reason": "no id"}
     assert response["body"]["size"] == 16, "what came is kept"
@@ -205,8 +205,8 @@ def test_a_validator_says_whether_a_response_is_acceptable(wire, origin, how):
 @pytest.mark.parametrize("how", WAYS)
 def test_a_serializer_says_what_a_body_is(wire, origin, how):
     spec = {"url": origin + "/json", "serialize": callback(how=how)}
-    answers = {"serialize": lambda q: {"value": {"length": len(q["body"]["text"])}}}
-    response, _ = converse(wire, "data.send", spec, answers) if how == "request" else (None, None)
+    functions = {"serialize": lambda q: {"value": {"length": len(q["body"]["text"])}}}
+    response, _ = converse(wire, "data.send", spec, functions) if how == "request" else (None, None)
     if response:
         assert result(response)["body"]["json"] == {"length": 16}
 
@@ -223,16 +223,16 @@ def test_no_validator_is_no_consent_and_no_serializer_no_value(wire, origin):
 
 def test_a_failed_validation_is_shown_to_the_retriers(wire, origin):
     spec = {"url": origin + "/json", "validate": callback("v"), "interceptors": [callback("r", asks=["retry"])]}
-    answers = {
+    functions = {
         "validate": lambda q: {"valid": q["attempt"] == 3},
         "retry": lambda q: {"retry": q["error"]["code"] == 1605},
     }
-    response, asked = ask(wire, "request", spec, answers)
+    response, callbacks = exchange(wire, "request", spec, functions)
     assert response["ok"] and response["attempts"] == 3
-    assert [kind for kind, _ in asked] == ["validate", "retry", "validate", "retry", "validate"]
+    assert [kind for kind, _ in callbacks] == ["validate", "retry", "validate", "retry", "validate"]
 
 
-# No answer
+# No reply
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -242,15 +242,15 @@ def test_an_adapter_that_is_late_fails_the_request(wire, origin, how):
     number = wire.start("data.start", spec)
     request = wire.reply(number)["result"]["request"]
     wait = wire.start("request.wait", {"request": request})
-    question = None
+    message = None
     if how == "request":
-        question = wire.receive()
+        message = wire.receive()
     response = result(wire.reply(wait))
     assert response["error"]["code"] == 1300 and response["error"]["underlying"]["code"] == -32020
     assert time.monotonic() - began >= 0.3, "the request's own timeout stood still"
-    if question:
-        answer(wire, question, {"headers": {}})
-        answer(wire, question, {"headers": {}})
+    if message:
+        reply_to(wire, message, {"headers": {}})
+        reply_to(wire, message, {"headers": {}})
     else:
         assert wire.call("events.next", {"request": request, "wait": 0})["result"]["events"] == []
 
@@ -272,28 +272,28 @@ def test_a_head_that_nobody_judges_is_read(wire, origin):
     assert result(wire.reply(number))["ok"]
 
 
-def test_an_answer_that_makes_no_sense_is_none(wire):
+def test_a_reply_that_makes_no_sense_is_none(wire):
     spec = {"url": "http://127.0.0.1:1/", "interceptors": [callback(asks=["retry"])]}
     for given in ({}, {"retry": "yes"}, {"retry": True, "delay": -1}, {"retry": False, "delay": 1}, {"again": True}):
-        response, _ = ask(wire, "request", spec, {"retry": lambda _, given=given: given})
+        response, _ = exchange(wire, "request", spec, {"retry": lambda _, given=given: given})
         assert response["attempts"] == 1 and response["error"]["code"] == 1402
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_cancelling_the_request_ends_its_question(wire, origin, how):
+def test_cancelling_the_request_ends_its_callback(wire, origin, how):
     spec = {"url": origin + "/json", "interceptors": [callback(how=how)]}
     request = wire.call("data.start", spec)["result"]["request"] if how == "pull" else None
     if request is None:
         number = wire.start("data.start", spec)
         messages = [wire.receive(), wire.receive()]
         request = next(one["result"]["request"] for one in messages if one.get("id") == number)
-        question = next(one for one in messages if "method" in one)
+        message = next(one for one in messages if "method" in one)
         cancel = wire.start("request.cancel", {"request": request})
         messages = [wire.receive(), wire.receive()]
         assert {one.get("method", one.get("id")) for one in messages} == {"$/cancelRequest", cancel}
         told = next(one for one in messages if "method" in one)
-        assert told["params"]["id"] == question["id"]
-        answer(wire, question, {})
+        assert told["params"]["id"] == message["id"]
+        reply_to(wire, message, {})
     else:
         event = wire.call("events.next", {"request": request})["result"]["events"][0]
         wire.call("request.cancel", {"request": request})
@@ -303,20 +303,20 @@ def test_cancelling_the_request_ends_its_question(wire, origin, how):
     assert response["error"]["code"] == 1900 and response["attempts"] == 0
 
 
-def test_64_questions_wait_at_most(wire, origin):
+def test_64_callbacks_wait_at_most(wire, origin):
     spec = {"url": origin + "/json", "interceptors": [callback(asks=["adapt"], timeout=20)], "handles": False}
     numbers = [wire.start("data.send", spec) for _ in range(70)]
-    questions, replies = [], {}
-    while len(questions) + len(replies) < 70:
+    messages, replies = [], {}
+    while len(messages) + len(replies) < 70:
         message = wire.receive()
         if "method" in message:
-            questions.append(message)
+            messages.append(message)
         else:
             replies[message["id"]] = message["result"]
-    assert len(questions) == 64 and len(replies) == 6
+    assert len(messages) == 64 and len(replies) == 6
     assert all(one["error"]["code"] == 1300 and one["error"]["underlying"]["code"] == -32011
                for one in replies.values())
-    for question in questions:
-        answer(wire, question, {})
+    for message in messages:
+        reply_to(wire, message, {})
     left = wire.replies([number for number in numbers if number not in replies])
     assert all(reply["result"]["ok"] for reply in left.values())

@@ -8,7 +8,7 @@ import zlib
 
 import contract
 import pytest
-from callback_client import ask
+from callback_client import exchange
 from capture_server import Capture
 from redirect_server import Server
 from request_client import get, result
@@ -105,10 +105,10 @@ def test_an_adapter_that_leads_elsewhere_does_not_take_credentials_along(line, o
     with Capture() as home, Capture() as away:
         credential = {"bearer": "s3cret", **({"origins": [home.url().rstrip("/")]} if origins else {})}
         params = {"url": home.url(), "interceptors": [credential, {"callback": "lead", "asks": ["adapt"]}]}
-        response, _ = ask(line, "request", params, {"adapt": lambda asked: {"url": away.url()}})
+        response, _ = exchange(line, "request", params, {"adapt": lambda callback: {"url": away.url()}})
         assert response["ok"] and away.take().first("Authorization") is None
         own = {"url": away.url(), "headers": {"Authorization": "mine"}}
-        response, _ = ask(line, "request", params, {"adapt": lambda asked: own})
+        response, _ = exchange(line, "request", params, {"adapt": lambda callback: own})
         assert response["ok"] and away.take().first("Authorization") == b"mine"
 
 
@@ -118,9 +118,9 @@ def test_headers_that_go_along_do_not_lead_a_bound_credential_elsewhere(line, or
     home, away = Server(), Server()
     try:
         credential = {"bearer": "s3cret", **({"origins": [home.url("")]} if origins else {})}
-        answer = get(line, home.url("/to/302?" + away.url()), interceptors=[credential],
+        response = get(line, home.url("/to/302?" + away.url()), interceptors=[credential],
                      redirect={"keepHeaders": ["Authorization"]})
-        assert answer["ok"] and ("authorization" in away.seen[0]["headers"]) is seen
+        assert response["ok"] and ("authorization" in away.seen[0]["headers"]) is seen
         assert "authorization" in home.seen[0]["headers"]
     finally:
         home.close()
@@ -149,7 +149,7 @@ def test_a_shared_session_binds_its_credentials(line, listening):
 @pytest.mark.parametrize("coding", ["deflate", "gzip"])
 def test_a_body_is_compressed_for_each_attempt(line, using, coding):
     """[Y1] [3.T.3]"""
-    with Capture(answer=BUSY) as capture:
+    with Capture(response=BUSY) as capture:
         retry = {"scale": 0, "methods": ["POST"], "limit": 1}
         params = {"method": "POST", "body": {"json": {"a": ["b"] * 1000}}, "retry": retry}
         assert get(line, capture.url(), **params, **using({"compress": coding}))["attempts"] == 2
@@ -186,13 +186,13 @@ def test_what_is_too_short_or_not_there_stays_as_it_is(line, using):
 def test_only_lost_connections_are_repeated(line, using):
     """[K7] [3.I.8]"""
     quickly = {"connectionLost": {"scale": 0.001}}
-    with Capture(answer=LOST) as capture:
+    with Capture(response=LOST) as capture:
         assert get(line, capture.url(), **using(quickly))["attempts"] == 3
         assert get(line, capture.url(), **using({"connectionLost": {"scale": 0, "limit": 1}}))["attempts"] == 2
         assert get(line, capture.url(), **using({"connectionLost": False}))["attempts"] == 1
         post = {"method": "POST", "body": {"text": "x"}}
         assert get(line, capture.url(), **post, **using(quickly))["attempts"] == 1
-    with Capture(answer=BUSY) as capture:
+    with Capture(response=BUSY) as capture:
         assert get(line, capture.url(), validate=True, **using(quickly))["attempts"] == 1
     assert get(line, "http://127.0.0.1:1/", **using(quickly))["attempts"] == 1
 

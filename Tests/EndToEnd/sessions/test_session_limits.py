@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 
 
 class Holding(Listening):
-    """Answers each request when it is told to, and at once what it was told of before."""
+    """Responds to each request when it is told to, and at once what it was told of before."""
 
     def __init__(self):
         self.free = set()

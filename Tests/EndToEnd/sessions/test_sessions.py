@@ -6,7 +6,7 @@ import time
 
 import contract
 import pytest
-from callback_client import ask, credentials, second, sent
+from callback_client import credentials, exchange, second, sent
 from capture_server import HELD, Capture
 from request_client import get, result
 
@@ -121,13 +121,13 @@ def test_the_interceptors_of_a_session_come_first(wire, origin):
     spec = {"url": origin + "/echo", "session": session, "interceptors": [{"callback": "r"}]}
     names = []
 
-    def adapt(question):
-        names.append(question["callback"])
-        return {"headers": {"X": question["callback"]}}
+    def adapt(params):
+        names.append(params["callback"])
+        return {"headers": {"X": params["callback"]}}
 
-    response, asked = ask(wire, "request", spec, {"adapt": adapt})
+    response, callbacks = exchange(wire, "request", spec, {"adapt": adapt})
     assert names == ["s", "r"] and sent(response)[0]["X"] == "r"
-    assert asked[0][1]["session"] == session
+    assert callbacks[0][1]["session"] == session
 
 
 def test_a_session_has_a_name_for_its_own_client_only(listening, origin):
@@ -160,9 +160,9 @@ def test_the_code_of_a_shared_session_is_that_of_its_maker(listening, origin):
         with second(listening) as one:
             create(one, name="api", shared=True, interceptors=[{"callback": "sign", "asks": ["adapt"]}])
             number = two.start("data.send", {"url": origin + "/echo", "session": "api"})
-            question = one.receive()
-            assert question["method"] == "callback.adapt" and question["params"]["session"] == "api"
-            one.send({"jsonrpc": "2.0", "id": question["id"], "result": {"headers": {"X": "1"}}})
+            message = one.receive()
+            assert message["method"] == "callback.adapt" and message["params"]["session"] == "api"
+            one.send({"jsonrpc": "2.0", "id": message["id"], "result": {"headers": {"X": "1"}}})
             assert sent(result(two.reply(number)))[0]["X"] == "1"
         error = get(two, origin + "/echo", session="api")["error"]
         assert error["code"] == 1300 and error["underlying"]["code"] == -32022
@@ -197,7 +197,7 @@ def test_the_default_session_is_nobodys_to_change(wire):
 
 def test_a_session_says_how_many_connections_an_origin_gets(wire):
     """And what one waits for, another does not."""
-    with Capture(answer=HELD) as capture:
+    with Capture(response=HELD) as capture:
         narrow = create(wire, connectionsPerHost=1)
         for _ in range(2):
             result(wire.call("data.start", {"url": capture.url(), "session": narrow}))

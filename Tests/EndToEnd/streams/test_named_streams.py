@@ -28,9 +28,9 @@ def taker():
 
 def named(wire, url, seconds=20.0, **params):
     """The Response of data.send, whose body is a stream."""
-    answer = get(wire, url, seconds, bodyTo="stream", **params)
-    assert answer["ok"] and answer["body"]["kind"] == "stream", answer
-    return answer
+    opened = get(wire, url, seconds, bodyTo="stream", **params)
+    assert opened["ok"] and opened["body"]["kind"] == "stream", opened
+    return opened
 
 
 def everything(wire, stream, **params):
@@ -41,19 +41,19 @@ def everything(wire, stream, **params):
     return b"".join(map(data, pieces)), pieces[-1]
 
 
-def test_the_answer_comes_with_the_head_and_the_body_when_it_comes(wire, feeder):
+def test_the_result_comes_with_the_head_and_the_body_when_it_comes(wire, feeder):
     """[R2] [R5] [R14]"""
-    answer = named(wire, feeder.url("/hand/a"))
-    assert (answer["status"], answer["attempts"]) == (200, 1)
-    stream = answer["body"].pop("stream")
-    assert answer["body"] == {"kind": "stream", "size": 0, "contentType": "text/plain"}
+    opened = named(wire, feeder.url("/hand/a"))
+    assert (opened["status"], opened["attempts"]) == (200, 1)
+    stream = opened["body"].pop("stream")
+    assert opened["body"] == {"kind": "stream", "size": 0, "contentType": "text/plain"}
     for piece in (b"one", b"two"):
         feeder.give("/hand/a", piece)
         assert data(read(wire, stream)) == piece
     feeder.end("/hand/a")
     assert read(wire, stream)["end"]
     # the whole Response names it, too, though nothing is left in it
-    ended = response(wire, answer["request"])
+    ended = response(wire, opened["request"])
     assert ended["ok"] and ended["body"] == {
         "kind": "stream", "size": 6, "contentType": "text/plain", "stream": stream,
     }
@@ -61,7 +61,7 @@ def test_the_answer_comes_with_the_head_and_the_body_when_it_comes(wire, feeder)
 
 
 def test_a_body_that_is_there_at_once_is_in_the_stream_as_well(wire, feeder):
-    """However the head and the end of a request meet the answer to its call."""
+    """However the head and the end of a request meet the reply to its call."""
     for _ in range(50):
         stream = named(wire, feeder.url("/length/5"))["body"]["stream"]
         assert everything(wire, stream)[0] == pattern(5)
@@ -107,20 +107,20 @@ def test_the_first_read_says_what_it_consists_of(wire, feeder):
 def test_a_second_connection_carries_it(listening, feeder):
     """[R11]"""
     with contract.Wire(listening) as wire:
-        answer = named(wire, feeder.url("/length/3000000"))
-        with Raw(listening, answer["body"]["stream"]) as raw:
+        opened = named(wire, feeder.url("/length/3000000"))
+        with Raw(listening, opened["body"]["stream"]) as raw:
             assert raw.reply() == {"raw": True, "size": 3_000_000}
             assert raw.rest() == pattern(3_000_000)
-        assert response(wire, answer["request"])["body"]["size"] == 3_000_000
+        assert response(wire, opened["request"])["body"]["size"] == 3_000_000
 
 
 def test_a_client_that_does_not_read_stops_the_server(wire, feeder):
     """And it costs what it reads ahead, whatever the body has. [R6]"""
     before = memory(wire)
-    answer = named(wire, feeder.url("/length/24000000"))
+    opened = named(wire, feeder.url("/length/24000000"))
     assert feeder.stalled("/length/24000000") < 16_000_000
     assert memory(wire) - before < 8_000_000
-    assert everything(wire, answer["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
+    assert everything(wire, opened["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
 
 
 def test_no_credit_is_given_to_it(wire, feeder):
@@ -135,24 +135,24 @@ def test_no_credit_is_given_to_it(wire, feeder):
 
 @pytest.mark.parametrize("method, path", [("HEAD", "/length/0"), ("GET", "/length/0")])
 def test_where_no_body_comes_the_stream_ends_at_once(wire, feeder, method, path):
-    answer = named(wire, feeder.url(path), method=method)
-    piece = read(wire, answer["body"]["stream"])
+    opened = named(wire, feeder.url(path), method=method)
+    piece = read(wire, opened["body"]["stream"])
     assert (piece["base64"], piece["end"], "error" in piece) == ("", True, False)
 
 
-def test_a_refused_answer_shows_its_body_and_leaves_no_stream(wire, feeder):
+def test_a_refused_response_shows_its_body_and_leaves_no_stream(wire, feeder):
     """More of them than there can be streams. [R12]"""
     with Ranging(10) as server:
         server.statuses = {"no": 404}
         for _ in range(300):
-            answer = get(wire, server.url("/no"), bodyTo="stream", validate=True, serialize={"as": "text"})
-            assert (answer["ok"], answer["error"]["code"], answer["body"]["text"]) == (False, 1600, "404")
+            opened = get(wire, server.url("/no"), bodyTo="stream", validate=True, serialize={"as": "text"})
+            assert (opened["ok"], opened["error"]["code"], opened["body"]["text"]) == (False, 1600, "404")
     assert named(wire, feeder.url("/length/1"))
 
 
-def test_what_never_was_answered_has_no_stream(wire):
-    answer = get(wire, "http://127.0.0.1:1/", bodyTo="stream")
-    assert (answer["ok"], answer["error"]["code"], answer["body"]) == (False, 1402, {"kind": "none", "size": 0})
+def test_a_request_without_a_response_has_no_stream(wire):
+    opened = get(wire, "http://127.0.0.1:1/", bodyTo="stream")
+    assert (opened["ok"], opened["error"]["code"], opened["body"]) == (False, 1402, {"kind": "none", "size": 0})
     made = result(wire.call("data.start", {"url": "http://127.0.0.1:1/", "bodyTo": "stream"}))
     assert read(wire, made["stream"])["error"]["code"] == 1402
 
@@ -161,10 +161,10 @@ def test_what_never_was_answered_has_no_stream(wire):
 
 
 def test_what_breaks_in_the_middle_is_told_behind_what_had_come(wire, feeder):
-    answer = named(wire, feeder.url("/short/100000"))
-    found, last = everything(wire, answer["body"]["stream"])
+    opened = named(wire, feeder.url("/short/100000"))
+    found, last = everything(wire, opened["body"]["stream"])
     assert (found, last["error"]["code"]) == (pattern(100_000), 1404)
-    ended = response(wire, answer["request"])
+    ended = response(wire, opened["request"])
     assert (ended["ok"], ended["error"]["code"]) == (False, 1404)
     assert (ended["body"]["kind"], ended["body"]["size"], ended["body"]["complete"]) == ("stream", 100_000, False)
 
@@ -181,10 +181,10 @@ def test_a_call_can_be_cancelled_before_the_head(wire, feeder):
 @pytest.mark.parametrize("way", ["stream.close", "request.cancel", "request.forget"])
 def test_what_is_left_can_be_cancelled(wire, feeder, way):
     """[R9]"""
-    answer = named(wire, feeder.url("/endless"))
-    stream = answer["body"]["stream"]
+    opened = named(wire, feeder.url("/endless"))
+    stream = opened["body"]["stream"]
     assert data(read(wire, stream, bytes=5)) == pattern(5)
-    params = {"stream": stream} if way == "stream.close" else {"request": answer["request"]}
+    params = {"stream": stream} if way == "stream.close" else {"request": opened["request"]}
     result(wire.call(way, params))
     feeder.wait_gone("/endless")
     if way == "request.cancel":
@@ -192,7 +192,7 @@ def test_what_is_left_can_be_cancelled(wire, feeder, way):
         found, last = everything(wire, stream, bytes=8_000_000)
         assert found and last["error"]["code"] == 1900
     if way != "request.forget":
-        assert response(wire, answer["request"])["error"]["code"] == 1900
+        assert response(wire, opened["request"])["error"]["code"] == 1900
 
 
 def test_a_client_that_goes_takes_it_along(listening, feeder):
@@ -208,17 +208,17 @@ def test_a_request_is_repeated_only_while_nothing_was_taken(wire, feeder):
     """[R13]"""
     retry = {"limit": 2, "scale": 0.001}
     feeder.give("/flaky", b"second")
-    answer = named(wire, feeder.url("/flaky"), validate=True, retry=retry)
-    assert answer["attempts"] == 2 and data(read(wire, answer["body"]["stream"])) == b"second"
+    opened = named(wire, feeder.url("/flaky"), validate=True, retry=retry)
+    assert opened["attempts"] == 2 and data(read(wire, opened["body"]["stream"])) == b"second"
     feeder.cut("/flaky")
-    assert read(wire, answer["body"]["stream"])["error"]["code"] == 1404
-    assert response(wire, answer["request"])["attempts"] == 2 and feeder.arrived.count("/flaky") == 2
+    assert read(wire, opened["body"]["stream"])["error"]["code"] == 1404
+    assert response(wire, opened["request"])["attempts"] == 2 and feeder.arrived.count("/flaky") == 2
 
 
 def test_a_limit_of_the_body_ends_it(wire, feeder):
-    answer = named(wire, feeder.url("/hand/a"), maxBody=50_000)
+    opened = named(wire, feeder.url("/hand/a"), maxBody=50_000)
     feeder.give("/hand/a", pattern(40_000), pattern(40_000))
-    found, last = everything(wire, answer["body"]["stream"])
+    found, last = everything(wire, opened["body"]["stream"])
     assert found == pattern(40_000)[: len(found)] and last["error"]["code"] == 1411
     # what says that it is too long has no stream
     refused = get(wire, feeder.url("/length/100000"), bodyTo="stream", maxBody=50_000)
@@ -227,27 +227,27 @@ def test_a_limit_of_the_body_ends_it(wire, feeder):
 
 def test_a_silent_server_ends_it_and_a_client_that_takes_its_time_does_not(wire, feeder):
     """What idles is the server, and only while it is waited for."""
-    answer = named(wire, feeder.url("/length/24000000"), timeout={"idle": 0.2})
+    opened = named(wire, feeder.url("/length/24000000"), timeout={"idle": 0.2})
     # nothing moves for longer than that, because nobody reads
     feeder.stalled("/length/24000000", 0.6)
-    assert everything(wire, answer["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
-    answer = named(wire, feeder.url("/hand/a"), timeout={"idle": 0.2})
-    assert read(wire, answer["body"]["stream"])["error"]["code"] == 1405
+    assert everything(wire, opened["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
+    opened = named(wire, feeder.url("/hand/a"), timeout={"idle": 0.2})
+    assert read(wire, opened["body"]["stream"])["error"]["code"] == 1405
 
 
 # Together with what else a request may want
 
 
-def test_a_body_is_fed_by_one_stream_and_answered_by_another(wire, taker):
+def test_a_body_is_fed_by_one_stream_and_read_by_another(wire, taker):
     """[P3]"""
     up = result(wire.call("upload.open"))["stream"]
     number = wire.start("upload.send", {"url": taker.url("/keep"), "body": {"stream": up}, "bodyTo": "stream"})
     for piece in ("over ", "and ", "out"):
         wire.call("stream.write", {"stream": up, "text": piece})
     wire.call("stream.finish", {"stream": up})
-    answer = result(wire.reply(number))
+    opened = result(wire.reply(number))
     assert taker.last().body == b"over and out"
-    assert everything(wire, answer["body"]["stream"])[0] == b"ok"
+    assert everything(wire, opened["body"]["stream"])[0] == b"ok"
     made = result(
         wire.call("upload.start", {"url": taker.url("/keep"), "body": {"text": "x"}, "bodyTo": "stream"})
     )
@@ -265,28 +265,28 @@ def test_an_endpoint_can_be_asked_for_a_stream(wire, feeder):
     assert everything(wire, result(wire.call("router.start", params))["stream"])[0] == pattern(7)
 
 
-def test_events_before_the_answer_name_the_call_and_others_follow(wire, feeder):
+def test_events_before_the_result_name_the_call_and_others_follow(wire, feeder):
     number = wire.start(
         "data.send", {"url": feeder.url("/hand/a"), "bodyTo": "stream", "events": ["response", "finish"]}
     )
     head = wire.receive()
     assert (head["method"], head["params"]["call"]) == ("event.response", number)
-    answer = result(wire.reply(number))
+    opened = result(wire.reply(number))
     feeder.end("/hand/a")
     finish = wire.receive()
-    assert (finish["method"], finish["params"]["request"]) == ("event.finish", answer["request"])
-    assert finish["params"]["response"]["body"]["stream"] == answer["body"]["stream"]
+    assert (finish["method"], finish["params"]["request"]) == ("event.finish", opened["request"])
+    assert finish["params"]["response"]["body"]["stream"] == opened["body"]["stream"]
 
 
 def test_nobody_else_gets_the_body(wire, feeder):
-    answer = named(wire, feeder.url("/length/5"), handlers=[{"id": "text", "serialize": {"as": "text"}}])
-    assert everything(wire, answer["body"]["stream"])[0] == pattern(5)
-    ended = response(wire, answer["request"])
+    opened = named(wire, feeder.url("/length/5"), handlers=[{"id": "text", "serialize": {"as": "text"}}])
+    assert everything(wire, opened["body"]["stream"])[0] == pattern(5)
+    ended = response(wire, opened["request"])
     assert [(one["id"], one["ok"]) for one in ended["results"]] == [("text", False)]
-    error = wire.call("response.serialize", {"response": answer["request"], "serialize": {"as": "text"}})["error"]
+    error = wire.call("response.serialize", {"response": opened["request"], "serialize": {"as": "text"}})["error"]
     assert error["code"] == -32013 and "stream" in error["message"]
     error = wire.call(
-        "response.serialize", {"response": answer["request"], "serialize": {"as": "text"}, "reperform": True}
+        "response.serialize", {"response": opened["request"], "serialize": {"as": "text"}, "reperform": True}
     )["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32013, "/reperform")
 

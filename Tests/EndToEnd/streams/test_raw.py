@@ -67,7 +67,7 @@ def test_a_shell_takes_a_body_with_socat(owner, feeder, tmp_path):
     assert owner.call("stream.read", {"stream": made["stream"]})["error"]["code"] == -32012
 
 
-def test_the_answer_comes_with_the_head(owner, feeder):
+def test_the_result_comes_with_the_head(owner, feeder):
     """So it can say how many bytes there will be, if the server said so. [R11]"""
     made = opened(owner, feeder.url("/late"))
     with Raw(owner.path, made["stream"]) as raw:
@@ -117,11 +117,11 @@ def test_a_body_that_is_cut_short_can_be_told_from_one_that_is_not(owner, feeder
     assert (broken["ok"], broken["error"]["code"], broken["body"]["size"]) == (False, 1404, 300_000)
 
 
-def test_why_there_are_no_bytes_stands_in_the_answer(owner, feeder):
+def test_why_there_are_no_bytes_stands_in_the_reply(owner, feeder):
     made = opened(owner, "http://127.0.0.1:1/")
     with Raw(owner.path, made["stream"]) as raw:
-        answer = raw.reply()
-        assert (answer["raw"], answer["size"], answer["error"]["code"]) == (True, 0, 1402)
+        reply = raw.reply()
+        assert (reply["raw"], reply["size"], reply["error"]["code"]) == (True, 0, 1402)
         assert raw.rest() == b""
     made = opened(owner, feeder.url("/refused"), validate=True)
     feeder.give("/refused", b"who are you?")
@@ -151,7 +151,7 @@ def test_the_owner_that_leaves_takes_the_stream_along(listening, feeder):
     feeder.wait_gone("/hand/a")
 
 
-def test_header_framing_is_answered_in_kind_and_then_it_is_raw(owner, feeder):
+def test_header_framing_gets_a_reply_in_kind_and_then_it_is_raw(owner, feeder):
     made = opened(owner, feeder.url("/length/1000"))
     with Raw(owner.path, made["stream"], head=b"Content-Length: %d\r\n\r\n") as raw:
         whole = raw.rest()
@@ -295,8 +295,8 @@ def test_a_stream_is_attached_once_and_only_as_bytes_to_be_read(owner, feeder):
     feeder.give("/hand/b", b"x")
     owner.reply(reading)
     with Raw(owner.path, pulled) as first, Raw(owner.path, pulled) as second:
-        answers = sorted([first.reply(), second.reply()], key=lambda one: "raw" in one)
-        assert (answers[0]["code"], answers[1]) == (-32013, {"raw": True})
+        replies = sorted([first.reply(), second.reply()], key=lambda one: "raw" in one)
+        assert (replies[0]["code"], replies[1]) == (-32013, {"raw": True})
         assert owner.call("stream.read", {"stream": pulled})["error"]["code"] == -32013
 
 

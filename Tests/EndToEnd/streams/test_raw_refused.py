@@ -71,23 +71,23 @@ def test_nor_behind_a_call_that_cannot_be_understood(owner, call):
 
 
 def refused_and_not_run(owner, framing, call):
-    """One answer, an error, then the end; and what came behind the call has done nothing."""
+    """One reply, an error, then the end; and what came behind the call has done nothing."""
     for at_once in (True, False):
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as raw:
             raw.settimeout(30)
             raw.connect(owner.path)
             framed = [framing % len(text) + text if framing else text + b"\n" for text in (call, RUN)]
             raw.sendall(b"".join(framed) if at_once else framed[0])
-            answer = raw.recv(65536)
+            received = raw.recv(65536)
             with contextlib.suppress(BrokenPipeError):
                 raw.sendall(framed[1])
             while piece := raw.recv(65536):
-                answer += piece
-        assert answer.count(b'"error"') == 1 and b'"id":99' not in answer
+                received += piece
+        assert received.count(b'"error"') == 1 and b'"id":99' not in received
         assert not injected(owner)
 
 
-def test_a_call_that_fails_beside_others_leaves_them_their_answers(owner, feeder):
+def test_a_call_that_fails_beside_others_leaves_them_their_replies(owner, feeder):
     stream = opened(owner, feeder.url("/length/10"))["stream"]
     with contract.Wire(owner.path) as other:
         sleeping = other.start("diagnostics.sleep", {"seconds": 0.2})

@@ -174,12 +174,12 @@ def test_closing_the_stream_closes_the_connection(wire, server):
     assert state["error"]["code"] == 1900
 
 
-@pytest.mark.parametrize("answer", [[STREAM, b"data: a\n\n", OPEN], [STREAM, b"retry: 60000\ndata: a\n\n"]])
-def test_cancelling_the_request_ends_the_stream_even_while_it_waits(wire, server, answer):
-    url = server.at("/cancel", answer)
+@pytest.mark.parametrize("response", [[STREAM, b"data: a\n\n", OPEN], [STREAM, b"retry: 60000\ndata: a\n\n"]])
+def test_cancelling_the_request_ends_the_stream_even_while_it_waits(wire, server, response):
+    url = server.at("/cancel", response)
     source = Source(wire, url, events=["retry"])
     assert source.data(1) == ["a"]
-    if OPEN not in answer:
+    if OPEN not in response:
         while wire.receive()["method"] != "event.retry":
             pass
     wire.start("request.cancel", {"request": source.request})

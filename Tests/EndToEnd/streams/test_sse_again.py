@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Event streams over the wire: which answers open them, and when they are opened again."""
+"""Event streams over the wire: which responses open them, and when they are opened again."""
 
 import json
 
@@ -19,13 +19,13 @@ def server():
 
 
 def test_the_stream_goes_on_from_the_last_id_until_the_server_says_no(wire, server):
-    answers = [
+    responses = [
         [STREAM, b"retry: 60\nid: 1\ndata: a\n\nid: 2\n\nid: 3\ndata: lost"],
         [STREAM, "id: ž\ndata: b\n\n".encode()],
         [STREAM, b"id:\ndata: c\n\n"],
         [GONE],
     ]
-    url = server.at("/ids", *answers)
+    url = server.at("/ids", *responses)
     assert Source(wire, url).rest() == (["a", "b", "c"], 2012)
     seen = server.seen["/ids"]
     ids = [one.headers.get("last-event-id") for one in seen]
@@ -76,15 +76,15 @@ def test_a_server_in_trouble_is_asked_again_once_it_was_well(wire, server, code)
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"),
+    ("response", "code"),
     [
         (status(503), 1600), (status(404), 1600), (status(201, b"data: no\n\n", "text/event-stream"), 1600),
         (status(200, b"data: no\n\n"), 2010), (STREAM.replace(b"Content-Type: text/event-stream\r\n", b""), 2010),
         (GONE, 2012), (b"", 1404), (b"HTTP/1.1 what\r\n\r\n", 1408),
     ],
 )  # fmt: skip
-def test_the_first_answer_must_be_an_event_stream(wire, server, answer, code):
-    url = server.at("/first", [answer], [STREAM, b"data: no\n\n"])
+def test_the_first_response_must_be_an_event_stream(wire, server, response, code):
+    url = server.at("/first", [response], [STREAM, b"data: no\n\n"])
     source = Source(wire, url, wait="response", reconnect=QUICK)
     response = source.reply["result"]["response"]
     assert (response["ok"], response["error"]["code"]) == (False, code)

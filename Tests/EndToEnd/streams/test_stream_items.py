@@ -36,7 +36,7 @@ def test_text_is_never_cut_within_a_character(wire, feeder):
     assert end[1] == {"stream": made["stream"], "seq": 4, "size": 1 + 3 + 1 + 3 + 2}
 
 
-def test_text_and_lines_are_in_the_charset_of_the_answer(wire, feeder):
+def test_text_and_lines_are_in_the_charset_of_the_response(wire, feeder):
     url = feeder.url("/typed/text/plain~charset=iso-8859-1")
     path = "/typed/text/plain~charset=iso-8859-1"
     stream = opened(wire, url, **{"as": "lines"}, also=[{"as": "text"}, {"as": "text", "charset": "utf-8"}])
@@ -275,10 +275,10 @@ def test_a_read_that_is_cancelled_leaves_a_long_item_for_the_next(wire, feeder):
     for _ in range(20):
         number = wire.start("stream.read", {"stream": stream, "wait": 20})
         wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-        answer = wire.reply(number, 30)
-        if "result" in answer:
-            found += answer["result"]["values"]
+        reply = wire.reply(number, 30)
+        if "result" in reply:
+            found += reply["result"]["values"]
             break
-        assert answer["error"]["code"] == -32800
-    ended = bool(found) and answer["result"]["end"]
+        assert reply["error"]["code"] == -32800
+    ended = bool(found) and reply["result"]["end"]
     assert found + ([] if ended else whole(wire, stream)[0]) == [long, 2]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The body of an answer as a stream: when it flows, for how many, and how it ends."""
+"""The body of a response as a stream: when it flows, for how many, and how it ends."""
 
 import contextlib
 
@@ -187,7 +187,7 @@ def test_closing_a_stream_sets_the_others_free_and_closing_the_last_cancels(wire
     assert wire.call("stream.close", {"stream": made["stream"]})["result"] == {}
     feeder.wait_gone("/hand/b")
     assert response(wire, made["request"])["error"]["code"] == 1900
-    # nothing of it follows the answer
+    # nothing of it follows the reply
     assert wire.call("diagnostics.echo", {"a": 1})["result"] == {"a": 1}
 
 
@@ -242,7 +242,7 @@ def test_an_empty_body_is_a_stream_that_ends(wire, feeder):
 # Before the first byte
 
 
-def test_with_wait_the_head_comes_with_the_answer(wire, feeder):
+def test_with_wait_the_head_comes_with_the_result(wire, feeder):
     number = wire.start(
         "stream.open", {"url": feeder.url("/hand/a"), "mode": "push", "credit": 10, "wait": "response"}
     )
@@ -267,7 +267,7 @@ def test_a_call_that_waits_for_the_head_can_be_cancelled(wire, feeder):
 
 
 @pytest.mark.parametrize("rule", [True, {"status": ["200..299"]}, {"contentType": ["image/png"]}])
-def test_a_refused_answer_delivers_nothing_and_shows_its_body(wire, feeder, rule):
+def test_a_refused_response_delivers_nothing_and_shows_its_body(wire, feeder, rule):
     """[I15] [R12] [3.O.16]"""
     made = opened(wire, feeder.url("/refused"), mode="push", credit=1000, validate=rule)
     feeder.give("/refused", b"who are ", b"you?")
@@ -278,7 +278,7 @@ def test_a_refused_answer_delivers_nothing_and_shows_its_body(wire, feeder, rule
     assert (refused["body"]["text"], "complete" in refused["body"]) == ("who are you?", False)
 
 
-def test_of_a_refused_answer_that_does_not_end_the_beginning_is_shown(wire, feeder):
+def test_of_a_refused_response_that_does_not_end_the_beginning_is_shown(wire, feeder):
     made = opened(wire, feeder.url("/refused"), validate=True)
     feeder.give("/refused", b"who are you?")
     refused = response(wire, made["request"])
@@ -344,17 +344,17 @@ def test_a_redirect_leads_to_the_stream(wire, feeder):
     assert whole(wire, stream)[0] == [{"n": 1}]
 
 
-def test_the_clients_code_may_refuse_the_answer(wire, feeder):
+def test_the_clients_code_may_refuse_the_response(wire, feeder):
     """[R14] [F16] [3.O.11]"""
     number = wire.start(
         "stream.open",
         {"url": feeder.url("/hand/a"), "mode": "push", "credit": 100, "disposition": {"callback": "mine"}},
     )
     made = wire.reply(number)["result"]
-    question = wire.receive()
-    assert question["method"] == "callback.disposition"
+    callback = wire.receive()
+    assert callback["method"] == "callback.disposition"
     feeder.give("/hand/a", b"never")
-    wire.send({"jsonrpc": "2.0", "id": question["id"], "result": {"allow": False}})
+    wire.send({"jsonrpc": "2.0", "id": callback["id"], "result": {"allow": False}})
     ((name, params),) = events(wire)
     assert (name, params["size"], params["error"]["code"]) == ("end", 0, 1900)
     assert response(wire, made["request"])["status"] == 200

@@ -50,7 +50,7 @@ def mail(certificates):
         server.stop()
 
 
-def answers(wire, stream):
+def lines(wire, stream):
     """The lines of one reply of SMTP."""
     lines = []
     while not lines or lines[-1][3:4] == b"-":
@@ -60,14 +60,14 @@ def answers(wire, stream):
 
 def say(wire, stream, text):
     write(wire, stream, text.encode() + b"\r\n")
-    return answers(wire, stream)
+    return lines(wire, stream)
 
 
 def test_a_mail_is_sent_over_tls(trusting, mail):
     """[S5]"""
     port, inbox = mail
     stream = dial(trusting, port, host="localhost")["stream"]
-    assert answers(trusting, stream)[0].startswith(b"220")
+    assert lines(trusting, stream)[0].startswith(b"220")
     assert any(b"STARTTLS" in one for one in say(trusting, stream, "EHLO me"))
     # without TLS it takes nothing
     assert say(trusting, stream, "MAIL FROM:<a@example.org>")[0].startswith(b"530")
@@ -89,7 +89,7 @@ def test_a_server_with_another_name_is_refused(trusting, mail):
     """[S5]"""
     port, _ = mail
     stream = dial(trusting, port)["stream"]
-    answers(trusting, stream)
+    lines(trusting, stream)
     say(trusting, stream, "EHLO me")
     say(trusting, stream, "STARTTLS")
     refused = result(trusting.call("tcp.startTls", {"stream": stream, "serverName": "elsewhere.test"}))

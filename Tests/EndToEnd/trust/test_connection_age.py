@@ -48,10 +48,10 @@ def send(wire, url, **more):
 def outlast(wire, port, jump, **more):
     """A request during which the clocks jump, then whether the next one is on the same connection, or its failure."""
     server = certificate_authority.Server
-    server.asked.clear()
+    server.arrived.clear()
     server.gate.clear()
     number = wire.start("data.send", {"url": f"https://localhost:{port}/held", "metrics": True, **more, **LONG})
-    assert server.asked.wait(20)
+    assert server.arrived.wait(20)
     jump()
     server.gate.set()
     held = wire.reply(number, 20)["result"]

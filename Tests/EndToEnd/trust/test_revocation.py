@@ -17,7 +17,7 @@ class Places:
 
     def __init__(self):
         self.made = None
-        self.asked = []
+        self.requests = []
         # issuer -> the name of who signs its responses, or a status
         self.signers = {}
         self.broken = set()
@@ -46,7 +46,7 @@ class Places:
 
     def respond(self, handler, body):
         _, kind, issuer = handler.path.split("/")
-        self.asked.append((kind, issuer))
+        self.requests.append((kind, issuer))
         if (kind, issuer) in self.broken:
             handler.send_response(500)
             handler.send_header("Content-Length", "0")
@@ -101,7 +101,7 @@ def start(pki):
 
 @pytest.fixture
 def client(pki, places):
-    places.asked.clear()
+    places.requests.clear()
     places.signers.clear()
     places.broken.clear()
     with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
@@ -119,7 +119,7 @@ def test_the_network_tells(client, places, start, method):
     well, revoked = start("well"), start("revoked")
     found = send(client, well, methods=[method], required=True)
     assert found["ok"] and found["tls"]["revocation"] == "good", found
-    assert places.asked == [(method, "sub"), (method, "root")]
+    assert places.requests == [(method, "sub"), (method, "root")]
     error = send(client, revoked, methods=[method])["error"]
     assert error["code"] == 1509 and "CN=revoked" in error["message"], error
     assert "is revoked since 20" in error["message"] and "keyCompromise" in error["message"]
@@ -127,25 +127,25 @@ def test_the_network_tells(client, places, start, method):
 
 def test_nothing_is_asked_without_the_network(client, places, start):
     found = send(client, start("well"), network=False)
-    assert found["tls"]["revocation"] == "unknown" and places.asked == []
+    assert found["tls"]["revocation"] == "unknown" and places.requests == []
     assert send(client, start("well"), network=False, required=True)["error"]["code"] == 1509
 
 
 def test_the_next_way_is_tried(client, places, start):
     places.broken.add(("ocsp", "sub"))
     found = send(client, start("well"), required=True)
-    assert found["ok"] and places.asked == [("ocsp", "sub"), ("crl", "sub"), ("ocsp", "root")]
+    assert found["ok"] and places.requests == [("ocsp", "sub"), ("crl", "sub"), ("ocsp", "root")]
 
 
 def test_what_was_verified_is_kept(client, places, start):
     # another policy, so that the verdict itself is not remembered
     assert send(client, start("well"), required=True)["ok"]
-    before = list(places.asked)
+    before = list(places.requests)
     assert send(client, start("well"))["tls"]["revocation"] == "good"
-    assert places.asked == before
+    assert places.requests == before
 
 
-def test_no_answer_is_unknown_or_a_failure(client, pki, places, start):
+def test_no_response_is_unknown_or_a_failure(client, pki, places, start):
     places.broken |= {(kind, "sub") for kind in ("ocsp", "crl")}
     port = start("well")
     assert send(client, port)["tls"]["revocation"] == "unknown"

@@ -20,9 +20,9 @@ def until(wire, url, code, seconds=20.0):
     """The response, once it is the one that is waited for: a change may stay unnoticed for a second."""
     end = time.monotonic() + seconds
     while True:
-        answer = send(wire, url)
-        if answer.get("error", {}).get("code") == code or time.monotonic() > end:
-            return answer
+        response = send(wire, url)
+        if response.get("error", {}).get("code") == code or time.monotonic() > end:
+            return response
         time.sleep(0.1)
 
 
@@ -62,15 +62,15 @@ def test_a_root_that_is_removed_is_believed_no_more(roots, listen, tmp_path):
         assert send(wire, url)["ok"]
         assert send(wire, url)["metrics"]["attempts"][0]["reused"]
         replace(path, unrelated(tmp_path))
-        answer = until(wire, url, 1506)
-        assert not answer["ok"] and answer["error"]["code"] == 1506
+        response = until(wire, url, 1506)
+        assert not response["ok"] and response["error"]["code"] == 1506
         # and it is believed again when it is back
         replace(path, text)
         end = time.monotonic() + 20
-        while not (answer := send(wire, url))["ok"]:
+        while not (response := send(wire, url))["ok"]:
             assert time.monotonic() < end
             time.sleep(0.1)
-        assert not answer["metrics"]["attempts"][0]["reused"]
+        assert not response["metrics"]["attempts"][0]["reused"]
 
 
 def test_roots_that_stay_keep_their_connections(roots, listen):

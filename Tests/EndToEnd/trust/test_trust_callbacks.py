@@ -45,64 +45,64 @@ def client(pki):
 ASK = {"callback": "mine"}
 
 
-def ask(wire, url, says, trust=ASK, **more):
+def exchange(wire, url, says, trust=ASK, **more):
     """The result, and what was asked."""
-    reply, asked = converse(wire, "data.send", {"url": url, "timeout": 10, "trust": trust, **more}, {"trust": says})
-    return reply["result"], asked
+    reply, callbacks = converse(wire, "data.send", {"url": url, "timeout": 10, "trust": trust, **more}, {"trust": says})
+    return reply["result"], callbacks
 
 
 def test_a_client_sees_the_chain_and_decides(client, pki, start, untrusted):
     """[V9]"""
-    result, asked = ask(client, untrusted, lambda asked: {"trust": True})
+    result, callbacks = exchange(client, untrusted, lambda callbacks: {"trust": True})
     assert result["ok"] and result["tls"]["verified"] == "callback"
-    (_, seen), = asked
+    (_, seen), = callbacks
     assert seen["callback"] == "mine" and seen["host"] == "localhost" and seen["trusted"] is False
     assert seen["port"] == int(untrusted.split(":")[2].strip("/")) and "not known" in seen["reason"]
     assert seen["chain"][0]["spki"] == pki.pin("untrusted")
     good = f"https://localhost:{start('good')}/"
-    result, asked = ask(client, good, lambda asked: {"trust": False, "reason": "the wrong sticker"})
-    assert asked[0][1]["trusted"] is True and "reason" not in asked[0][1]
+    result, callbacks = exchange(client, good, lambda callbacks: {"trust": False, "reason": "the wrong sticker"})
+    assert callbacks[0][1]["trusted"] is True and "reason" not in callbacks[0][1]
     assert result["error"]["code"] == 1512 and "the wrong sticker" in result["error"]["message"]
     assert not result["error"]["retryable"]
 
 
 def test_an_approval_counts_for_its_callback_alone(client, untrusted):
-    assert ask(client, untrusted, lambda asked: {"trust": True})[0]["ok"]
+    assert exchange(client, untrusted, lambda callbacks: {"trust": True})[0]["ok"]
     # on the same connection
-    assert ask(client, untrusted, None)[1] == []
+    assert exchange(client, untrusted, None)[1] == []
     plain = client.call("data.send", {"url": untrusted, "timeout": 10}, 20)["result"]
     assert plain["error"]["code"] == 1506
-    result, asked = ask(client, untrusted, lambda asked: {"trust": False}, trust={"callback": "other"})
-    assert asked and result["error"]["code"] == 1512
+    result, callbacks = exchange(client, untrusted, lambda callbacks: {"trust": False}, trust={"callback": "other"})
+    assert callbacks and result["error"]["code"] == 1512
 
 
-def test_an_answer_can_be_remembered(client, untrusted):
+def test_a_reply_can_be_remembered(client, untrusted):
     """Trust on first use."""
-    result, asked = ask(client, untrusted, lambda asked: {"trust": True, "remember": 60})
-    assert result["ok"] and len(asked) == 1
+    result, callbacks = exchange(client, untrusted, lambda callbacks: {"trust": True, "remember": 60})
+    assert result["ok"] and len(callbacks) == 1
     client.call("session.flush", {"session": "default"})
-    assert ask(client, untrusted, None)[0]["tls"]["verified"] == "callback"
+    assert exchange(client, untrusted, None)[0]["tls"]["verified"] == "callback"
 
 
 def test_requests_at_once_ask_once(client, untrusted):
     numbers = [client.start("data.send", {"url": untrusted, "timeout": 10, "trust": ASK}) for _ in range(4)]
-    asked, replies = [], {}
+    callbacks, replies = [], {}
     while len(replies) < len(numbers):
         message = client.receive(20)
         if "method" not in message:
             replies[message["id"]] = message["result"]
             continue
-        asked.append(message)
+        callbacks.append(message)
         client.send({"jsonrpc": "2.0", "id": message["id"], "result": {"trust": True, "remember": 9}})
-    assert all(replies[number]["ok"] for number in numbers) and len(asked) == 1
+    assert all(replies[number]["ok"] for number in numbers) and len(callbacks) == 1
 
 
 def test_timeouts_stand_still_and_silence_is_a_refusal(client, untrusted):
-    def slow(asked):
+    def slow(callbacks):
         time.sleep(1.2)  # clock: longer than the timeout that stands still
         return {"trust": True}
 
-    assert ask(client, untrusted, slow, timeout={"tls": 1, "total": 3})[0]["ok"]
+    assert exchange(client, untrusted, slow, timeout={"tls": 1, "total": 3})[0]["ok"]
     number = client.start("data.send", {"url": untrusted, "trust": {"callback": "silent", "timeout": 0.2}})
     client.receive(5)
     result = client.reply(number)["result"]
@@ -110,24 +110,24 @@ def test_timeouts_stand_still_and_silence_is_a_refusal(client, untrusted):
 
 
 def test_what_cannot_be_understood_is_a_refusal(client, untrusted):
-    result, _ = ask(client, untrusted, lambda asked: {"trust": "yes"})
+    result, _ = exchange(client, untrusted, lambda callbacks: {"trust": "yes"})
     assert result["error"]["code"] == 1512
 
 
 def test_a_callback_is_asked_after_other_policies(client, pki, start, untrusted):
     wrong = {"all": [ASK, {"publicKeys": {"pins": [pki.pin("good")], "chain": False}}]}
-    result, asked = ask(client, untrusted, lambda asked: {"trust": True}, trust=wrong)
-    assert result["error"]["code"] == 1511 and asked == []
+    result, callbacks = exchange(client, untrusted, lambda callbacks: {"trust": True}, trust=wrong)
+    assert result["error"]["code"] == 1511 and callbacks == []
     wrong["all"][1]["publicKeys"]["pins"] = [pki.pin("untrusted")]
-    result, asked = ask(client, untrusted, lambda asked: {"trust": True}, trust=wrong)
-    assert result["tls"]["verified"] == "callback" and len(asked) == 1
+    result, callbacks = exchange(client, untrusted, lambda callbacks: {"trust": True}, trust=wrong)
+    assert result["tls"]["verified"] == "callback" and len(callbacks) == 1
 
 
 def test_of_a_session_and_by_pulling(client, untrusted):
     session = client.call("session.create", {"trust": {"hosts": {"*": ASK}}})["result"]["session"]
-    reply, asked = converse(client, "data.send", {"url": untrusted, "session": session, "timeout": 10},
-                            {"trust": lambda asked: {"trust": True}})
-    assert reply["result"]["ok"] and len(asked) == 1
+    reply, callbacks = converse(client, "data.send", {"url": untrusted, "session": session, "timeout": 10},
+                            {"trust": lambda callbacks: {"trust": True}})
+    assert reply["result"]["ok"] and len(callbacks) == 1
     pulled = {"url": untrusted, "timeout": 10, "trust": {"callback": "later", "decide": "pull"}}
     number = client.start("data.send", pulled)
     events = client.call("events.next", {"wait": 5}, 10)["result"]["events"]
@@ -152,14 +152,14 @@ def identity(pki, kind):
 @pytest.mark.parametrize("kind", ["pem", "pkcs12"])
 def test_a_passphrase_is_asked_for(client, pki, mutual, kind):
     """[V13]"""
-    def says(asked):
-        return {"passphrase": "secret" if asked["failures"] else "wrong"}
+    def says(callbacks):
+        return {"passphrase": "secret" if callbacks["failures"] else "wrong"}
 
     params = {"url": mutual, "timeout": 10, "tls": {"identity": identity(pki, kind)}}
-    reply, asked = converse(client, "data.send", params, {"passphrase": says})
+    reply, callbacks = converse(client, "data.send", params, {"passphrase": says})
     assert reply["result"]["ok"] and reply["result"]["body"]["text"].endswith("client=client"), reply
-    assert [seen["failures"] for _, seen in asked] == [0, 1]
-    assert asked[0][1]["file"] == pki.path("client.p12" if kind == "pkcs12" else "aes.key")
+    assert [seen["failures"] for _, seen in callbacks] == [0, 1]
+    assert callbacks[0][1]["file"] == pki.path("client.p12" if kind == "pkcs12" else "aes.key")
     # known for some minutes
     client.call("session.flush", {"session": "default"})
     assert converse(client, "data.send", params, {})[1] == []
@@ -193,15 +193,15 @@ def test_a_stored_credential_holds_the_passphrase(pki, mutual, env, monkeypatch,
 
 def test_no_passphrase_is_a_failure_that_says_so(client, pki, mutual):
     params = {"url": mutual, "timeout": 10, "tls": {"identity": identity(pki, "pem")}}
-    reply, _ = converse(client, "data.send", params, {"passphrase": lambda asked: {}})
+    reply, _ = converse(client, "data.send", params, {"passphrase": lambda callbacks: {}})
     error = reply["result"]["error"]
     assert error["code"] == 1418 and "aes.key is encrypted" in error["message"], error
     assert error["pointer"] == "/tls/identity/passphraseFrom"
-    reply, asked = converse(client, "data.send", params, {"passphrase": lambda asked: {"passphrase": "wrong"}})
-    assert reply["result"]["error"]["code"] == 1418 and len(asked) == 3
+    reply, callbacks = converse(client, "data.send", params, {"passphrase": lambda callbacks: {"passphrase": "wrong"}})
+    assert reply["result"]["error"]["code"] == 1418 and len(callbacks) == 3
 
 
 def test_no_passphrase_is_asked_for_a_key_that_needs_none(client, pki, mutual):
     own = {"certificate": pki.path("client.pem"), "key": pki.path("client.key"), "passphraseFrom": {"callback": "keys"}}
-    reply, asked = converse(client, "data.send", {"url": mutual, "timeout": 10, "tls": {"identity": own}}, {})
-    assert reply["result"]["ok"] and asked == []
+    reply, callbacks = converse(client, "data.send", {"url": mutual, "timeout": 10, "tls": {"identity": own}}, {})
+    assert reply["result"]["ok"] and callbacks == []

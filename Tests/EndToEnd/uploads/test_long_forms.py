@@ -92,7 +92,7 @@ def test_the_parts_of_a_long_form_keep_their_order(wire, taker, tmp_path, method
     )  # fmt: skip
 
 
-def test_a_batch_with_long_forms_answers_in_order(wire, taker):
+def test_a_batch_with_long_forms_replies_in_order(wire, taker):
     calls = [
         {"jsonrpc": "2.0", "id": number, "method": "upload.send", "params": {
             "url": taker.url("/keep"), "body": form({"name": "a", "text": str(number) * LONG})}}

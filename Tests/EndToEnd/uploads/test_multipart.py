@@ -67,8 +67,8 @@ def test_every_kind_of_part_arrives(wire, taker, tmp_path):
         {"name": "photo", "file": str(path)},
         {"name": "again", "file": str(path), "filename": "ein horn.jpg", "mimeType": "image/x"},
     ]
-    answer = upload(wire, taker.url("/keep"), {"multipart": parts}, headers={"Content-Type": "text/plain"})
-    assert answer["ok"] and answer["status"] == 200, answer
+    response = upload(wire, taker.url("/keep"), {"multipart": parts}, headers={"Content-Type": "text/plain"})
+    assert response["ok"] and response["status"] == 200, response
     request = taker.last()
     assert request.method == "POST" and request.framing == "length"
     assert request.field("content-type").startswith("multipart/form-data; boundary=outrider.form-data.")
@@ -139,8 +139,8 @@ def test_each_fault_of_a_file_has_its_own_failure(wire, taker, tmp_path, path, c
     os.mkfifo(tmp_path / "fifo")
     path = path.replace("{tmp}", str(tmp_path))
     parts = [{"name": "a", "text": "1"}, {"name": "b", "file": path}, {"name": "c", "file": "nowhere"}]
-    answer = upload(wire, taker.url("/keep"), {"multipart": parts})
-    error = answer["error"]
+    response = upload(wire, taker.url("/keep"), {"multipart": parts})
+    error = response["error"]
     assert (error["code"], error["kind"], error["reason"]) == (code, "multipartEncodingFailed", reason), error
     assert error["pointer"] == "/body/multipart/1/file" and "\"b\"" in error["message"], error
     assert taker.connections == 0
@@ -218,8 +218,8 @@ def test_a_huge_form_does_not_fill_the_memory(wire, taker, tmp_path):
     with open(path, "wb") as file:
         file.truncate(400_000_000)
     parts = [{"name": "a", "file": str(path)}, {"name": "b", "text": "end"}]
-    answer = upload(wire, taker.url("/count"), {"multipart": parts}, 120)
-    assert answer["ok"] and int(answer["body"]["text"]) > 400_000_000
+    response = upload(wire, taker.url("/count"), {"multipart": parts}, 120)
+    assert response["ok"] and int(response["body"]["text"]) > 400_000_000
     assert memory(wire) < 100 << 20
 
 

@@ -88,9 +88,9 @@ def test_a_long_file_that_is_written_to_while_it_is_sent(wire, taker, big, kind,
         else:
             file.truncate(LONG // 2 if change == "shrink" else 0)
     taker.go.set()
-    answer = end(wire, request)
-    assert answer["ok"] is False and answer["error"]["code"] == (1232 if kind == "multipart" else 1410), answer
-    assert "changed while it was being sent" in answer["error"]["message"] and not answer["error"]["retryable"]
+    response = end(wire, request)
+    assert response["ok"] is False and response["error"]["code"] == (1232 if kind == "multipart" else 1410), response
+    assert "changed while it was being sent" in response["error"]["message"] and not response["error"]["retryable"]
     assert result(wire.call("upload.send", {"url": taker.url("/keep"), "body": HELLO}))["ok"]
     # the body that came is cut short, on a connection that is closed
     taker.until(lambda one: len(one.taken) == 2)
@@ -119,10 +119,10 @@ def test_a_file_that_is_another_before_it_is_opened(wire, taker, big, change):
     if change == "replaced":
         big.write_bytes(b"another" * 10)
     result(wire.call("request.resume", {"request": request}))
-    answer = end(wire, request)
-    assert answer["error"]["code"] == 1410, answer
+    response = end(wire, request)
+    assert response["error"]["code"] == 1410, response
     words = "No such file" if change == "removed" else "the size of the body file"
-    assert words in answer["error"]["message"]
+    assert words in response["error"]["message"]
 
 
 # Repeating
@@ -132,20 +132,20 @@ def test_a_file_is_sent_again_by_a_retry(wire, taker, big):
     """[P7]"""
     retry = {"limit": 1, "scale": 0.01, "methods": ["POST"]}
     request = start(wire, taker.url("/times/503/1"), {"file": str(big)}, retry=retry)
-    answer = end(wire, request)
-    assert (answer["status"], answer["attempts"]) == (200, 2)
+    response = end(wire, request)
+    assert (response["status"], response["attempts"]) == (200, 2)
     assert [len(one.body) for one in taker.taken] == [LONG, LONG]
 
 
 def test_what_a_client_fed_is_not_sent_again(wire, taker):
-    """The answer that there was is delivered, with why there was no other. [P3]"""
+    """The response that there was is delivered, with why there was no other. [P3]"""
     stream = result(wire.call("upload.open"))["stream"]
     result(wire.call("stream.write", {"stream": stream, "text": "once"}))
     result(wire.call("stream.finish", {"stream": stream}))
     retry = {"limit": 1, "scale": 0.01, "methods": ["POST"]}
-    answer = end(wire, start(wire, taker.url("/times/503/1"), {"stream": stream}, retry=retry))
-    assert answer["status"] == 503 and answer["attempts"] == 1 and len(taker.taken) == 1
-    assert answer["ok"] is False and answer["error"]["code"] == 1410 and "only once" in answer["error"]["message"]
+    response = end(wire, start(wire, taker.url("/times/503/1"), {"stream": stream}, retry=retry))
+    assert response["status"] == 503 and response["attempts"] == 1 and len(taker.taken) == 1
+    assert response["ok"] is False and response["error"]["code"] == 1410 and "only once" in response["error"]["message"]
 
 
 # Holding up
@@ -218,7 +218,7 @@ POINTS = {
     "while a file is compressed": ("compressed", "/later", {}, "some"),
     "while a client feeds it": ("stream", "/keep", {}, "head"),
     "while bytes are sent": ("bytes", "/later", {}, "head"),
-    "waiting for the answer": ("text", "/later", {}, "head"),
+    "waiting for the response": ("text", "/later", {}, "head"),
     "between two attempts": ("text", "/times/503/9", {"retry": AGAIN}, "taken"),
 }
 
@@ -245,8 +245,8 @@ def test_an_upload_can_be_cancelled_at_every_point(wire, taker, big, point):
     if moment == "taken":
         taker.until(lambda one: one.taken)
     assert result(wire.call("request.cancel", {"request": request}))["state"] == "cancelled"
-    answer = end(wire, request)
-    assert answer["error"]["code"] == 1900 and not answer["ok"]
+    response = end(wire, request)
+    assert response["error"]["code"] == 1900 and not response["ok"]
     taker.go.set()
     if kind == "stream":
         late = wire.call("stream.write", {**body, "text": "late"})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Bodies on their way: files that change, compression, 100 Continue, early answers, and what the client feeds."""
+"""Bodies on their way: files that change, compression, 100 Continue, early responses, and what the client feeds."""
 
 import base64
 import gzip
@@ -81,27 +81,27 @@ def test_a_file_that_vanishes_while_it_is_sent_is_sent_all_the_same(wire, taker,
     taker.wait_for("/later")
     path.unlink()
     taker.go.set()
-    answer = result(wire.reply(number))
+    response = result(wire.reply(number))
     # it may not have been opened yet
-    assert answer["ok"] or answer["error"]["code"] == 1410
-    assert not answer["ok"] or len(taker.last().body) == 5_000_000
+    assert response["ok"] or response["error"]["code"] == 1410
+    assert not response["ok"] or len(taker.last().body) == 5_000_000
 
 
 @pytest.mark.parametrize("name", ["fifo", "folder", "missing"])
 def test_a_body_that_is_no_file_is_refused(wire, taker, tmp_path, name):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
-    answer = upload(wire, taker.url("/keep"), {"file": str(tmp_path / name)})
-    assert answer["error"]["code"] == 1103 and answer["error"]["pointer"] == "/body/file"
+    response = upload(wire, taker.url("/keep"), {"file": str(tmp_path / name)})
+    assert response["error"]["code"] == 1103 and response["error"]["pointer"] == "/body/file"
     assert taker.connections == 0
 
 
-# Early answers
+# Early responses
 
 
 @pytest.mark.parametrize("status", [401, 413, 500])
 @pytest.mark.parametrize("kind", ["file", "multipart", "base64"])
-def test_an_early_answer_is_delivered(wire, taker, tmp_path, status, kind):
+def test_an_early_response_is_delivered(wire, taker, tmp_path, status, kind):
     """Though the server closes at once, and what is still on its way meets a reset."""
     path = big(tmp_path)
     body = {
@@ -109,14 +109,14 @@ def test_an_early_answer_is_delivered(wire, taker, tmp_path, status, kind):
         "multipart": {"multipart": [{"name": "a", "file": str(path)}]},
         "base64": {"base64": base64.b64encode(bytes(3_000_000)).decode()},
     }[kind]
-    answer = upload(wire, taker.url(f"/refuse/{status}"), body)
-    assert (answer["ok"], answer["status"], answer["body"]["text"]) == (True, status, "enough")
+    response = upload(wire, taker.url(f"/refuse/{status}"), body)
+    assert (response["ok"], response["status"], response["body"]["text"]) == (True, status, "enough")
     assert upload(wire, taker.url("/keep"), HELLO)["ok"] and taker.connections == 2
 
 
 def test_a_connection_that_breaks_in_an_upload_is_a_failure(wire, taker, tmp_path):
-    answer = upload(wire, taker.url("/cut/100000"), {"file": str(big(tmp_path))})
-    assert answer["error"]["code"] == 1404, answer
+    response = upload(wire, taker.url("/cut/100000"), {"file": str(big(tmp_path))})
+    assert response["error"]["code"] == 1404, response
 
 
 # Compression
@@ -163,8 +163,8 @@ def test_a_second_content_encoding_is_refused_replaced_or_left(wire, taker):
     """[Y2] [3.T.4] [3.T.5]"""
     headers = {"Content-Encoding": "br"}
     for compress in ["gzip", {"coding": "gzip", "duplicate": "error"}]:
-        answer = upload(wire, taker.url("/keep"), HELLO, headers=headers, compress=compress)
-        assert (answer["error"]["code"], answer["error"]["pointer"]) == (1300, "/compress"), answer
+        response = upload(wire, taker.url("/keep"), HELLO, headers=headers, compress=compress)
+        assert (response["error"]["code"], response["error"]["pointer"]) == (1300, "/compress"), response
     assert taker.connections == 0
     compress = {"coding": "gzip", "duplicate": "replace"}
     assert upload(wire, taker.url("/keep"), HELLO, headers=headers, compress=compress)["ok"]
@@ -189,33 +189,33 @@ def test_a_short_body_or_none_stays_as_it_is(wire, taker):
 @pytest.mark.parametrize("kind", ["text", "file"])
 def test_the_body_waits_for_100_continue(wire, taker, tmp_path, kind):
     body = HELLO if kind == "text" else {"file": str(big(tmp_path, 1_000_000))}
-    answer = upload(wire, taker.url("/continue"), body, expectContinue=True)
-    assert answer["status"] == 200 and taker.last().field("expect") == "100-continue"
+    response = upload(wire, taker.url("/continue"), body, expectContinue=True)
+    assert response["status"] == 200 and taker.last().field("expect") == "100-continue"
     assert not taker.last().early and len(taker.last().body) == (5 if kind == "text" else 1_000_000)
     assert upload(wire, taker.url("/keep"), HELLO)["ok"] and taker.connections == 1
 
 
 def test_the_body_is_sent_though_nobody_says_continue(wire, taker):
-    answer = upload(wire, taker.url("/keep"), HELLO, expectContinue=True)
-    assert answer["status"] == 200 and taker.last().body == b"hello"
+    response = upload(wire, taker.url("/keep"), HELLO, expectContinue=True)
+    assert response["status"] == 200 and taker.last().body == b"hello"
 
 
 def test_the_field_itself_asks_for_it_too(wire, taker):
-    answer = upload(wire, taker.url("/continue"), HELLO, headers={"Expect": "100-continue"})
-    assert answer["ok"] and not taker.last().early and taker.last().field("expect") == "100-continue"
+    response = upload(wire, taker.url("/continue"), HELLO, headers={"Expect": "100-continue"})
+    assert response["ok"] and not taker.last().early and taker.last().field("expect") == "100-continue"
 
 
 def test_a_server_without_expectations_is_asked_again(wire, taker, tmp_path):
-    answer = upload(wire, taker.url("/expectation"), {"file": str(big(tmp_path, 200_000))}, expectContinue=True)
-    assert answer["status"] == 200 and [one.field("expect") for one in taker.taken] == ["100-continue", None]
+    response = upload(wire, taker.url("/expectation"), {"file": str(big(tmp_path, 200_000))}, expectContinue=True)
+    assert response["status"] == 200 and [one.field("expect") for one in taker.taken] == ["100-continue", None]
     assert len(taker.last().body) == 200_000
 
 
 @pytest.mark.parametrize("status", [200, 401, 413])
-def test_a_final_answer_before_the_body_ends_the_request(wire, taker, tmp_path, status):
+def test_a_final_response_before_the_body_ends_the_request(wire, taker, tmp_path, status):
     """Not a byte of the body follows, and the connection is closed."""
-    answer = upload(wire, taker.url(f"/final/{status}"), {"file": str(big(tmp_path))}, expectContinue=True)
-    assert (answer["status"], answer["body"]["text"]) == (status, "final")
+    response = upload(wire, taker.url(f"/final/{status}"), {"file": str(big(tmp_path))}, expectContinue=True)
+    assert (response["status"], response["body"]["text"]) == (status, "final")
     assert upload(wire, taker.url("/keep"), HELLO)["ok"] and taker.connections == 2
     assert [one.body for one in taker.taken if one.path != "/keep"] == [b""]
 
@@ -278,8 +278,8 @@ def test_a_stream_can_be_sent_once_only(wire, taker):
     assert result(wire.call("multipart.encode", {"parts": parts}))["contentLength"] == 5
     error = wire.call("multipart.encode", {"parts": parts})["error"]
     assert error["data"]["failure"]["code"] == 1232, error
-    answer = upload(wire, taker.url("/keep"), {"stream": stream})
-    assert answer["error"]["code"] == 1232 and answer["error"]["pointer"] == "/body/stream"
+    response = upload(wire, taker.url("/keep"), {"stream": stream})
+    assert response["error"]["code"] == 1232 and response["error"]["pointer"] == "/body/stream"
 
 
 @pytest.mark.parametrize(("given", "length"), [(4, 5), (6, 5), (0, 5)])
@@ -297,19 +297,19 @@ def test_a_stream_must_be_as_long_as_was_said(wire, taker, given, length):
     assert upload(wire, taker.url("/keep"), HELLO)["ok"]
 
 
-def test_a_client_that_waits_for_answers_is_held_back(wire, taker):
+def test_a_client_that_waits_for_replies_is_held_back(wire, taker):
     """What the network does not take does not pile up; what nobody waits for is refused, and nothing is lost."""
     stream = opened(wire)
     number = wire.start("upload.send", {"url": taker.url("/later"), "body": {"stream": stream}})
     taker.wait_for("/later")
     piece, sent = os.urandom(300_000), 0
     for _ in range(200):
-        answer = write(wire, stream, piece, wait=0)
-        if "error" in answer:
+        response = write(wire, stream, piece, wait=0)
+        if "error" in response:
             break
-        assert answer["result"]["accepted"] == len(piece)
+        assert response["result"]["accepted"] == len(piece)
         sent += len(piece)
-    assert answer["error"]["code"] == -32011 and answer["error"]["data"]["limit"] == 16 << 20
+    assert response["error"]["code"] == -32011 and response["error"]["data"]["limit"] == 16 << 20
     waiting = wire.start("stream.write", {"stream": stream, "text": "", "wait": 600})
     taker.go.set()
     assert result(wire.reply(waiting))["room"] > 0

@@ -201,7 +201,7 @@ def test_aiohttp_as_the_server(wire):
 def test_through_a_proxy_by_connect(wire, url):
     with Proxy(basic=True) as proxy:
         result = opened(wire, url, proxy=proxy.named)
-        assert [one.method for one in proxy.asked][-1] == "CONNECT"
+        assert [one.method for one in proxy.requests][-1] == "CONNECT"
         wire.call("websocket.send", {"stream": result["stream"], "text": "through"})
         assert read(wire, result["stream"], 1) == [{"text": "through"}]
 

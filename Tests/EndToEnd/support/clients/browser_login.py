@@ -34,8 +34,8 @@ def fetched(url, method="GET", **fields):
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
     try:
         connection.request(method, parts.path + ("?" + parts.query if parts.query else ""), headers=fields)
-        answer = connection.getresponse()
-        return answer, answer.read().decode()
+        response = connection.getresponse()
+        return response, response.read().decode()
     finally:
         connection.close()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What tests of callbacks share: a client that answers, in one way or the other, and waits for a reply meanwhile."""
+"""What tests of callbacks share: a client that replies, in one way or the other, and waits for a reply meanwhile."""
 
 import base64
 import contextlib
@@ -8,62 +8,62 @@ import contextlib
 import contract
 
 
-def answer(wire, question, result=None, **error):
-    """Answers one question: with a result, or with an error if there is one."""
+def reply_to(wire, callback, result=None, **error):
+    """Replies to one callback: with a result, or with an error if there is one."""
     said = {"error": error} if error else {"result": {} if result is None else result}
-    wire.send({"jsonrpc": "2.0", "id": question["id"], **said})
+    wire.send({"jsonrpc": "2.0", "id": callback["id"], **said})
 
 
-def converse(wire, method, params, answers, seconds=20.0):
-    """A call, and what it asks meanwhile: `answers` maps kinds (`adapt`) to functions of the question's params.
+def converse(wire, method, params, functions, seconds=20.0):
+    """A call, and its callbacks meanwhile: `functions` maps kinds (`adapt`) to functions of the callback's params.
 
-    A function gives the result, or raises `Refuse`. Gives the result of the call, and the params of all questions.
+    A function gives the result, or raises `Refuse`. Gives the result of the call, and the params of all callbacks.
     """
     number = wire.start(method, params)
-    asked = []
+    callbacks = []
     while True:
         message = wire.receive(seconds)
         if "method" not in message:
             assert message["id"] == number, message
-            return message, asked
+            return message, callbacks
         if "id" not in message:
             continue
         kind = message["method"].removeprefix("callback.")
-        asked.append((kind, message["params"]))
+        callbacks.append((kind, message["params"]))
         try:
-            answer(wire, message, answers[kind](message["params"]))
+            reply_to(wire, message, functions[kind](message["params"]))
         except Refuse as refusal:
-            answer(wire, message, code=1, message=str(refusal))
+            reply_to(wire, message, code=1, message=str(refusal))
 
 
-def come_for(wire, params, answers, seconds=20.0):
-    """The same for a client that comes for its questions: starts the request and decides until it is over."""
+def come_for(wire, params, functions, seconds=20.0):
+    """The same for a client that pulls its callbacks: starts the request and decides until it is over."""
     number = wire.start("data.start", params)
     request = wire.reply(number, seconds)["result"]["request"]
-    asked = []
+    callbacks = []
     while True:
         reply = wire.call("events.next", {"request": request, "wait": seconds}, seconds + 5)["result"]
         for event in reply["events"]:
             if event["method"] != "event.decision":
                 continue
-            kind, question = event["params"]["kind"], event["params"]["params"]
-            asked.append((kind, question))
+            kind, callback = event["params"]["kind"], event["params"]["params"]
+            callbacks.append((kind, callback))
             decision = {"decision": event["params"]["decision"]}
             try:
-                decision["answer"] = answers[kind](question)
+                decision["answer"] = functions[kind](callback)
             except Refuse as refusal:
                 decision["error"] = str(refusal)
             assert wire.call("request.decide", decision)["result"] == {}
         if reply["end"]:
-            return wire.call("request.wait", {"request": request}), asked
+            return wire.call("request.wait", {"request": request}), callbacks
 
 
 class Refuse(Exception):
-    """The client answers with an error."""
+    """The client replies with an error."""
 
 
 def way(name):
-    """How a callback is asked, as members of the params that name it."""
+    """How a callback is made, as members of the params that name it."""
     return {"decide": "pull"} if name == "pull" else {}
 
 
@@ -72,14 +72,14 @@ def callback(name="mine", how="request", **more):
     return {"callback": name, **way(how), **more}
 
 
-def ask(wire, name, params, answers):
-    """One request whose callbacks are asked in that way; its response, and the questions."""
+def exchange(wire, name, params, functions):
+    """One request whose callbacks are made in that way; its response, and the callbacks."""
     if name == "pull":
-        reply, asked = come_for(wire, params, answers)
+        reply, callbacks = come_for(wire, params, functions)
     else:
-        reply, asked = converse(wire, "data.send", params, answers)
+        reply, callbacks = converse(wire, "data.send", params, functions)
     assert "result" in reply, reply
-    return reply["result"], asked
+    return reply["result"], callbacks
 
 
 @contextlib.contextmanager

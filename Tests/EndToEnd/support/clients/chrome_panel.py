@@ -102,8 +102,8 @@ class Chrome:
         self.process.wait(20)
 
     def _made(self, url):
-        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?{url}", method="PUT")
-        with urllib.request.urlopen(asked, timeout=60) as reply:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?{url}", method="PUT")
+        with urllib.request.urlopen(request, timeout=60) as reply:
             return json.load(reply)
 
     def export(self, url, entries):

@@ -34,20 +34,20 @@ def hidden(directory):
     return sorted(name for name in os.listdir(directory) if name.startswith("."))
 
 
-def failure(answer, code, *words):
+def failure(response, code, *words):
     """Why it failed: the code, and words of the message."""
-    assert not answer["ok"] and answer["error"]["code"] == code, answer
+    assert not response["ok"] and response["error"]["code"] == code, response
     for word in words:
-        assert str(word) in answer["error"]["message"], answer["error"]
-    return answer["error"]
+        assert str(word) in response["error"]["message"], response["error"]
+    return response["error"]
 
 
 def interrupted(wire, server, url, path, **params):
     """A download whose connection was lost after PART bytes: its Response."""
     server.cut = PART
-    answer = download(wire, server.url(url), destination=to(path), **params)
-    assert answer["error"]["code"] == 1404 and not path.exists(), answer
-    return answer
+    response = download(wire, server.url(url), destination=to(path), **params)
+    assert response["error"]["code"] == 1404 and not path.exists(), response
+    return response
 
 
 def resumed(wire, seconds=20.0, **params):

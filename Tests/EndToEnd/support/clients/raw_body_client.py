@@ -60,7 +60,7 @@ class RawWire(contract.Wire):
 
     def get(self, url, seconds=20.0, **params):
         """The body object of a request for bytes, and the bytes that came raw, or None."""
-        number = self.ask(url, **params)
+        number = self.request(url, **params)
         reply = self.reply(number, seconds)
         return reply["result"]["body"], self.bodies.pop(number, None)
 
@@ -74,5 +74,5 @@ class RawWire(contract.Wire):
             if piece["end"]:
                 return found
 
-    def ask(self, url, **params):
+    def request(self, url, **params):
         return self.start("data.send", {"url": url, "serialize": {"as": "base64"}, **params})

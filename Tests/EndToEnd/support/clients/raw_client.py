@@ -35,10 +35,10 @@ class Raw:
         self.socket.sendall(data)
 
     def reply(self):
-        """The answer to the call: its result, or its error."""
+        """The reply to the call: its result, or its error."""
         while b"\n" not in self.buffer:
             piece = self.socket.recv(65536)
-            assert piece, "the connection ended without an answer"
+            assert piece, "the connection ended without a reply"
             self.buffer += piece
         line, self.buffer = self.buffer.split(b"\n", 1)
         message = contract.check_message("stream.attach", json.loads(line))

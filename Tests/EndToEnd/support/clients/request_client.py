@@ -41,7 +41,7 @@ def until(wire, number, seconds=15.0):
 
 
 def memory(wire):
-    """Bytes resident in the service, which has started when it answers."""
+    """Bytes resident in the service, which has started when it replies."""
     pid = result(wire.call("server.info"))["pid"]
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
@@ -64,9 +64,9 @@ def expected(size):
 
 def sent(wire, origin, **params):
     """What the server saw: method, target, fields by lower-case name, body."""
-    answer = get(wire, origin + "/echo" + params.pop("more", ""), serialize={"as": "json"}, **params)
-    assert answer["ok"], answer
-    seen = answer["body"]["json"]
+    response = get(wire, origin + "/echo" + params.pop("more", ""), serialize={"as": "json"}, **params)
+    assert response["ok"], response
+    seen = response["body"]["json"]
     seen["fields"] = {name.lower(): value for name, value in seen["headers"]}
     return seen
 

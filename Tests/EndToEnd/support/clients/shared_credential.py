@@ -12,20 +12,20 @@ def make(service, server, grant="refresh", tokens=None, **more):
     }
     if tokens:
         params["token"] = {"accessToken": tokens["access_token"], "refreshToken": tokens["refresh_token"]}
-    answer = service.call("oauth.create", **params)
-    assert "result" in answer, answer
+    reply = service.call("oauth.create", **params)
+    assert "result" in reply, reply
 
 
 def forget(service):
     assert "result" in service.call("oauth.delete", credential="work")
 
 
-def asking(service, server):
-    return service.ask("data.send", url=server.url("/api"), auth={"oauth": "work"}, timeout=LONG)
+def start_request(service, server):
+    return service.start("data.send", url=server.url("/api"), auth={"oauth": "work"}, timeout=LONG)
 
 
 def sent(service, server):
-    return service.answer(asking(service, server))["result"]
+    return service.reply(start_request(service, server))["result"]
 
 
 def origins(service):

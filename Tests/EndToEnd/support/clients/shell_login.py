@@ -27,8 +27,8 @@ def login(env, words, act, stdin=None):
         stderr=subprocess.PIPE)
     try:
         line = process.stdout.readline().decode().strip()
-        answer = act(line)
-        _, said = process.communicate(answer, timeout=LONG)
+        text = act(line)
+        _, said = process.communicate(text, timeout=LONG)
         return process.returncode, said.decode()
     finally:
         process.kill()

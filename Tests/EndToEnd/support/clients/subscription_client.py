@@ -11,7 +11,7 @@ def subscribe(wire, *topics, **more):
 
 
 def watched(wire, number, last="request.finished", count=1, seconds=15.0):
-    """What is told until a call is answered and the last topic has come so often; and the reply."""
+    """What is told until a call has its result and the last topic has come so often; and the reply."""
     events, reply = [], None
     while reply is None or topics(events).count(last) < count:
         message = wire.receive(seconds)
@@ -39,7 +39,7 @@ def pulled(wire, subscription, last=None, count=1):
     events = []
     while True:
         params = {"subscription": subscription, "wait": 10 if last else 0, "max": 1000}
-        answer = result(wire.call("events.next", params, 15.0))
-        events += [event["params"] for event in answer["events"]]
-        if (last and topics(events).count(last) >= count) or not answer["events"]:
+        batch = result(wire.call("events.next", params, 15.0))
+        events += [event["params"] for event in batch["events"]]
+        if (last and topics(events).count(last) >= count) or not batch["events"]:
             return events

@@ -24,25 +24,25 @@ sys.path.insert(0, str(ROOT / "schema"))
 import validator  # noqa: E402
 
 TEXT = (ROOT / "schema/openrpc.json").read_text("ascii")
-# The same value on one line, as `rpc.discover` answers it.
+# The same value on one line, as the result of `rpc.discover`.
 LINE = json.dumps(json.loads(TEXT), separators=(",", ":"))
 CONTRACT = validator.Contract(json.loads(TEXT))
 CODES = {error["code"] for error in CONTRACT.document["x-outrider-errors"]}
 FAILURES = {failure["code"]: failure for failure in CONTRACT.document["x-outrider-failures"]}
-FIRST_QUESTION = 1_000_000_001
+FIRST_CALLBACK = 1_000_000_001
 
 
 def check_message(method, message):
     """A reply: its envelope, its error code, and its result against the schema of the method."""
-    answer = [name for name in ("result", "error") if name in message]
-    assert len(answer) == 1 and list(message) == ["jsonrpc", "id", answer[0]], f"envelope of {list(message)}"
+    members = [name for name in ("result", "error") if name in message]
+    assert len(members) == 1 and list(message) == ["jsonrpc", "id", members[0]], f"envelope of {list(message)}"
     assert message["jsonrpc"] == "2.0"
     if "error" in message:
         check_error(method, message["error"])
         return message
     assert isinstance(message["result"], dict), "a result is an object"
     entry = CONTRACT.methods.get(method)
-    assert entry, f"{method} is answered but not in the contract"
+    assert entry, f"{method} has a reply but is not in the contract"
     _accept(method, message["result"], entry["result"]["schema"])
     _check_failures(message["result"], method)
     return message
@@ -59,15 +59,15 @@ def check_error(method, error):
 
 def check_event(message):
     """An event or a callback, against its schema; names that are not in the contract are the caller's own."""
-    question = "id" in message
-    assert list(message) == ["jsonrpc", *(["id"] if question else []), "method", "params"], (
+    is_callback = "id" in message
+    assert list(message) == ["jsonrpc", *(["id"] if is_callback else []), "method", "params"], (
         f"envelope of {list(message)}"
     )
     assert message["jsonrpc"] == "2.0" and isinstance(message["params"], dict)
-    if question:
-        assert type(message["id"]) is int and message["id"] >= FIRST_QUESTION, f"id of a callback: {message['id']!r}"
+    if is_callback:
+        assert type(message["id"]) is int and message["id"] >= FIRST_CALLBACK, f"id of a callback: {message['id']!r}"
     name = message["method"]
-    entry = (CONTRACT.callbacks if question else CONTRACT.events).get(name)
+    entry = (CONTRACT.callbacks if is_callback else CONTRACT.events).get(name)
     if entry is None:
         assert not name.startswith("event."), f"{name} is not in the contract"
         return message
@@ -213,7 +213,7 @@ class Wire:
         return check_message(self.methods.get(repr(message["id"])), message)
 
     def reply(self, number, seconds=10.0):
-        """The reply to one call; what else arrives is checked, callbacks are answered."""
+        """The reply to one call; what else arrives is checked, callbacks get replies."""
         return self.replies([number], seconds)[number]
 
     def call(self, method, params=None, seconds=10.0):

@@ -31,11 +31,11 @@ from upload_server import LONG, Reader, Taken
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     time: float
     path: str
     grant: Optional[str]
-    # "ok", "replayed" (within the grace), "reuse" (the family is dead), "cut", "scripted", or the error of the answer
+    # "ok", "replayed" (within the grace), "reuse" (the family is dead), "cut", "scripted", or the error of the response
     outcome: str
     form: dict
     authorization: Optional[str]
@@ -65,7 +65,7 @@ class Authorizing(Listening):
         # of a confidential client; it may come as `basic` or `body`
         secret=None,
         rotates=True,
-        # seconds for which a redeemed refresh token may come again: its answer was lost
+        # seconds for which a redeemed refresh token may come again: its response was lost
         grace=0.0,
         # what `expires_in` says, seconds
         lifetime=3600,
@@ -75,15 +75,15 @@ class Authorizing(Listening):
         # where the token endpoint resets the connection: "commit" (before it), "head" (after it), "body"; a list for as
         # many requests
         cuts=None,
-        # seconds between two bytes of the answer
+        # seconds between two bytes of the response
         drip=None,
-        # changes the answer with tokens: takes its dictionary, returns another one, or bytes
+        # changes the response with tokens: takes its dictionary, returns another one, or bytes
         odd=None,
-        # for the next requests to the token endpoint, in place of answers: (status, fields, body)
+        # for the next requests to the token endpoint, in place of responses: (status, fields, body)
         script=(),
-        # further members of the answer to an authorization code, made of its request
+        # further members of the response to an authorization code, made of its request
         id_token=None,
-        # seconds between polls, and what the next polls are answered; approved when there are no more
+        # seconds between polls, and what the next polls get; approved when there are no more
         interval=5,
         polls=(),
         # in place of a code: error=
@@ -133,7 +133,7 @@ class Authorizing(Listening):
     def outcomes(self, grant="refresh_token"):
         return [one.outcome for one in self.audit if one.grant == grant]
 
-    def asked(self, path, seconds=10.0, count=1):
+    def received(self, path, seconds=10.0, count=1):
         """The latest request that was decided upon; waits for it."""
         with self.changed:
             assert self.changed.wait_for(lambda: sum(one.path == path for one in self.audit) >= count, seconds), path
@@ -152,10 +152,10 @@ class Authorizing(Listening):
             path, _, request.query = request.path.partition("?")
             self.note(self.arrived, path)
             request.form = dict(parse_qsl(request.body.decode("latin-1"), keep_blank_values=True))
-            if not self.answer(connection, path, request):
+            if not self.respond(connection, path, request):
                 break
 
-    def answer(self, connection, path, request):
+    def respond(self, connection, path, request):
         is_token = path == "/token"
         if is_token:
             cut = (self.cuts.pop(0) if self.cuts else None) if isinstance(self.cuts, list) else self.cuts
@@ -203,15 +203,15 @@ class Authorizing(Listening):
                 return status, dict(fields), body if isinstance(body, bytes) else json.dumps(body).encode()
             name = "well_known" if path.startswith("/.well-known/") else path[1:]
             try:
-                outcome, status, fields, answer = getattr(self, "at_" + name)(request)
+                outcome, status, fields, response = getattr(self, "at_" + name)(request)
             except Refused as refused:
-                outcome, status, fields, answer = refused.outcome, refused.status, {}, {"error": refused.error}
+                outcome, status, fields, response = refused.outcome, refused.status, {}, {"error": refused.error}
             self.log(path, request, outcome)
-        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        body = response if isinstance(response, bytes) else json.dumps(response).encode()
         return status, {"Content-Type": "application/json", "Cache-Control": "no-store", **fields}, body
 
     def log(self, path, request, outcome):
-        now = Asked(time.monotonic(), path, request.form.get("grant_type"), outcome, request.form,
+        now = ReceivedRequest(time.monotonic(), path, request.form.get("grant_type"), outcome, request.form,
                     request.field("authorization"))
         self.note(self.audit, now)
 
@@ -226,8 +226,8 @@ class Authorizing(Listening):
         grant = grants.get(request.form.get("grant_type"))
         if grant is None:
             raise Refused("unsupported_grant_type")
-        outcome, answer = grant(request.form)
-        return outcome, 200, {}, self.odd(answer) if self.odd else answer
+        outcome, response = grant(request.form)
+        return outcome, 200, {}, self.odd(response) if self.odd else response
 
     def check_client(self, request):
         form, authorization = request.form, request.field("authorization")
@@ -260,14 +260,16 @@ class Authorizing(Listening):
         return "ok" if used is None else "replayed", self.tokens(family, refreshes=self.rotates)
 
     def redeem(self, form):
-        asked = self.codes.pop(form.get("code"), None)
+        parameters = self.codes.pop(form.get("code"), None)
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if asked is None or asked["redirect_uri"] != form.get("redirect_uri") or asked["code_challenge"] != challenge:
+        if parameters is None or parameters["code_challenge"] != challenge:
             raise Refused("invalid_grant")
-        family = Family(asked.get("scope", "read"))
+        if parameters["redirect_uri"] != form.get("redirect_uri"):
+            raise Refused("invalid_grant")
+        family = Family(parameters.get("scope", "read"))
         self.families.append(family)
-        more = {"id_token": self.id_token(asked)} if self.id_token else {}
+        more = {"id_token": self.id_token(parameters)} if self.id_token else {}
         return "ok", {**self.tokens(family), **more}
 
     def poll(self, form):
@@ -282,24 +284,24 @@ class Authorizing(Listening):
     def tokens(self, family, refreshes=True):
         access = "at-" + secrets.token_hex(16)
         family.access[access] = time.monotonic() + self.lifetime
-        answer = {"access_token": access, "token_type": "Bearer", "expires_in": self.lifetime, "scope": family.scope}
+        response = {"access_token": access, "token_type": "Bearer", "expires_in": self.lifetime, "scope": family.scope}
         if refreshes:
-            answer["refresh_token"] = "rt-" + secrets.token_hex(16)
-            family.refresh[answer["refresh_token"]] = None
-        return answer
+            response["refresh_token"] = "rt-" + secrets.token_hex(16)
+            family.refresh[response["refresh_token"]] = None
+        return response
 
     def at_authorize(self, request):
-        asked = dict(parse_qsl(request.query))
-        answer = {"state": asked["state"]} if "state" in asked else {}
+        parameters = dict(parse_qsl(request.query))
+        response = {"state": parameters["state"]} if "state" in parameters else {}
         if self.says_issuer:
-            answer["iss"] = self.issuer
+            response["iss"] = self.issuer
         if self.denies:
-            answer["error"] = self.denies
+            response["error"] = self.denies
         else:
-            answer["code"] = "code-" + secrets.token_hex(16)
-            self.codes[answer["code"]] = asked
-        mark = "&" if "?" in asked["redirect_uri"] else "?"
-        return "ok", 302, {"Location": asked["redirect_uri"] + mark + urlencode(answer)}, b""
+            response["code"] = "code-" + secrets.token_hex(16)
+            self.codes[response["code"]] = parameters
+        mark = "&" if "?" in parameters["redirect_uri"] else "?"
+        return "ok", 302, {"Location": parameters["redirect_uri"] + mark + urlencode(response)}, b""
 
     def at_device(self, request):
         code = "device-" + secrets.token_hex(16)

@@ -20,7 +20,7 @@ LEAST = 16 * MIB
 
 
 class Origin:
-    """Answers with the hash of a body, `/size/N` with N letters; with `hold`, reads no body until `release`."""
+    """Responds with the hash of a body, `/size/N` with N letters; with `hold`, reads no body until `release`."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)

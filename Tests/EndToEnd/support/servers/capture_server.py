@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A server that keeps what it was sent, byte for byte, and answers 200 to everything.
+"""A server that keeps what it was sent, byte for byte, and responds 200 to everything.
 
 with Capture() as capture:
     ... send something to capture.url("/x") ...
@@ -15,9 +15,9 @@ from typing import NamedTuple
 from listeners import shut
 
 SECONDS = 10
-# no answer at all, for as long as the client waits
+# no response at all, for as long as the client waits
 HELD = b""
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nok"
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nok"
 
 
 class Captured(NamedTuple):
@@ -35,11 +35,11 @@ class Captured(NamedTuple):
 class Capture:
     """Listens on loopback, or on a Unix socket when a path is given."""
 
-    def __init__(self, path: "str | None" = None, answer: bytes = ANSWER) -> None:
+    def __init__(self, path: "str | None" = None, response: bytes = RESPONSE) -> None:
         self.socket = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
         self.socket.bind(path or ("127.0.0.1", 0))
         self.socket.listen(64)
-        self.answer = answer
+        self.response = response
         self.requests: "queue.Queue[Captured]" = queue.Queue()
         self.port = 0 if path else self.socket.getsockname()[1]
         threading.Thread(target=self.serve, daemon=True).start()
@@ -72,8 +72,8 @@ class Capture:
                 if connection.recv(1, socket.MSG_PEEK) != b"\x16":
                     with connection.makefile("rb") as stream:
                         self.requests.put(read(stream))
-                connection.sendall(self.answer)
-                while self.answer == HELD and connection.recv(1):
+                connection.sendall(self.response)
+                while self.response == HELD and connection.recv(1):
                     pass
             except (OSError, ValueError):
                 return

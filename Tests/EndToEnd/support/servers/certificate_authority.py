@@ -108,7 +108,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         names = dict(pair[0] for pair in certificate.get("subject", ()))
         path, _, location = self.path.partition("?")
         if path == "/held":
-            self.server.asked.set()
+            self.server.arrived.set()
             self.server.gate.wait(20)
         body = f"host={self.headers['Host']} client={names.get('commonName', '-')}".encode()
         self.send_response(302 if path == "/to" else 200)
@@ -128,8 +128,8 @@ class Page(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     made = None
-    # a request for /held was read, and may be answered
-    asked, gate = threading.Event(), threading.Event()
+    # a request for /held was read, and may get its response
+    arrived, gate = threading.Event(), threading.Event()
 
     def get_request(self):
         sock, address = super().get_request()

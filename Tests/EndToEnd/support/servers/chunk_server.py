@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A server on loopback whose answers come when the test says so, chunk by chunk.
+"""A server on loopback whose responses come when the test says so, chunk by chunk.
 
     with Feeder() as feeder:
         feeder.url("/hand/a")              # and see the methods at_… for the others

@@ -25,20 +25,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.seen.append((host, target.path, self.headers.get_all("Cookie")))
         given = json.loads(urllib.parse.unquote(target.query) or "null")
         if target.path == "/set":
-            return self.answer(200, given)
+            return self.respond(200, given)
         if target.path == "/planted":
-            return self.answer(200, self.server.planted)
+            return self.respond(200, self.server.planted)
         if target.path.startswith("/to/"):
-            return self.answer(int(target.path[4:]), given.get("set", []), given["to"])
+            return self.respond(int(target.path[4:]), given.get("set", []), given["to"])
         if target.path == "/early":
             early = "".join(f"Set-Cookie: {field}\r\n" for field in given)
             self.wfile.write(f"HTTP/1.1 103 Early Hints\r\n{early}\r\n".encode())
-            return self.answer(200, [])
-        return self.answer(200, [], body=(self.headers["Cookie"] or "").encode("latin-1"))
+            return self.respond(200, [])
+        return self.respond(200, [], body=(self.headers["Cookie"] or "").encode("latin-1"))
 
     do_POST = do_PUT = do_HEAD = do_GET
 
-    def answer(self, status, fields, location=None, body=b""):
+    def respond(self, status, fields, location=None, body=b""):
         self.send_response(status)
         for field in fields:
             self.send_header("Set-Cookie", field)

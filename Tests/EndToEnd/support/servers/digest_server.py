@@ -55,7 +55,7 @@ class Guard(Taker):
         # how often a nonce may be used; says so when it has expired, or does not
         lives=None,
         says_stale=True,
-        # names another nonce with each answer
+        # names another nonce with each response
         renews=False,
         # `rspauth`: "right", "wrong", or none
         proof=None,
@@ -97,7 +97,7 @@ class Guard(Taker):
                 break
 
     def judge(self, request):
-        """The status and the fields of the answer."""
+        """The status and the fields of the response."""
         path, _, argument = request.path.partition("?")
         said = None
         with self.lock:

@@ -8,8 +8,8 @@ with EventServer() as server:
     server.seen["/a"]          # the requests so far; see Seen
     server.wait_gone("/a")     # until the client has closed a connection that was held or whole
 
-An answer is a list of pieces: bytes to send, `server.held()` to wait there, `RESET` to break the connection. After the
-last piece the connection is closed; after `OPEN` it stays until the client leaves. The last answer repeats.
+A response is a list of pieces: bytes to send, `server.held()` to wait there, `RESET` to break the connection. After the
+last piece the connection is closed; after `OPEN` it stays until the client leaves. The last response repeats.
 """
 
 import socket
@@ -47,14 +47,14 @@ class Seen:
 
 
 class EventServer(Listening):
-    """Plays answers, one connection after the other for each path."""
+    """Plays responses, one connection after the other for each path."""
 
     def __init__(self):
-        self.answers, self.seen, self.gone, self.released = {}, {}, [], threading.Event()
+        self.responses, self.seen, self.gone, self.released = {}, {}, [], threading.Event()
         super().__init__()
 
-    def at(self, path, *answers):
-        self.answers[path], self.seen[path] = answers, []
+    def at(self, path, *responses):
+        self.responses[path], self.seen[path] = responses, []
         return self.url(path)
 
     def held(self):
@@ -82,8 +82,8 @@ class EventServer(Listening):
         count = len(self.seen[path])
         self.seen[path].append(seen)
         self.note(self.arrived, path)
-        answers = self.answers[path]
-        for piece in answers[min(count, len(answers) - 1)]:
+        responses = self.responses[path]
+        for piece in responses[min(count, len(responses) - 1)]:
             if piece is RESET:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             elif piece is OPEN:

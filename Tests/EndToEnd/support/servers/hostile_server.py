@@ -51,7 +51,7 @@ class Hostile(Listening):
                 return None
             data += piece
             if data[:1] == b"\x16":
-                # a TLS client that will never be answered
+                # a TLS client that will never get a reply
                 self.stall(connection, "/tls")
                 return None
         return data.split(b" ")[1].decode()
@@ -101,7 +101,7 @@ class Hostile(Listening):
         self.ended.wait(float(argument))
 
     def at_reset(self, connection, argument, path):
-        """Resets the connection: before the answer, or in its body."""
+        """Resets the connection: before the response, or in its body."""
         if argument:
             connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n0123456789")
             time.sleep(0.05)

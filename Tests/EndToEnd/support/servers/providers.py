@@ -51,8 +51,8 @@ class Browser:
         self.opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), Stay(), urllib.request.HTTPCookieProcessor(self.jar))
 
-    def ask(self, method, url, *, form=None, data=None, wanted=(200, 201, 204)):
-        """The fields and the body of the answer, whose status is one of those wanted."""
+    def request(self, method, url, *, form=None, data=None, wanted=(200, 201, 204)):
+        """The fields and the body of the response, whose status is one of those wanted."""
         fields, body = {}, None
         if data is not None:
             fields, body = {"Content-Type": "application/json"}, json.dumps(data).encode()
@@ -60,10 +60,10 @@ class Browser:
             body = urllib.parse.urlencode(form).encode()
         request = urllib.request.Request(url, data=body, headers=fields, method=method)
         try:
-            with self.opener.open(request, timeout=LONG) as answer:
-                status, fields, body = answer.status, answer.headers, answer.read()
-        except urllib.error.HTTPError as answer:
-            status, fields, body = answer.code, answer.headers, answer.read()
+            with self.opener.open(request, timeout=LONG) as response:
+                status, fields, body = response.status, response.headers, response.read()
+        except urllib.error.HTTPError as response:
+            status, fields, body = response.code, response.headers, response.read()
         assert status in wanted, (method, url, status, body[:500])
         return fields, body
 
@@ -116,19 +116,19 @@ class Provider:
         """What the server says of the person who gave the token, in a line; None if it is good no longer."""
         request = urllib.request.Request(self.userinfo, headers={"Authorization": f"Bearer {token}"})
         try:
-            with self.person.opener.open(request, timeout=LONG) as answer:
-                return json.dumps(json.load(answer)).encode()
-        except urllib.error.HTTPError as answer:
-            # the mock answers 400 to one that has ended
-            assert answer.code in (400, 401), answer.code
+            with self.person.opener.open(request, timeout=LONG) as response:
+                return json.dumps(json.load(response)).encode()
+        except urllib.error.HTTPError as response:
+            # the mock responds 400 to one that has ended
+            assert response.code in (400, 401), response.code
             return None
 
 
 class Once(Listening):
-    """A resource that takes each token once, and answers with what the provider says of it, or what `asks` does."""
+    """A resource that takes each token once, and responds with what the provider says of it, or what `look_up` does."""
 
-    def __init__(self, provider, asks=None):
-        self.asks, self.tokens = asks or provider.whose, []
+    def __init__(self, provider, look_up=None):
+        self.look_up, self.tokens = look_up or provider.whose, []
         super().__init__()
 
     def serve(self, connection, number):
@@ -139,7 +139,7 @@ class Once(Listening):
             scheme, _, token = (request.field("authorization") or "").partition(" ")
             body = None
             if scheme.lower() == "bearer" and token not in self.tokens:
-                body = self.asks(token)
+                body = self.look_up(token)
             if body is not None:
                 self.tokens.append(token)
             status = "401 X\r\nWWW-Authenticate: Bearer error=\"invalid_token\"" if body is None else "200 X"
@@ -160,10 +160,10 @@ class Glewlwyd(Provider):
 
     def prepare(self, lifetime):
         admin, api = Browser(), self.base + "/api"
-        admin.ask("POST", api + "/auth/", data={"username": "admin", "password": "password"})
+        admin.request("POST", api + "/auth/", data={"username": "admin", "password": "password"})
         key = subprocess.run(["openssl", "genrsa", "2048"], capture_output=True, check=True).stdout
         public = subprocess.run(["openssl", "rsa", "-pubout"], input=key, capture_output=True, check=True).stdout
-        admin.ask("POST", api + "/mod/plugin/", data={
+        admin.request("POST", api + "/mod/plugin/", data={
             "module": "oidc", "name": "oidc", "display_name": "oidc", "parameters": {
                 "iss": self.issuer, "jwt-type": "rsa", "jwt-key-size": "256", "key": key.decode(),
                 "cert": public.decode(), "access-token-duration": lifetime, "refresh-token-duration": 86400,
@@ -175,26 +175,26 @@ class Glewlwyd(Provider):
                 "introspection-revocation-allow-target-client": True, "jwks-show": True, "subject-type": "public",
             }})
         for scope in ("read", "write"):
-            admin.ask("POST", api + "/scope/", data={
+            admin.request("POST", api + "/scope/", data={
                 "name": scope, "display_name": scope, "description": scope, "password_required": False,
                 "password_max_age": 0, "scheme": {}})
-        admin.ask("POST", api + "/user/", data={
+        admin.request("POST", api + "/user/", data={
             "username": "alice", "name": "Alice", "password": "wonderland", "email": "alice@example.test",
             "enabled": True, "scope": ["openid", "read", "write", "g_profile"]})
         grants = ["code", "client_credentials", "refresh_token", "device_authorization", "delete_token"]
         for client, secret in ((self.client, self.secret), (self.public, None)):
             methods = ["client_secret_basic", "client_secret_post"] if secret else ["none"]
             proof = {"client_secret": secret} if secret else {}
-            admin.ask("POST", api + "/client/", data={
+            admin.request("POST", api + "/client/", data={
                 "client_id": client, "name": client, "confidential": bool(secret), "enabled": True, **proof,
                 "redirect_uri": [self.redirect, self.listener], "authorization_type": grants,
                 "scope": ["read", "write"], "token_endpoint_auth_method": methods})
-        self.person.ask("POST", api + "/auth/", data={"username": "alice", "password": "wonderland"})
+        self.person.request("POST", api + "/auth/", data={"username": "alice", "password": "wonderland"})
         for client in (self.client, self.public):
-            self.person.ask("PUT", f"{api}/auth/grant/{client}", data={"scope": "openid read write"})
+            self.person.request("PUT", f"{api}/auth/grant/{client}", data={"scope": "openid read write"})
 
     def approve(self, url):
-        fields, _ = self.person.ask("GET", url + "&g_continue", wanted=(302,))
+        fields, _ = self.person.request("GET", url + "&g_continue", wanted=(302,))
         return fields["Location"]
 
     def browser(self):
@@ -211,7 +211,7 @@ class Glewlwyd(Provider):
 
     def approve_device(self, code):
         query = urllib.parse.urlencode({"code": code, "g_continue": ""})
-        fields, body = self.person.ask("GET", f"{self.base}/api/oidc/device?{query}", wanted=(302,))
+        fields, body = self.person.request("GET", f"{self.base}/api/oidc/device?{query}", wanted=(302,))
         assert "deviceServerError" not in fields["Location"], body
 
     def is_active(self, token):
@@ -220,8 +220,8 @@ class Glewlwyd(Provider):
         request = urllib.request.Request(
             f"{self.issuer}/introspect", data=urllib.parse.urlencode({"token": token}).encode(),
             headers={"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()})
-        with self.person.opener.open(request, timeout=LONG) as answer:
-            return json.load(answer)["active"]
+        with self.person.opener.open(request, timeout=LONG) as response:
+            return json.load(response)["active"]
 
 
 @contextlib.contextmanager
@@ -263,7 +263,7 @@ class Mock(Provider):
         return f'exec {CURL} --data sub=alice "$1"'
 
     def approve(self, url):
-        fields, _ = self.person.ask("POST", url, form={"sub": "alice"}, wanted=(302,))
+        fields, _ = self.person.request("POST", url, form={"sub": "alice"}, wanted=(302,))
         return fields["Location"]
 
 
@@ -277,5 +277,5 @@ def oidc_mock(lifetime=3600):
     command += ["--token-max-age", str(lifetime)]
     with tempfile.TemporaryDirectory() as place, running(command, port, f"{place}/log"):
         provider = Mock(f"http://localhost:{port}")
-        provider.person.ask("PUT", provider.base + "/users/alice", data={"email": "alice@example.test"})
+        provider.person.request("PUT", provider.base + "/users/alice", data={"email": "alice@example.test"})
         yield provider

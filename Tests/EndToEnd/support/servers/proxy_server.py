@@ -4,7 +4,7 @@
 
 with Proxy(basic=True) as proxy:      # asks for Ada's password; Proxy() asks nobody, Proxy("SHA-256") wants Digest
     proxy.address                     # http://127.0.0.1:PORT
-    proxy.asked                       # what it was asked: method, target, fields, connection; and proxy.statuses
+    proxy.requests                    # what came: method, target, fields, connection; and proxy.statuses
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class Proxy(Guard):
     def __init__(self, algorithm=None, *, basic=False, closes=False, context=None, leads=None, **guard):
         # closes: the connection ends with each 407; leads: host and port that every tunnel ends at
         self.guarded, self.closes, self.context, self.leads = algorithm is not None or basic, closes, context, leads
-        self.asked = []
+        self.requests = []
         challenges = ['Basic realm="the gate"'] if basic else None
         super().__init__(algorithm or "MD5", challenges=challenges, realm="the gate", **guard)
 
@@ -44,7 +44,7 @@ class Proxy(Guard):
 
     @property
     def connects(self):
-        return [one for one in self.asked if one.method == "CONNECT"]
+        return [one for one in self.requests if one.method == "CONNECT"]
 
     def serve(self, connection, number):
         if self.context:
@@ -53,7 +53,7 @@ class Proxy(Guard):
         reader = Reader(connection)
         while head := reader.until(b"\r\n\r\n"):
             request = Taken(head, number)
-            self.asked.append(request)
+            self.requests.append(request)
             self.take(reader, request)
             self.note(self.arrived, request.method)
             status, fields = self.judge(Seen(request)) if self.guarded else (200, [])
@@ -89,11 +89,11 @@ class Proxy(Guard):
         if request.framing != "none":
             carrier.putheader("Content-Length", str(len(request.body)))
         carrier.endheaders(request.body)
-        answer = carrier.getresponse()
-        body = answer.read()
-        lines = [(name, value) for name, value in answer.getheaders() if name.lower() not in TELLING]
+        response = carrier.getresponse()
+        body = response.read()
+        lines = [(name, value) for name, value in response.getheaders() if name.lower() not in TELLING]
         lines += [*fields, ("Via", "1.1 by-hand"), ("Content-Length", str(len(body)))]
-        head = f"HTTP/1.1 {answer.status} {answer.reason}\r\n"
+        head = f"HTTP/1.1 {response.status} {response.reason}\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in lines)
         connection.sendall(f"{head}\r\n".encode() + (b"" if request.method == "HEAD" else body))
         carrier.close()

@@ -4,7 +4,7 @@
 
 with Ranging(size=1_000_000) as server:
     server.url("/fine")           # and see MANNERS for the others
-    server.cut = 300_000          # the next answer breaks off after so many bytes of its body
+    server.cut = 300_000          # the next response breaks off after so many bytes of its body
     server.spoils = {0}           # the parts (206) that have one byte wrong, by their number from 0
     server.says = True            # each part says its Content-Digest, as it was before it was spoilt
     server.requests               # what came: path, fields by lower-case name
@@ -46,13 +46,13 @@ MANNERS = {
 
 
 class Ranging(Listening):
-    """Serves every connection in a thread of its own; one answer at a time breaks off or waits where it is told to."""
+    """Serves every connection in a thread of its own; a response breaks off, or waits, where it is told to."""
 
     def __init__(self, size=1_000_000):
         self.data = random.Random(size).randbytes(size)
         self.etag, self.date = '"first"', DATE
         self.requests, self.cut, self.stop = [], None, None
-        # what an answer says that it is long, where it is not
+        # the length that a response claims, where it is another
         self.length = None
         self.spoils, self.says, self.parts = (), False, 0
         self.go = threading.Event()
@@ -83,10 +83,10 @@ class Ranging(Listening):
                 fields[name.lower()] = value.strip()
             self.requests.append({"method": method, "path": path, "fields": fields})
             self.note(self.arrived, path)
-            if not self.answer(connection, path.strip("/").split("/")[0], fields):
+            if not self.respond(connection, path.strip("/").split("/")[0], fields):
                 return
 
-    def answer(self, connection, manner, fields):
+    def respond(self, connection, manner, fields):
         status, head, body = self.response(manner, fields)
         if status == 206:
             head, body = self.part(head, body)
@@ -118,10 +118,10 @@ class Ranging(Listening):
         return head, body
 
     def response(self, manner, fields):
-        """Status, fields and body of an answer."""
+        """Status, fields and body of a response."""
         data, total = self.data, len(self.data)
         head = ["Accept-Ranges: bytes", "Content-Type: application/octet-stream"]
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", fields.get("range", ""))
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", fields.get("range", ""))
         if manner == "unasked":
             return 206, [*head, f"Content-Range: bytes 0-9/{total}"], data[:10]
         if manner in self.statuses:
@@ -135,9 +135,9 @@ class Ranging(Listening):
         elif manner != "bare":
             head += [f"ETag: {self.etag}", f"Last-Modified: {self.date}"]
         condition = fields.get("if-range")
-        if not asked or manner == "deaf" or (condition and condition not in (self.etag, self.date)):
+        if not wanted or manner == "deaf" or (condition and condition not in (self.etag, self.date)):
             return 200, head, data
-        first, last = int(asked[1]), min(total - 1, int(asked[2] or total - 1))
+        first, last = int(wanted[1]), min(total - 1, int(wanted[2] or total - 1))
         if manner == "refusing":
             return 412, head, b"no"
         if manner == "busy":

@@ -39,9 +39,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 yield piece
 
     def at_slow(self, seen, query):
-        self.answer(200, b"taken")
+        self.respond(200, b"taken")
 
-    def answer(self, status, body=b"", **headers):
+    def respond(self, status, body=b"", **headers):
         self.send_response(status)
         for field, value in headers.items():
             self.send_header(field.replace("_", "-"), value)
@@ -52,16 +52,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def at_echo(self, seen, query):
-        self.answer(200, json.dumps(seen).encode(), Content_Type="application/json")
+        self.respond(200, json.dumps(seen).encode(), Content_Type="application/json")
 
     def at_to(self, seen, query, status):
-        self.answer(int(status), b"elsewhere", Location=query)
+        self.respond(int(status), b"elsewhere", Location=query)
 
     def at_around(self, seen, query):
-        self.answer(302, Location="around")
+        self.respond(302, Location="around")
 
     def at_big(self, seen, query, status):
-        self.answer(int(status), bytes(1 << 20), Location=query)
+        self.respond(int(status), bytes(1 << 20), Location=query)
 
     def at_silent(self, seen, query, status):
         self.send_response(int(status))
@@ -74,14 +74,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def at_fails(self, seen, query, times, status):
         failing = self.server.counts[self.path.partition("?")[0]] <= int(times)
         headers = {"Retry_After": query} if failing and query else {}
-        self.answer(int(status) if failing else 200, b"busy" if failing else b"fine", **headers)
+        self.respond(int(status) if failing else 200, b"busy" if failing else b"fine", **headers)
 
     def at_dies(self, seen, query, times):
         if self.server.counts[self.path] <= int(times):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self.answer(200, b"fine")
+        self.respond(200, b"fine")
 
     def at_many(self, seen, query, size):
         self.send_response(200)

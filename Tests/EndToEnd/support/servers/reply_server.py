@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A server on loopback that answers what the URL says: status, fields and body; and counts.
+"""A server on loopback that responds as the URL says: status, fields and body; and counts.
 
 with Replying() as server:
     server.url(404, "text/plain", b"gone", X="y")
     server.held(200, "text/html")      # a head, and a body that comes when the test says `server.release()`
-    server.asked                       # how often it was asked
+    server.count                       # of requests
 """
 
 import base64
@@ -18,7 +18,7 @@ class Replying:
     """Serves every connection in a thread of its own."""
 
     def __init__(self):
-        self.asked, self.released, self.gone = 0, threading.Event(), threading.Event()
+        self.count, self.released, self.gone = 0, threading.Event(), threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         self.server.daemon_threads = True
 
@@ -35,8 +35,8 @@ class Replying:
         """Where a response like this is to be had."""
         if content_type is not None:
             fields["Content-Type"] = content_type
-        asked = {"status": status, "body": base64.urlsafe_b64encode(body).decode(), **fields}
-        return f"http://127.0.0.1:{self.server.server_port}/{path}?{urllib.parse.urlencode(asked)}"
+        wanted = {"status": status, "body": base64.urlsafe_b64encode(body).decode(), **fields}
+        return f"http://127.0.0.1:{self.server.server_port}/{path}?{urllib.parse.urlencode(wanted)}"
 
     def held(self, *words, **fields):
         """The same, but the body waits for `release`."""
@@ -52,13 +52,13 @@ def handler(owner):
         disable_nagle_algorithm = True
 
         def handle_any(self):
-            owner.asked += 1
+            owner.count += 1
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             path, _, query = self.path.partition("?")
-            asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
-            status, body = int(asked.pop("status")), base64.urlsafe_b64decode(asked.pop("body"))
+            wanted = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
+            status, body = int(wanted.pop("status")), base64.urlsafe_b64decode(wanted.pop("body"))
             self.send_response_only(status)
-            for name, value in asked.items():
+            for name, value in wanted.items():
                 self.send_header(name, value)
             bare = self.command == "HEAD" or status in (204, 304)
             if not bare:

@@ -89,8 +89,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.server.token_error:
             error = json.dumps({"error": self.server.token_error}).encode()
             return self.reply(400, error, Content_Type="application/json")
-        answer = {"access_token": SECRET, "token_type": "Bearer", "expires_in": 3600, "refresh_token": SECRET + "2"}
-        return self.reply(200, json.dumps(answer).encode(), Content_Type="application/json")
+        tokens = {"access_token": SECRET, "token_type": "Bearer", "expires_in": 3600, "refresh_token": SECRET + "2"}
+        return self.reply(200, json.dumps(tokens).encode(), Content_Type="application/json")
 
 
 class TapeServer(http.server.ThreadingHTTPServer):

@@ -12,8 +12,8 @@ WORDS = {200: "OK", 202: "Accepted", 307: "Temporary Redirect", 401: "Unauthoriz
 
 
 class Refusing(Listening):
-    """Answers each path with the statuses of `script`, one after the other, the last again and again; writes down the
-    Authorization fields."""
+    """Responds at each path with the statuses of `script`, one after the other, the last again and again; writes down
+    the Authorization fields."""
 
     def __init__(self):
         self.script, self.authorizations, self.challenge, self.location = {}, {}, None, None
@@ -21,7 +21,7 @@ class Refusing(Listening):
         super().__init__()
 
     def gather(self, path, count):
-        """Requests for the path are answered once so many have arrived."""
+        """Requests for the path get responses once so many have arrived."""
         self.gates[path] = threading.Barrier(count)
 
     def serve(self, connection, number):
@@ -51,14 +51,14 @@ class Refusing(Listening):
 class Refresher:
     """The client's code: gives a1, a2, …; or what it is told to."""
 
-    def __init__(self, answer=None):
-        self.asked, self.answer = [], answer
+    def __init__(self, reply=None):
+        self.calls, self.reply = [], reply
 
     def __call__(self, params):
-        self.asked.append(params)
-        if self.answer is not None:
-            return self.answer(params) if callable(self.answer) else self.answer
-        return {"token": {"accessToken": f"a{len(self.asked)}"}}
+        self.calls.append(params)
+        if self.reply is not None:
+            return self.reply(params) if callable(self.reply) else self.reply
+        return {"token": {"accessToken": f"a{len(self.calls)}"}}
 
 
 class Talk:
@@ -73,7 +73,7 @@ class Talk:
     def send(self, url, **params):
         return self.start("data.send", {"url": url, **params})
 
-    def step(self, answers=True, seconds=20.0):
+    def step(self, serves=True, seconds=20.0):
         message = self.wire.receive(seconds)
         if "method" not in message:
             self.replies[message["id"]] = message
@@ -82,32 +82,32 @@ class Talk:
         else:
             assert message["method"] == "callback.refresh", message
             self.waiting.append(message)
-            if answers:
-                self.answer()
+            if serves:
+                self.serve_callbacks()
 
-    def answer(self):
-        """Whatever was asked."""
+    def serve_callbacks(self):
+        """Replies to all callbacks that wait."""
         while self.waiting:
-            question = self.waiting.pop(0)
-            self.wire.send({"jsonrpc": "2.0", "id": question["id"], "result": self.refresh(question["params"])})
+            callback = self.waiting.pop(0)
+            self.wire.send({"jsonrpc": "2.0", "id": callback["id"], "result": self.refresh(callback["params"])})
 
-    def until_asked(self):
+    def until_called(self):
         while not self.waiting:
-            self.step(answers=False)
+            self.step(serves=False)
 
-    def reply(self, number, answers=True):
+    def reply(self, number, serves=True):
         while number not in self.replies:
-            self.step(answers)
+            self.step(serves)
         return self.replies.pop(number)
 
     def finish(self, *numbers):
-        """Their results, in this order; whatever is asked meanwhile is answered."""
+        """Their results, in this order; callbacks meanwhile get replies."""
         found = [result(self.reply(number)) for number in numbers]
         return found[0] if len(found) == 1 else found
 
     def call(self, method, params):
-        """A result, and nothing is answered meanwhile."""
-        return result(self.reply(self.start(method, params), answers=False))
+        """A result, and no callback gets a reply meanwhile."""
+        return result(self.reply(self.start(method, params), serves=False))
 
     def counts(self, credential):
         """Of apply, refresh, didRequestFail and isRequestAuthenticatedWith."""

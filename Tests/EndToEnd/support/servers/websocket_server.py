@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSocket servers: one of the package websockets, one that answers nothing; and the messages of a stream."""
+"""WebSocket servers: one of the package websockets, one that sends nothing; and the messages of a stream."""
 
 import base64
 import contextlib
@@ -27,7 +27,7 @@ def echo(connection):
 
 
 class Deaf(Listening):
-    """Opens WebSockets, and answers nothing; with `full`, nothing is read either until the event is set."""
+    """Opens WebSockets, and sends nothing; with `full`, nothing is read either until the event is set."""
 
     full = None
     fields = b""

@@ -158,9 +158,9 @@ class Store:
         return self.heard(self.start(self.order(*members), **more))
 
     @staticmethod
-    def one(answer):
+    def one(found):
         """The only snapshot, None if there is none, or the failure."""
-        return (answer[0] if answer else None) if isinstance(answer, list) else answer
+        return (found[0] if found else None) if isinstance(found, list) else found
 
     def secrets(self, tokens, secret=None):
         return packed((1, secret), (2, (tokens or {}).get("refresh_token")))
@@ -219,8 +219,8 @@ class Service:
         self.process.kill()
         self.process.communicate()
 
-    def ask(self, method, **params):
-        """Calls, and does not wait for the answer; its number."""
+    def start(self, method, **params):
+        """Calls, and does not wait for the reply; its number."""
         self.number += 1
         self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
         return self.number
@@ -238,23 +238,23 @@ class Service:
         self.said += line
         return json.loads(line) if line else None
 
-    def answer(self, number):
+    def reply(self, number):
         """None if it ends before that."""
         while (message := self.heard()) and message.get("id") != number:
             pass
         return message
 
     def call(self, method, **params):
-        answer = self.answer(self.ask(method, **params))
-        assert answer, "the service ended"
-        return answer
+        found = self.reply(self.start(method, **params))
+        assert found, "the service ended"
+        return found
 
     def adopt(self, store, server, **more):
         """Says once more where the tokens of the store may go."""
-        answer = self.call(
+        found = self.call(
             "oauth.create", name=store.name, grant="refresh", clientId=server.client, tokenUrl=server.url("/token"),
             issuer=server.issuer, scope="read", persist="disk", origins=[server.url("/")], **more)
-        assert "result" in answer, answer
+        assert "result" in found, found
 
     def helpers(self):
         """The processes that it has started and that live."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Answers with tokens that are odd, compressed, cannot be read, or cannot be used."""
+"""Responses with tokens that are odd, compressed, cannot be read, or cannot be used."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from credential_process import Failure, Snapshot
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-# it forgives nothing: whoever loses its answer has lost the login
+# it forgives nothing: a client that loses its response has lost the login
 server = served()
 
 
@@ -35,7 +35,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-def test_tokens_are_taken_from_an_odd_answer(server, store, odd):
+def test_tokens_are_taken_from_an_odd_response(server, store, odd):
     store.put(server, server.issue())
     server.odd = odd
     assert server.is_good(store.obtain(1).access)
@@ -105,7 +105,7 @@ UNUSABLE = {
 
 @pytest.mark.parametrize("members", UNUSABLE.values(), ids=UNUSABLE)
 def test_tokens_that_no_token_can_be_are_not_kept(server, store, members):
-    """A refresh and a login say so; nobody asks again for the sake of it but as after a lost answer."""
+    """A refresh and a login say so; it leads to no other request than a lost response does."""
     store.put(server, server.issue(), grant="device")
     server.odd = lambda tokens: {**tokens, **members}
     failed = store.obtain(1)
@@ -138,7 +138,7 @@ def interrupted(server, store):
     store.put(server, server.issue(), grant="device")
     server.stall = "head"
     process = store.start(store.obtaining(1))
-    server.asked("/token")
+    server.received("/token")
     process.kill()
     process.communicate()
     server.stall = None
@@ -156,7 +156,7 @@ def test_a_login_without_a_refresh_token_leaves_none_of_whoever_was_there(server
     assert server.outcomes() == ["ok"] and server.outcomes(DEVICE) == ["ok"]
 
 
-def test_a_login_whose_answer_is_lost_asks_nothing_else(server, store, interrupted):
+def test_a_login_whose_response_is_lost_sends_nothing_else(server, store, interrupted):
     server.cuts = "head"
     failed = store.one(store.heard(store.start(interrupted)))
     assert (failed.kind, failed.reason) == ("unknownOutcome", "outcome_unknown")

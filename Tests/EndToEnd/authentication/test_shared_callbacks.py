@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from callback_client import answer, callback
+from callback_client import callback, reply_to
 from digest_server import ADA, BASIC, PASSWORD, Guard, session
 from request_client import get, result
 
@@ -20,18 +20,18 @@ def send(wire, url, count=MANY, **more):
     return [wire.start("data.send", {"url": url, **more}) for _ in range(count)]
 
 
-def converse(wire, numbers, answers):
-    """The responses to the calls, and the questions that were asked; `answers` gives one for each question."""
-    responses, asked = {}, []
+def converse(wire, numbers, replies):
+    """The responses to the calls, and the params of the callbacks; `replies` gives one for each callback."""
+    responses, callbacks = {}, []
     while len(responses) < len(numbers):
         message = wire.receive(20.0)
         if "method" not in message:
             if message["id"] in numbers:
                 responses[message["id"]] = result(message)
         elif message["method"] == "callback.challenge":
-            asked.append(message["params"])
-            answer(wire, message, next(answers, {}))
-    return [responses[number] for number in numbers], asked
+            callbacks.append(message["params"])
+            reply_to(wire, message, next(replies, {}))
+    return [responses[number] for number in numbers], callbacks
 
 
 def statuses(responses):
@@ -47,14 +47,14 @@ def test_many_requests_ask_once_for_the_same_realm(wire, where, challenges):
         if where != "session":
             more["challenge"] = callback("its own")
         numbers = send(wire, guard.url("/vault"), **more)
-        responses, asked = converse(wire, numbers, iter([RIGHT]))
+        responses, callbacks = converse(wire, numbers, iter([RIGHT]))
     assert statuses(responses) == [200] * MANY and not guard.faults
-    assert [(one["callback"], one["failures"]) for one in asked] == [
+    assert [(one["callback"], one["failures"]) for one in callbacks] == [
         ("of the session" if where == "session" else "its own", 0)
     ]
 
 
-def test_many_requests_are_answered_by_one_decision(wire):
+def test_one_decision_serves_many_requests(wire):
     """[M15]"""
     with Guard() as guard:
         spec = {"url": guard.url("/vault"), "challenge": callback(how="pull")}
@@ -72,18 +72,18 @@ def test_a_wrong_password_is_asked_for_once_more_by_all_together(wire):
     """[M15] [M4]"""
     with Guard() as guard:
         numbers = send(wire, guard.url("/vault"), session=session(wire), challenge=callback())
-        responses, asked = converse(wire, numbers, iter([WRONG, RIGHT]))
+        responses, callbacks = converse(wire, numbers, iter([WRONG, RIGHT]))
     assert statuses(responses) == [200] * MANY
-    assert [one["failures"] for one in asked] == [0, 1]
+    assert [one["failures"] for one in callbacks] == [0, 1]
 
 
 def test_a_password_that_stays_wrong_is_not_asked_for_again_and_again(wire):
     """[M15] [M4]"""
     with Guard() as guard:
         numbers = send(wire, guard.url("/vault"), session=session(wire), challenge=callback())
-        responses, asked = converse(wire, numbers, iter([WRONG] * MANY * 3))
+        responses, callbacks = converse(wire, numbers, iter([WRONG] * MANY * 3))
     assert statuses(responses) == [401] * MANY
-    assert [one["failures"] for one in asked] == [0, 1]
+    assert [one["failures"] for one in callbacks] == [0, 1]
     # once by each; who comes to ask when it is known to be wrong does not send it at all
     assert 0 < sum(visit.said is not None for visit in guard.visits) <= MANY
 
@@ -91,8 +91,8 @@ def test_a_password_that_stays_wrong_is_not_asked_for_again_and_again(wire):
 def test_who_has_no_password_is_not_asked_for_each_request(wire):
     """[M15] [M9]"""
     with Guard() as guard:
-        responses, asked = converse(wire, send(wire, guard.url("/vault"), challenge=callback()), iter([{}]))
-    assert statuses(responses) == [401] * MANY and len(asked) == 1 and len(guard.visits) == MANY
+        responses, callbacks = converse(wire, send(wire, guard.url("/vault"), challenge=callback()), iter([{}]))
+    assert statuses(responses) == [401] * MANY and len(callbacks) == 1 and len(guard.visits) == MANY
 
 
 def test_a_kept_password_serves_who_comes_before_it_has_proved_right(wire):
@@ -100,60 +100,60 @@ def test_a_kept_password_serves_who_comes_before_it_has_proved_right(wire):
     with Guard() as guard:
         place = session(wire, challenge=callback())
         numbers = send(wire, guard.url("/vault"), 4, session=place)
-        answer(wire, wire.receive(), RIGHT)
+        reply_to(wire, wire.receive(), RIGHT)
         numbers += send(wire, guard.url("/vault"), 4, session=place)
-        responses, asked = converse(wire, numbers, iter([]))
-    assert statuses(responses) == [200] * 8 and asked == []
+        responses, callbacks = converse(wire, numbers, iter([]))
+    assert statuses(responses) == [200] * 8 and callbacks == []
 
 
 def test_when_the_request_that_asks_is_cancelled_the_next_one_asks(wire):
     """[M15]"""
     with Guard() as guard:
         numbers = send(wire, guard.url("/vault"), 3, challenge=callback())
-        question = wire.receive()
-        wire.start("request.cancel", {"request": question["params"]["request"]})
-        responses, asked = converse(wire, numbers, iter([RIGHT]))
+        message = wire.receive()
+        wire.start("request.cancel", {"request": message["params"]["request"]})
+        responses, callbacks = converse(wire, numbers, iter([RIGHT]))
     assert sorted(one.get("error", {}).get("code", one.get("status")) for one in responses) == [200, 200, 1900]
-    assert len(asked) == 1 and asked[0]["request"] != question["params"]["request"]
+    assert len(callbacks) == 1 and callbacks[0]["request"] != message["params"]["request"]
 
 
-def test_a_request_that_waits_for_the_answer_to_another_can_be_cancelled(wire):
+def test_a_request_that_waits_for_the_callback_of_another_can_be_cancelled(wire):
     """[M15]"""
     with Guard() as guard:
         numbers = send(wire, guard.url("/vault"), 2, challenge=callback(), tag="mine")
-        question = wire.receive()
+        message = wire.receive()
         listed = result(wire.call("request.list", {"tag": "mine"}))["requests"]
-        other = next(one["request"] for one in listed if one["request"] != question["params"]["request"])
+        other = next(one["request"] for one in listed if one["request"] != message["params"]["request"])
         result(wire.call("request.cancel", {"request": other}))
-        answer(wire, question, RIGHT)
-        responses, asked = converse(wire, numbers, iter([]))
+        reply_to(wire, message, RIGHT)
+        responses, callbacks = converse(wire, numbers, iter([]))
     assert sorted(one.get("error", {}).get("code", one.get("status")) for one in responses) == [200, 1900]
-    assert asked == []
+    assert callbacks == []
 
 
 def test_each_waits_as_long_as_it_said(wire):
     """One whose client is not quick enough gives up; another that has more time asks in its place. [M15]"""
     with Guard() as guard:
         hasty = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=0.3)})
-        question = wire.receive()
-        assert question["method"] == "callback.challenge"
+        message = wire.receive()
+        assert message["method"] == "callback.challenge"
         patient = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=15)})
         impatient = wire.start("data.send", {"url": guard.url("/vault"), "challenge": callback(timeout=0.1)})
-        responses, asked = converse(wire, [hasty, patient, impatient], iter([RIGHT]))
+        responses, callbacks = converse(wire, [hasty, patient, impatient], iter([RIGHT]))
     assert statuses(responses) == [401, 200, 401]
-    assert len(asked) == 1 and asked[0]["request"] != question["params"]["request"]
+    assert len(callbacks) == 1 and callbacks[0]["request"] != message["params"]["request"]
 
 
-def test_other_realms_other_code_and_other_sessions_have_questions_of_their_own(wire):
+def test_other_realms_other_code_and_other_sessions_have_callbacks_of_their_own(wire):
     """[M15]"""
     with Guard(realm="one") as one, Guard(realm="two") as two:
         spec = {"url": one.url("/vault"), "challenge": callback("a")}
         other = {**spec, "session": session(wire)}
         specs = [spec, {**spec, "challenge": callback("b")}, {**spec, "url": two.url("/vault")}, other]
         numbers = [wire.start("data.send", each) for each in specs for _ in range(3)]
-        responses, asked = converse(wire, numbers, iter([RIGHT] * 4))
+        responses, callbacks = converse(wire, numbers, iter([RIGHT] * 4))
     assert statuses(responses) == [200] * 12
-    assert len(asked) == 4
+    assert len(callbacks) == 4
 
 
 def test_a_password_for_one_request_is_forgotten_with_it(wire):
@@ -162,9 +162,9 @@ def test_a_password_for_one_request_is_forgotten_with_it(wire):
         spec = {"challenge": callback(), "session": session(wire)}
         once = {**RIGHT, "persistence": "none"}
         numbers = send(wire, guard.url("/vault"), 5, **spec)
-        responses, asked = converse(wire, numbers, iter([once]))
-        assert statuses(responses) == [200] * 5 and len(asked) == 1
-        responses, asked = converse(wire, send(wire, guard.url("/vault"), 5, **spec), iter([once]))
-        assert statuses(responses) == [200] * 5 and len(asked) == 1
+        responses, callbacks = converse(wire, numbers, iter([once]))
+        assert statuses(responses) == [200] * 5 and len(callbacks) == 1
+        responses, callbacks = converse(wire, send(wire, guard.url("/vault"), 5, **spec), iter([once]))
+        assert statuses(responses) == [200] * 5 and len(callbacks) == 1
         assert get(wire, guard.url("/vault"), session=spec["session"])["status"] == 401
-    assert PASSWORD not in str(asked)
+    assert PASSWORD not in str(callbacks)
