@@ -4,7 +4,6 @@
 
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 
@@ -21,6 +20,7 @@ from hostile_server import Hostile
 from listeners import forgotten
 from redirect_server import Server
 from shell import outrider
+from socket_service import TERMINATED, running
 
 
 @pytest.fixture(autouse=True)
@@ -72,14 +72,9 @@ def away(lasting_away):
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     """The path of a socket with a service behind it."""
-    path = tmp_path_factory.mktemp("cli") / "s"
-    process = subprocess.Popen([contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL)
-    try:
-        contract.await_socket(path, process)
-        yield str(path)
-    finally:
-        process.terminate()
-        assert process.wait(10) == 128 + signal.SIGTERM
+    path = str(tmp_path_factory.mktemp("cli") / "s")
+    with running(path, status=TERMINATED):
+        yield path
 
 
 @pytest.fixture
@@ -176,16 +171,9 @@ def wire(monkeypatch, tmp_path):
 def listening(monkeypatch, tmp_path):
     """The path of a socket that a service of its own listens on."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    path = tmp_path / "s"
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        contract.await_socket(path, process)
-        yield str(path)
-    finally:
-        process.terminate()
-        process.wait(10)
+    path = str(tmp_path / "s")
+    with running(path, stderr=subprocess.DEVNULL):
+        yield path
 
 
 @pytest.fixture

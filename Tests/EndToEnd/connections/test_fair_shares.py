@@ -15,6 +15,7 @@ import time
 import contract
 import pytest
 from listeners import shut
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -44,18 +45,8 @@ def serving(tmp_path, files=None, **environment):
     """A service with these variables, and at most so many open files; gives the path of its socket."""
     path = str(tmp_path / "s")
     limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)) if files else None
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path],
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "TMPDIR": str(tmp_path), **environment},
-        preexec_fn=limit,
-    )
-    try:
-        contract.await_socket(path, process)
+    with running(path, variables={"TMPDIR": str(tmp_path), **environment}, preexec_fn=limit) as process:
         yield path, process
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import time
 
 import contract
 import pytest
+import socket_service
 from credential_process import Service, Store
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -76,18 +77,10 @@ def store(tmp_path):
 @pytest.fixture
 def running(store, tmp_path):
     """A service on a socket, as a Service whose memory can be searched, and the path of the socket."""
-    path = tmp_path / "s"
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**store.service_environment, "TMPDIR": str(tmp_path)})
-    service = Service.__new__(Service)
-    service.process = process
-    try:
-        contract.await_socket(path, process)
-        yield service, str(path)
-    finally:
-        process.terminate()
-        process.wait(30)
+    path, service = str(tmp_path / "s"), Service.__new__(Service)
+    environment = {**store.service_environment, "TMPDIR": str(tmp_path)}
+    with socket_service.running(path, end=30, env=environment, stderr=subprocess.DEVNULL) as service.process:
+        yield service, path
 
 
 def creation(name, secret, **more):

@@ -11,6 +11,7 @@ import time
 import contract
 import pytest
 from request_client import get, result
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -194,21 +195,14 @@ def test_a_log_goes_into_regular_files_of_the_user_only(wire, places, name):
 
 def logged(path, arguments, log):
     """What a log holds that one client turned on, while another one sends a request, too."""
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path), *arguments], stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
-    try:
-        contract.await_socket(path, process)
-        with contract.Wire(str(path)) as client, contract.Wire(str(path)) as other:
-            wanted = {"level": "debug", "to": "file", "path": str(log)}
-            assert "result" in client.call("server.setLog", wanted)
-            other.call("data.send", {"url": "http://127.0.0.1:1/of-another-client"})
-            client.call("data.send", {"url": "http://127.0.0.1:1/of-this-client"})
-            return "\n".join(lines(log, lambda found: any("request.finished" in line and "of-this" in line
-                                                          for line in found)))
-    finally:
-        process.terminate()
-        process.wait(10)
+    path, silent = str(path), subprocess.DEVNULL
+    with running(path, *arguments, stderr=silent), contract.Wire(path) as client, contract.Wire(path) as other:
+        wanted = {"level": "debug", "to": "file", "path": str(log)}
+        assert "result" in client.call("server.setLog", wanted)
+        other.call("data.send", {"url": "http://127.0.0.1:1/of-another-client"})
+        client.call("data.send", {"url": "http://127.0.0.1:1/of-this-client"})
+        return "\n".join(lines(log, lambda found: any("request.finished" in line and "of-this" in line
+                                                      for line in found)))
 
 
 def test_a_client_sees_its_own_requests_in_a_log_that_it_turns_on(tmp_path, log):

@@ -2,13 +2,12 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Threads without work end after ten seconds, whatever the calendar says meanwhile."""
 
-import os
 import pathlib
-import subprocess
 import time
 
 import contract
 import pytest
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -16,16 +15,8 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 @pytest.fixture
 def service(tmp_path, clocks):
     path = str(tmp_path / "s")
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL,
-        env={**os.environ, **clocks.environment, "TMPDIR": str(tmp_path)},
-    )
-    try:
-        contract.await_socket(path, process)
+    with running(path, variables={**clocks.environment, "TMPDIR": str(tmp_path)}) as process:
         yield path, process
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def threads(process):

@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import secrets
-import signal
 import ssl
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from cache_server import CacheServer, Reply
 from cookie_server import CookieServer
 from request_client import result
 from shell import outrider
+from socket_service import TERMINATED, running
 from tcp_server import Host, dial, echo, read, write
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -33,14 +33,9 @@ def canary(kind):
 class Place:
     """A service that logs everything, the connection whose secrets they are, and a second one that watches."""
 
-    def __init__(self, folder, *arguments):
-        self.folder, self.log, path = folder, folder / "log", folder / "s"
-        self.process = subprocess.Popen(
-            [contract.binary(), "serve", "--socket", str(path), "--log-file", str(self.log), "--log-level", "trace",
-             "--jars", str(folder / "jars"), *arguments],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(folder)})
-        contract.await_socket(path, self.process)
-        self.own, self.other = contract.Wire(str(path)), contract.Wire(str(path))
+    def __init__(self, folder, path, process):
+        self.folder, self.log, self.process = folder, folder / "log", process
+        self.own, self.other = contract.Wire(path), contract.Wire(path)
         assert result(self.other.call("events.subscribe", {"topics": ["*"]}))
 
     def shown(self, request):
@@ -64,16 +59,17 @@ class Place:
         self.other.__exit__()
         self.process.terminate()
         _, errors = self.process.communicate(timeout=20)
-        assert self.process.returncode == 128 + signal.SIGTERM
+        assert self.process.returncode == TERMINATED
         return self.log.read_text() + errors.decode()
 
 
 @contextlib.contextmanager
 def serving(folder, *arguments):
-    place = Place(folder, *arguments)
-    yield place
-    place.process.kill()
-    place.process.communicate()
+    path = str(folder / "s")
+    words = ["--log-file", str(folder / "log"), "--log-level", "trace", "--jars", str(folder / "jars"), *arguments]
+    variables = {"TMPDIR": str(folder)}
+    with running(path, *words, variables=variables, stderr=subprocess.PIPE) as process, process.stderr:
+        yield Place(folder, path, process)
 
 
 @pytest.fixture

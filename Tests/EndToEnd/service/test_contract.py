@@ -8,12 +8,12 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import time
 
 import contract
 import mutations
 import pytest
 import transcript
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -34,19 +34,9 @@ def wire():
 @pytest.fixture
 def listening(tmp_path):
     """The path of a socket that a service of its own listens on."""
-    path = tmp_path / "s"
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path)], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(200):
-            if path.exists():
-                break
-            time.sleep(0.02)
-        yield str(path)
-    finally:
-        process.terminate()
-        process.wait(10)
+    path = str(tmp_path / "s")
+    with running(path, stderr=subprocess.DEVNULL):
+        yield path
 
 
 # what the service writes there goes with it, and nothing is made outside

@@ -3,16 +3,15 @@
 """What many requests have taken goes back to the system when their client leaves."""
 
 import json
-import os
 import pathlib
 import re
 import socket
-import subprocess
 import threading
 import time
 
 import contract
 import pytest
+import socket_service
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -23,16 +22,8 @@ MOST = 4096
 @pytest.fixture
 def service(tmp_path):
     path = str(tmp_path / "s")
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
-    try:
-        contract.await_socket(path, process)
+    with socket_service.running(path, variables={"TMPDIR": str(tmp_path)}) as process:
         yield path, process
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def resident(process):

@@ -3,8 +3,6 @@
 """Several event loops: clients are spread, and shared parts are on the first loop."""
 
 import contextlib
-import os
-import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +16,7 @@ from chunk_server import Feeder, pattern
 from http_server import Listening
 from raw_client import Raw
 from request_client import STRANGER, result
+from socket_service import TERMINATED, running
 from stream_client import opened, response
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -27,15 +26,9 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 def serving(place, *arguments):
     """A service with these arguments, by its socket."""
     path = str(place / "s")
-    environment = {**os.environ, "TMPDIR": str(place), "OUTRIDER_CACHES": str(place / "caches")}
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", path, *arguments], stdin=subprocess.DEVNULL, env=environment)
-    try:
-        contract.await_socket(path, process)
+    variables = {"TMPDIR": str(place), "OUTRIDER_CACHES": str(place / "caches")}
+    with running(path, *arguments, variables=variables, status=TERMINATED):
         yield path
-    finally:
-        process.terminate()
-        assert process.wait(10) == 128 + signal.SIGTERM
 
 
 @contextlib.contextmanager

@@ -4,16 +4,15 @@
 
 import contextlib
 import hashlib
-import os
 import re
 import socket
-import subprocess
 import threading
 import time
 
 import contract
 import pytest
 from listeners import shut
+from socket_service import running
 
 MIB = 1 << 20
 LEAST = 16 * MIB
@@ -72,16 +71,8 @@ def letters(count):
 def serving(folder, under=(), disk=None):
     """The socket of a service in the folder; its private files are in `disk`."""
     path = str(folder / "s")
-    process = subprocess.Popen(
-        [*under, contract.binary(), "serve", "--socket", path, "--memory", str(LEAST)],
-        stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(disk or folder)},
-    )
-    try:
-        contract.await_socket(path, process)
+    with running(path, "--memory", str(LEAST), under=under, variables={"TMPDIR": str(disk or folder)}):
         yield path
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def memory(path):

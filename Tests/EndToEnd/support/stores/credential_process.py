@@ -12,13 +12,13 @@ import contextlib
 import json
 import os
 import pathlib
-import signal
 import struct
 import subprocess
 import time
 from typing import NamedTuple, Optional
 
 import contract
+from socket_service import TERMINATED, running
 
 LONG = 60.0
 
@@ -191,15 +191,8 @@ class Store:
 @contextlib.contextmanager
 def serving(environment, path, seconds=LONG):
     """A service on a socket; it must be alive at the end."""
-    process = subprocess.Popen(
-        [contract.binary(), "serve", "--socket", str(path)], env=environment, stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
-    try:
-        contract.await_socket(path, process, seconds)
+    with running(path, status=TERMINATED, start=seconds, end=seconds, env=environment, stderr=subprocess.DEVNULL):
         yield path
-    finally:
-        process.terminate()
-        assert process.wait(seconds) == 128 + signal.SIGTERM
 
 
 class Service:
