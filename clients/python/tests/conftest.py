@@ -71,11 +71,11 @@ def client(service: str) -> Iterator[Client]:
 
 @pytest.fixture
 def peer(directory: str) -> Iterator[Callable[..., Peer]]:
-    """Makes peers that answer what they are told to, on TCP or on a Unix socket."""
+    """Makes peers that reply what they are told to, on TCP or on a Unix socket."""
     made: list[Peer] = []
 
-    def make(*answers: bytes, unix: bool = False) -> Peer:
-        made.append(Peer(answers, f"{directory}/p{id(made)}-{len(made)}.sock" if unix else None))
+    def make(*replies: bytes, unix: bool = False) -> Peer:
+        made.append(Peer(replies, f"{directory}/p{id(made)}-{len(made)}.sock" if unix else None))
         return made[-1]
 
     yield make

@@ -66,13 +66,13 @@ def shut(listener: socket.socket) -> None:
 class Peer:
     """A server for faults that no real part produces.
 
-    It waits for a line (on a Unix socket) or a request's head (on TCP), sends the next of its answers, and closes
-    the connection after the last one. ``None``-like silence is an empty answer: then it just holds the connection.
+    It waits for a line (on a Unix socket) or a request's head (on TCP), sends the next of its replies, and closes
+    the connection after the last one. ``None``-like silence is an empty reply: then it just holds the connection.
     """
 
-    def __init__(self, answers: Sequence[bytes], path: str | None) -> None:
+    def __init__(self, replies: Sequence[bytes], path: str | None) -> None:
         self.received: list[bytes] = []
-        self._answers = answers
+        self._replies = replies
         self._end = b"\n" if path else b"\r\n\r\n"
         self._ended = threading.Event()
         self._open: list[socket.socket] = []
@@ -95,7 +95,7 @@ class Peer:
 
     def _serve(self, stream: socket.socket) -> None:
         try:
-            for answer in self._answers:
+            for reply in self._replies:
                 seen = b""
                 while self._end not in seen:
                     data = stream.recv(65536)
@@ -103,9 +103,9 @@ class Peer:
                         return
                     seen += data
                 self.received.append(seen)
-                if not answer:
+                if not reply:
                     self._ended.wait()
-                stream.sendall(answer)
+                stream.sendall(reply)
         except OSError:
             pass
         finally:

@@ -72,12 +72,12 @@ def test_many_at_once_and_in_order(run: Callable[[Work], None], origin: str) -> 
         gathered = await asyncio.gather(*[client.get(f"{origin}/bytes/{size}") for size in range(150)])
         assert [len(r.content) for r in gathered] == list(range(150))
         for window in (1, 64, 256):
-            answers = await client.many([f"{origin}/bytes/{size}" for size in range(150)], window=window)
-            assert [len(r.content) for r in answers if isinstance(r, AsyncResponse)] == list(range(150))
+            responses = await client.many([f"{origin}/bytes/{size}" for size in range(150)], window=window)
+            assert [len(r.content) for r in responses if isinstance(r, AsyncResponse)] == list(range(150))
         crowd = await asyncio.gather(*[client.call("diagnostics.echo", n=n) for n in range(2000)])
         assert crowd == [{"n": n} for n in range(2000)]
         crowds = await asyncio.gather(*[client.many([f"{origin}/json"] * 100, window=100) for _ in range(8)])
-        assert all(isinstance(r, AsyncResponse) for answers in crowds for r in answers)
+        assert all(isinstance(r, AsyncResponse) for responses in crowds for r in responses)
         bad, good = await client.many(["http://127.0.0.1:1/", f"{origin}/json"])
         assert isinstance(bad, outrider.ConnectError) and isinstance(good, AsyncResponse)
         assert await client.many([]) == []
@@ -171,8 +171,8 @@ def test_events_and_callbacks(run: Callable[[Work], None], origin: str) -> None:
             await asyncio.sleep(0)
             return {"sum": params["a"] + params["b"]}
 
-        answer = await client.call("diagnostics.callback", method="callback.add", params={"a": 2, "b": 3})
-        assert answer["answer"] == {"sum": 5}
+        reply = await client.call("diagnostics.callback", method="callback.add", params={"a": 2, "b": 3})
+        assert reply["answer"] == {"sum": 5}
         with pytest.raises(outrider.CallbackError):
             await client.call("diagnostics.callback", method="callback.other")
         done = await client.wait(await client.start("GET", f"{origin}/json"))
@@ -321,14 +321,14 @@ def test_a_service_of_ones_own_on_stdio(binary: str, origin: str) -> None:
     assert asyncio.run(main()) == 0
 
 
-@pytest.mark.parametrize("answer", [b"hello\n", b'{"jsonrpc":"2.0","id":1,"result":{}'])
-def test_a_service_that_breaks_the_protocol_is_an_error(peer: Callable[..., Peer], answer: bytes) -> None:
+@pytest.mark.parametrize("reply", [b"hello\n", b'{"jsonrpc":"2.0","id":1,"result":{}'])
+def test_a_service_that_breaks_the_protocol_is_an_error(peer: Callable[..., Peer], reply: bytes) -> None:
     async def main(path: str) -> None:
         async with AsyncClient(socket=path) as client:
             with pytest.raises(outrider.ServerGone):
                 await client.info()
 
-    asyncio.run(main(peer(answer, unix=True).path))
+    asyncio.run(main(peer(reply, unix=True).path))
 
 
 @pytest.mark.usefixtures("impatient")

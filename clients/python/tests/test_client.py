@@ -332,8 +332,8 @@ def test_bodies_of_any_size_are_exact(client: Client, origin: str, size: int) ->
 def test_many_requests_come_back_in_order(client: Client, origin: str) -> None:
     urls = [f"{origin}/bytes/{size}" for size in range(300)]
     for window in (1, 7, 64, 256):
-        answers = client.many(urls, window=window)
-        assert [len(r.content) for r in answers if isinstance(r, Response)] == list(range(300))
+        responses = client.many(urls, window=window)
+        assert [len(r.content) for r in responses if isinstance(r, Response)] == list(range(300))
 
 
 def test_one_failure_among_many_disturbs_nobody(client: Client, origin: str) -> None:
@@ -358,9 +358,9 @@ def test_one_failure_among_many_disturbs_nobody(client: Client, origin: str) -> 
         client.many(["http://h/"], window=0)
 
 
-def test_many_large_requests_and_answers_do_not_block_each_other(client: Client, origin: str) -> None:
-    answers = client.many([{"url": f"{origin}/echo", "method": "POST", "data": "x" * 400_000}] * 40, window=40)
-    assert [len(r.json()["body"]) for r in answers if isinstance(r, Response)] == [400_000] * 40
+def test_many_large_requests_and_responses_do_not_block_each_other(client: Client, origin: str) -> None:
+    responses = client.many([{"url": f"{origin}/echo", "method": "POST", "data": "x" * 400_000}] * 40, window=40)
+    assert [len(r.json()["body"]) for r in responses if isinstance(r, Response)] == [400_000] * 40
 
 
 def test_started_requests_are_waited_for_and_cancelled(client: Client, origin: str) -> None:

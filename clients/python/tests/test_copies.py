@@ -48,7 +48,7 @@ def test_a_response_can_be_copied(client: Client, origin: str, way: Callable[[An
 @pytest.mark.parametrize("way", WAYS)
 def test_an_exception_can_be_copied(client: Client, origin: str, peer: MakePeer, way: Callable[[Any], Any]) -> None:
     cut = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").url
-    asked: list[Callable[[], Any]] = [
+    readers: list[Callable[[], Any]] = [
         lambda: client.get(cut),
         lambda: client.get("http://127.0.0.1:1/"),
         lambda: client.get(f"{origin}/status/404").raise_for_status(),
@@ -57,9 +57,9 @@ def test_an_exception_can_be_copied(client: Client, origin: str, peer: MakePeer,
         lambda: client.call("no.such"),
         lambda: Client(socket="/nonexistent", spawn=False).info(),
     ]
-    for ask in asked:
+    for read in readers:
         with pytest.raises(outrider.OutriderError) as caught:
-            ask()
+            read()
         one, other = caught.value, way(caught.value)
         assert type(one) is type(other) and (str(one), one.code, one.data) == (str(other), other.code, other.data)
         if isinstance(one, outrider.ExchangeError):

@@ -65,7 +65,7 @@ def test_the_service_is_found_and_started_when_there_is_none(binary: str, direct
             client.call("server.stop")
 
 
-def test_where_nothing_answers_the_message_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_service_listens_the_message_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(outrider.ServerNotFound, match=r"no service answers at .*/none\.sock"):
         Client(socket=tmp_path / "none.sock").info()
     monkeypatch.setenv("OUTRIDER_SOCKET", str(tmp_path / "none.sock"))

@@ -21,8 +21,8 @@ from outrider._sync.downloads import Downloads
 BODY = bytes(range(256)) * 400
 
 
-def answer(body: bytes, first: int = 0, cut: int | None = None) -> bytes:
-    """A whole answer or a part; ``cut`` is where it breaks off."""
+def response(body: bytes, first: int = 0, cut: int | None = None) -> bytes:
+    """A whole response or a part; ``cut`` is where it breaks off."""
     status = b"206 Partial Content" if first else b"200 OK"
     fields = b'ETag: "a"\r\nContent-Length: %d\r\n' % (len(body) - first)
     if first:
@@ -31,7 +31,7 @@ def answer(body: bytes, first: int = 0, cut: int | None = None) -> bytes:
 
 
 class Files:
-    """A server of one file: the first answer breaks off at ``cut``, the next ones give what is asked for."""
+    """A server of one file: the first response breaks off at ``cut``, the next ones give what is asked for."""
 
     def __init__(self, cut: int | None = None) -> None:
         import socket
@@ -55,11 +55,11 @@ class Files:
                     if not piece:
                         break
                     head += piece
-                asked = [line.split(b": ")[1].decode() for line in head.split(b"\r\n") if line.startswith(b"Range: ")]
-                self.ranges.append(asked[0] if asked else None)
-                first = int(asked[0].split("=")[1].rstrip("-")) if asked else 0
+                ranges = [line.split(b": ")[1].decode() for line in head.split(b"\r\n") if line.startswith(b"Range: ")]
+                self.ranges.append(ranges[0] if ranges else None)
+                first = int(ranges[0].split("=")[1].rstrip("-")) if ranges else 0
                 cut, self.cut = self.cut, None
-                connection.sendall(answer(BODY, first, cut))
+                connection.sendall(response(BODY, first, cut))
 
     def close(self) -> None:
         import contextlib

@@ -68,7 +68,7 @@ def test_a_function_that_fails_is_a_warning(client: Client) -> None:
     assert any("ZeroDivisionError" in str(each.message) for each in caught)
 
 
-def test_callbacks_are_answered_by_functions(client: Client) -> None:
+def test_callbacks_are_served_by_functions(client: Client) -> None:
     with pytest.raises(outrider.CallbackError) as refused:
         client.call("diagnostics.callback", method="callback.add", params={"a": 2, "b": 3})
     assert refused.value.data["error"]["code"] == -32601
@@ -77,8 +77,8 @@ def test_callbacks_are_answered_by_functions(client: Client) -> None:
     def add(params: dict[str, Any]) -> dict[str, Any]:
         return {"sum": params["a"] + params["b"]}
 
-    asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
-    assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+    call = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+    assert client.call("diagnostics.callback", **call)["answer"] == {"sum": 5}
     assert client.get("http://127.0.0.1:1/", check=False).error is not None
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
@@ -89,7 +89,7 @@ def test_callbacks_are_answered_by_functions(client: Client) -> None:
 
 @pytest.mark.parametrize("failure", [ValueError("once"), SystemExit(1), KeyboardInterrupt(), GeneratorExit()])
 @pytest.mark.parametrize("action", ["always", "error"])
-def test_a_function_that_fails_in_whatever_way_is_answered_and_asked_again(
+def test_a_function_that_fails_in_any_way_is_an_error_and_is_called_again(
     client: Client, failure: BaseException, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures: list[BaseException] = [failure]
@@ -109,14 +109,14 @@ def test_a_function_that_fails_in_whatever_way_is_answered_and_asked_again(
         if len(ticks) == 1:
             raise failure
 
-    asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+    call = {"method": "callback.add", "params": {"a": 2, "b": 3}}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)  # type: ignore[arg-type]
         with pytest.raises(outrider.CallbackError) as refused:
-            client.call("diagnostics.callback", **asked)
+            client.call("diagnostics.callback", **call)
         assert type(failure).__name__ in refused.value.data["error"]["message"]
         client.call("diagnostics.notify", count=3)
-        assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+        assert client.call("diagnostics.callback", **call)["answer"] == {"sum": 5}
         until(lambda: len(ticks) == 3)
         until(lambda: len(shown) + len(caught) == 2)
         assert len(shown) == (2 if action == "error" else 0)
@@ -124,13 +124,13 @@ def test_a_function_that_fails_in_whatever_way_is_answered_and_asked_again(
 
 def test_a_thread_of_functions_that_has_ended_is_followed_by_another(client: Client) -> None:
     client.on_callback("callback.add", lambda params: {"sum": params["a"] + params["b"]})
-    asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
-    assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+    call = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+    assert client.call("diagnostics.callback", **call)["answer"] == {"sum": 5}
     inbox = client._subscriptions
     assert inbox is not None
     inbox._served = None
     inbox._waiter.wake()
-    assert client.call("diagnostics.callback", **asked)["answer"] == {"sum": 5}
+    assert client.call("diagnostics.callback", **call)["answer"] == {"sum": 5}
 
 
 def test_functions_are_asked_in_a_child_made_by_fork(client: Client) -> None:
@@ -143,14 +143,14 @@ def test_functions_are_asked_in_a_child_made_by_fork(client: Client) -> None:
         if child == 0:
             signal.alarm(20)
             try:
-                answer = client.call("diagnostics.callback", method="callback.pid")["answer"]
-                os._exit(0 if answer == {"pid": os.getpid()} else 1)
+                reply = client.call("diagnostics.callback", method="callback.pid")["answer"]
+                os._exit(0 if reply == {"pid": os.getpid()} else 1)
             except BaseException:
                 os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_coroutine_that_fails_is_answered_before_anybody_is_warned(service: str) -> None:
+def test_a_coroutine_that_fails_is_an_error_before_the_warning(service: str) -> None:
     async def main() -> None:
         failures = [ValueError("once")]
 
@@ -162,23 +162,23 @@ def test_a_coroutine_that_fails_is_answered_before_anybody_is_warned(service: st
         async with outrider.AsyncClient(socket=service) as client:
             client.on_callback("callback.add", add)
             asyncio.get_running_loop().set_exception_handler(lambda loop, told: None)
-            asked = {"method": "callback.add", "params": {"a": 2, "b": 3}}
+            call = {"method": "callback.add", "params": {"a": 2, "b": 3}}
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 with pytest.raises(outrider.CallbackError, match="once"):
-                    await client.invoke("diagnostics.callback", asked, timeout=10)
-                answer = await client.invoke("diagnostics.callback", asked, timeout=10)
-                assert answer["answer"] == {"sum": 5}
+                    await client.invoke("diagnostics.callback", call, timeout=10)
+                reply = await client.invoke("diagnostics.callback", call, timeout=10)
+                assert reply["answer"] == {"sum": 5}
                 gc.collect()
 
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("answer", [{"a": [1, "\ud800"]}, {"\udc00": 1}, {"a": [1, 2**63]}])
-def test_an_answer_that_the_service_cannot_read_is_refused_and_costs_no_connection(
-    client: Client, answer: dict[str, Any]
+@pytest.mark.parametrize("reply", [{"a": [1, "\ud800"]}, {"\udc00": 1}, {"a": [1, 2**63]}])
+def test_a_reply_that_the_service_cannot_read_is_refused_and_costs_no_connection(
+    client: Client, reply: dict[str, Any]
 ) -> None:
-    client.on_callback("callback.add", lambda params: answer)
+    client.on_callback("callback.add", lambda params: reply)
     connection = client._connection
     with pytest.warns(RuntimeWarning, match="the answer"), pytest.raises(outrider.CallbackError, match="the answer"):
         client.call("diagnostics.callback", method="callback.add")

@@ -21,7 +21,7 @@ MakePeer = Callable[..., Peer]
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_late_answer_is_given_up_and_cancelled(client: Client) -> None:
+def test_a_late_reply_is_given_up_and_cancelled(client: Client) -> None:
     began = time.monotonic()
     with pytest.raises(outrider.RequestTimeout, match=r"diagnostics\.sleep"):
         client.invoke("diagnostics.sleep", {"seconds": 30}, timeout=0.05)
@@ -45,27 +45,27 @@ def test_a_service_that_goes_away_is_told_with_what_was_in_flight(binary: str, d
         stop(child)
 
 
-ANSWER = b'{"jsonrpc":"2.0","id":1,'
+REPLY = b'{"jsonrpc":"2.0","id":1,'
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
+    ("reply", "problem"),
     [
         (b"hello\n", outrider.ProtocolError),
         (b"[1]\n", outrider.ProtocolError),
-        (ANSWER + b'"result":7}\n', outrider.ProtocolError),
-        (ANSWER + b'"error":"no"}\n', outrider.ProtocolError),
-        (ANSWER + b'"error":{"code":-32603,"message":"bug"}}\n', outrider.ServerError),
-        (ANSWER + b'"error":{"code":-31999,"message":"new"}}\n', outrider.ServerError),
+        (REPLY + b'"result":7}\n', outrider.ProtocolError),
+        (REPLY + b'"error":"no"}\n', outrider.ProtocolError),
+        (REPLY + b'"error":{"code":-32603,"message":"bug"}}\n', outrider.ServerError),
+        (REPLY + b'"error":{"code":-31999,"message":"new"}}\n', outrider.ServerError),
         (b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"?"}}\n', outrider.ServerGone),
-        (ANSWER + b'"result":{}', outrider.ServerGone),
+        (REPLY + b'"result":{}', outrider.ServerGone),
         (b'{"jsonrpc":"2.0","id":99,"result":{}}\n', outrider.ServerGone),
     ],
 )
 def test_a_service_that_breaks_the_protocol_is_an_error(
-    peer: MakePeer, answer: bytes, problem: type[Exception]
+    peer: MakePeer, reply: bytes, problem: type[Exception]
 ) -> None:
-    with Client(socket=peer(answer, unix=True).path) as client, pytest.raises(problem):
+    with Client(socket=peer(reply, unix=True).path) as client, pytest.raises(problem):
         client.invoke("server.info", timeout=5)
 
 
@@ -86,16 +86,16 @@ def test_a_service_with_too_many_clients_says_so(binary: str, directory: str) ->
             async with outrider.AsyncClient(socket=path) as client:
                 with pytest.raises(outrider.LimitError):
                     await client.info()
-                (answer,) = await client.many(["http://127.0.0.1:1/"])
-                assert isinstance(answer, outrider.LimitError)
+                (reply,) = await client.many(["http://127.0.0.1:1/"])
+                assert isinstance(reply, outrider.LimitError)
 
         for _ in range(20):
             with Client(socket=path) as client:
                 with pytest.raises(outrider.LimitError) as caught:
                     client.info()
                 assert caught.value.code == -32011 and caught.value.retryable
-                (answer,) = client.many(["http://127.0.0.1:1/"])
-                assert isinstance(answer, outrider.LimitError)
+                (reply,) = client.many(["http://127.0.0.1:1/"])
+                assert isinstance(reply, outrider.LimitError)
             asyncio.run(awaiting())
     finally:
         for each in crowd:

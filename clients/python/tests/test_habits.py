@@ -20,7 +20,7 @@ MakePeer = Callable[..., Peer]
 EXACT = b'{"a": 1.10, "b":1e3}'
 
 
-def answer(body: bytes, *fields: bytes) -> bytes:
+def response(body: bytes, *fields: bytes) -> bytes:
     head = [b"HTTP/1.1 200 OK", b"Content-Length: %d" % len(body), *fields]
     return b"\r\n".join([*head, b"", body])
 
@@ -50,10 +50,10 @@ def test_members_of_a_response(client: Client, origin: str) -> None:
 
 def test_links(client: Client, peer: MakePeer) -> None:
     field = b'Link: <https://h/?a=1,2>; rel="next"; title="a, \\"b\\"", <https://h/l>;rel=last,<https://h/x>'
-    r = client.get(peer(answer(b"", field)).url)
+    r = client.get(peer(response(b"", field)).url)
     assert r.links["next"] == {"url": "https://h/?a=1,2", "rel": "next", "title": 'a, \\"b\\"'}
     assert r.links["last"]["url"] == "https://h/l" and r.links["https://h/x"] == {"url": "https://h/x"}
-    assert client.get(peer(answer(b"")).url).links == {}
+    assert client.get(peer(response(b"")).url).links == {}
 
 
 def test_options_of_a_client_are_for_every_request(service: str, origin: str) -> None:
@@ -162,17 +162,17 @@ def test_a_server_that_refuses_a_body_early_is_heard(client: Client, peer: MakeP
 
 @pytest.mark.parametrize("how", ["json", "auto", "text", {"as": "json", "schema": {"type": "object"}}])
 def test_content_is_what_the_server_sent(client: Client, peer: MakePeer, how: Any) -> None:
-    r = client.get(peer(answer(EXACT, b"Content-Type: application/json")).url, serialize=how)
+    r = client.get(peer(response(EXACT, b"Content-Type: application/json")).url, serialize=how)
     assert (r.content, r.text, r.json(), r.results) == (EXACT, EXACT.decode(), {"a": 1.1, "b": 1000.0}, {})
 
 
 def test_content_where_a_serializer_decided_or_failed(client: Client, service: str, peer: MakePeer) -> None:
     session = client.session()
-    server = peer(*[answer(EXACT)] * 3)
+    server = peer(*[response(EXACT)] * 3)
 
     @session.serializer
-    def sizes(answered: Any) -> int:
-        return len(answered.content)
+    def sizes(response: Any) -> int:
+        return len(response.content)
 
     r = session.get(server.url)
     assert (r.json(), r.content) == (20, EXACT)
@@ -181,7 +181,7 @@ def test_content_where_a_serializer_decided_or_failed(client: Client, service: s
         pass
 
     @session.serializer
-    def failing(answered: Any) -> int:
+    def failing(response: Any) -> int:
         raise Mine("not today")
 
     with pytest.raises(Mine, match="not today") as caught:
@@ -196,23 +196,23 @@ def test_content_where_a_serializer_decided_or_failed(client: Client, service: s
             session = awaiting.session()
 
             @session.serializer
-            async def failing(answered: Any) -> int:
+            async def failing(response: Any) -> int:
                 raise Mine("nor here")
 
             with pytest.raises(Mine, match="nor here"):
-                await session.get(peer(answer(EXACT)).url)
+                await session.get(peer(response(EXACT)).url)
 
     asyncio.run(work())
 
 
 def test_a_refusal_and_a_charset_are_data(client: Client, peer: MakePeer) -> None:
     session = client.session()
-    session.validator(lambda answered: "not today")
+    session.validator(lambda response: "not today")
     with pytest.raises(outrider.ValidationError) as refused:
-        session.get(peer(answer(EXACT)).url)
+        session.get(peer(response(EXACT)).url)
     assert refused.value.data["data"]["error"] == {"valid": False, "reason": "not today"}
     with pytest.raises(outrider.SerializationError) as unread:
-        client.get(peer(answer(b"a\xff")).url, serialize="text")
+        client.get(peer(response(b"a\xff")).url, serialize="text")
     assert unread.value.data["data"]["encoding"] == "utf-8"
 
 

@@ -282,7 +282,7 @@ def test_nothing_is_left_of_requests_that_have_ended(
 
 
 @pytest.mark.parametrize(
-    ("answer", "timeout", "kind"),
+    ("response", "timeout", "kind"),
     [
         (b"", httpx.Timeout(None, read=0.1), httpx.ReadTimeout),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", None, httpx.RemoteProtocolError),
@@ -292,11 +292,11 @@ def test_nothing_is_left_of_requests_that_have_ended(
     ],
 )
 def test_a_broken_response_is_the_same_failure_as_without_the_transport(
-    ours: Both, native: Both, peer: Callable[..., Peer], answer: bytes, timeout: Any, kind: type[Exception]
+    ours: Both, native: Both, peer: Callable[..., Peer], response: bytes, timeout: Any, kind: type[Exception]
 ) -> None:
     for by in (native, ours):
         with pytest.raises(kind) as caught:
-            by.request("GET", peer(answer).url, timeout=timeout)
+            by.request("GET", peer(response).url, timeout=timeout)
         assert type(caught.value) is kind and caught.value.request.method == "GET"  # type: ignore[attr-defined]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Exceptions from signal handlers, at every point of a call: no lock is lost, and no answer is cut or mixed up."""
+"""Exceptions from signal handlers, at every point of a call: no lock is lost, and no reply is cut or mixed up."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_many_may_be_interrupted_at_every_step(client: Client) -> None:
     assert step > 15
 
 
-def test_who_is_interrupted_while_it_reads_for_others_cuts_no_answer(client: Client) -> None:
+def test_a_thread_that_is_interrupted_while_it_reads_for_others_cuts_no_reply(client: Client) -> None:
     text = "wolf" * 150_000
     wrong: list[object] = []
     right: list[int] = []
@@ -87,16 +87,16 @@ def test_who_is_interrupted_while_it_reads_for_others_cuts_no_answer(client: Cli
     def work() -> None:
         while not ended.is_set():
             try:
-                answer = client.invoke("diagnostics.echo", {"text": text}, timeout=30)
+                reply = client.invoke("diagnostics.echo", {"text": text}, timeout=30)
             except outrider.ServerGone:
                 continue
             except BaseException as problem:
                 wrong.append(problem)
                 return
-            if answer == {"text": text}:
+            if reply == {"text": text}:
                 right.append(1)
             else:
-                wrong.append(len(answer["text"]))
+                wrong.append(len(reply["text"]))
 
     worker = threading.Thread(target=work)
     worker.start()

@@ -50,15 +50,15 @@ def test_keywords_become_parameters():
 
 def test_a_function_refreshes(server, client):
     server.script["/x"] = [401, 200]
-    asked = []
+    reasons = []
 
     @client.oauth.refresher(origins=server.url(""), token="a0")
     def mine(wish):
-        asked.append(wish.reason)
+        reasons.append(wish.reason)
         return "a1", 3600
 
     assert client.get(server.url("/x"), auth=mine).status == 200
-    assert server.authorizations["/x"] == ["Bearer a0", "Bearer a1"] and asked == ["refused"]
+    assert server.authorizations["/x"] == ["Bearer a0", "Bearer a1"] and reasons == ["refused"]
     token = mine.token()
     assert token == "a1" and token.header == {"Authorization": "Bearer a1"} and "a1" not in repr(token)
     assert mine.info()["counts"]["refresh"] == 1

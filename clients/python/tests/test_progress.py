@@ -125,8 +125,8 @@ def test_a_coroutine_function_hears_it_too(service: str, origin: str, file: Path
         async with AsyncClient(socket=service) as client:
             response = await client.get(f"{origin}/bytes/{BYTES}", progress=hear)
             assert len(response.content) == BYTES and told[-1] == BYTES
-            answer = await client.upload(f"{origin}/echo", file, progress=lambda one: told.append(one.completed))
-            assert answer.ok and BYTES in told
+            response = await client.upload(f"{origin}/echo", file, progress=lambda one: told.append(one.completed))
+            assert response.ok and BYTES in told
             task = asyncio.ensure_future(client.get(f"{origin}/delay/30", progress=hear))
             while not (await client.call("server.stats"))["requests"]["running"]:
                 await asyncio.sleep(0)

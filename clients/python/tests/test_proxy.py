@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Requests of both clients that go through a proxy, which answers for the server."""
+"""Requests of both clients that go through a proxy, which responds for the server."""
 
 import asyncio
 import http.server
@@ -16,7 +16,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         said = self.headers.get("Proxy-Authorization")
-        self.server.asked.append((self.path, said))
+        self.server.received.append((self.path, said))
         if self.server.guarded and said is None:
             self.send_response(407)
             self.send_header("Proxy-Authenticate", 'Basic realm="the gate"')
@@ -37,7 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def proxy():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked, server.guarded = [], False
+    server.received, server.guarded = [], False
     server.address = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
@@ -53,7 +53,7 @@ def test_a_request_goes_through_the_proxy_that_it_names(client, proxy):
     assert client.get(URL, proxy=proxy.address).status == 200
     named = {"http": proxy.address, "credential": ("ada", "s3cret")}
     assert client.get(URL, proxy=named).status == 200
-    assert proxy.asked == [(URL, None), (URL, ADA)]
+    assert proxy.received == [(URL, None), (URL, ADA)]
 
 
 def test_an_asynchronous_one_does_so_too(service, proxy):
@@ -61,31 +61,31 @@ def test_an_asynchronous_one_does_so_too(service, proxy):
         async with outrider.AsyncClient(socket=service) as client:
             return await client.get(URL, proxy=proxy.address)
 
-    assert asyncio.run(run()).status == 200 and proxy.asked == [(URL, None)]
+    assert asyncio.run(run()).status == 200 and proxy.received == [(URL, None)]
 
 
 def test_the_environment_is_that_of_the_program(client, proxy, origin, monkeypatch):
     monkeypatch.setenv("http_proxy", proxy.address)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    assert client.get(origin + "/echo").status == 200 and not proxy.asked
-    assert client.get(origin + "/echo", proxy="environment").status == 200 and not proxy.asked
+    assert client.get(origin + "/echo").status == 200 and not proxy.received
+    assert client.get(origin + "/echo", proxy="environment").status == 200 and not proxy.received
     for wish in ("environment", True):
         assert client.get(URL, proxy=wish).status == 200
-    assert len(proxy.asked) == 2
+    assert len(proxy.received) == 2
 
 
 def test_a_session_names_its_proxy_and_is_asked_for_its_password(client, proxy):
     proxy.guarded = True
     session = client.session(proxy=proxy.address)
-    questions = []
+    challenges = []
 
     @session.challenge
     def who(challenge):
-        questions.append((challenge.proxy, challenge.realm))
+        challenges.append((challenge.proxy, challenge.realm))
         return "ada", "s3cret"
 
     assert [session.get(URL).status for _ in range(2)] == [200, 200]
-    assert questions[0] == (proxy.address, "the gate") and proxy.asked[1] == (URL, ADA)
+    assert challenges[0] == (proxy.address, "the gate") and proxy.received[1] == (URL, ADA)
 
 
 def test_a_refused_tunnel_is_an_error_of_the_proxy(client, proxy):

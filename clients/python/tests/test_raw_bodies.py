@@ -92,9 +92,9 @@ def test_a_failed_exchange_keeps_its_body(client: Client, origin: str) -> None:
 
 def test_many_requests_have_their_own_bodies(client: Client, origin: str) -> None:
     sizes = [size for size in (10, 5000, 70_000, 400_000) for _ in range(30)]
-    answers = client.many([f"{origin}/bytes/{size}" for size in sizes])
-    for size, answer in zip(sizes, answers):
-        assert not isinstance(answer, Exception) and answer.content == expected(size)
+    responses = client.many([f"{origin}/bytes/{size}" for size in sizes])
+    for size, response in zip(sizes, responses):
+        assert not isinstance(response, Exception) and response.content == expected(size)
 
 
 def test_threads_share_a_connection(client: Client, origin: str) -> None:
@@ -128,8 +128,8 @@ def test_the_awaiting_client_gets_the_same(service: str, origin: str, size: int)
             assert (await client.get(url)).content == expected(size)
             for r in await asyncio.gather(*[client.get(url) for _ in range(5)]):
                 assert r.content == expected(size)
-            for answer in await client.many([url] * 5):
-                assert not isinstance(answer, Exception) and answer.content == expected(size)
+            for response in await client.many([url] * 5):
+                assert not isinstance(response, Exception) and response.content == expected(size)
 
     asyncio.run(main())
 
@@ -187,8 +187,8 @@ def test_a_body_that_stops_coming_is_late(peer: Callable[..., Peer]) -> None:
 
 def test_the_greeting_comes_once_and_has_no_reply(peer: Callable[..., Peer]) -> None:
     """So an older service, which does not know it, says nothing either."""
-    answer = b'{"jsonrpc":"2.0","id":%d,"result":{}}\n'
-    service = peer(answer % 1, answer % 2, b"", unix=True)
+    response = b'{"jsonrpc":"2.0","id":%d,"result":{}}\n'
+    service = peer(response % 1, response % 2, b"", unix=True)
     with Client(socket=service.path) as client:
         client.call("a.b")
         client.call("c.d")

@@ -80,7 +80,7 @@ def test_a_timeout_that_makes_no_sense_is_refused_as_by_requests(
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind"),
+    ("response", "kind"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", requests.exceptions.ChunkedEncodingError),
         (CHUNKED + b"5\r\nab", requests.exceptions.ChunkedEncodingError),
@@ -98,13 +98,13 @@ def test_a_broken_response_is_the_same_failure_as_without_the_adapter(
     session: requests.Session,
     native: requests.Session,
     peer: Callable[..., Peer],
-    answer: bytes,
+    response: bytes,
     kind: Any,
     stream: bool,
 ) -> None:
     for by in (native, session):
         with pytest.raises(kind) as caught:
-            _ = by.get(peer(answer).url, stream=stream).content
+            _ = by.get(peer(response).url, stream=stream).content
         assert type(caught.value) is kind
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from outrider import InvalidCall, ProtocolError, Response
-from outrider._protocol import answers as _answers
 from outrider._protocol import frames as _rpc
+from outrider._protocol import replies as _replies
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -23,10 +23,10 @@ def test_a_call_is_one_ascii_line_with_the_members_in_order() -> None:
     assert frame == b'{"jsonrpc":"2.0","id":7,"method":"data.send","params":{"url":"http://\\u00e9/\\n"}}\n'
 
 
-def test_notifications_answers_and_refusals_are_valid_messages() -> None:
+def test_notifications_replies_and_refusals_are_valid_messages() -> None:
     assert json.loads(_rpc.cancel_frame(3)) == {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 3}}
-    assert json.loads(_answers.answer_frame(1_000_000_001, {"sum": 5}))["result"] == {"sum": 5}
-    assert json.loads(_answers.refusal_frame(4, -32601, "no"))["error"] == {"code": -32601, "message": "no"}
+    assert json.loads(_replies.reply_frame(1_000_000_001, {"sum": 5}))["result"] == {"sum": 5}
+    assert json.loads(_replies.refusal_frame(4, -32601, "no"))["error"] == {"code": -32601, "message": "no"}
     assert json.loads(_rpc.event_frame("stream.credit", "{}")) == {
         "jsonrpc": "2.0",
         "method": "stream.credit",
@@ -52,7 +52,7 @@ def test_several_lines_are_read_at_once_and_blank_ones_are_skipped() -> None:
     assert [message.get("id") for message in _rpc.messages(lines)] == [1, 2, None]
 
 
-def test_the_waiting_pad_before_an_answer_is_skipped() -> None:
+def test_the_waiting_pad_before_a_reply_is_skipped() -> None:
     assert _rpc.messages(b'     {"id":1,"result":{}}\n') == [{"id": 1, "result": {}}]
 
 
@@ -153,8 +153,8 @@ def test_the_response_to_an_exchange_that_went_well_stays_as_it_came() -> None:
         ({"kind": "none", "size": 0}, None),
     ],
 )
-def test_a_body_is_found_in_an_answer_that_nobody_has_read(body: dict[str, Any], content: bytes | None) -> None:
-    """Whatever the rest of the answer says."""
+def test_a_body_is_found_in_a_reply_that_is_still_unread(body: dict[str, Any], content: bytes | None) -> None:
+    """Whatever the rest of the reply says."""
     result = {
         "ok": True,
         "tag": '"body":{"kind":"base64","base64":"AAAA"}',

@@ -33,8 +33,8 @@ def test_a_validator_of_a_session_judges_every_request_of_it(
     seen: list[int | None] = []
 
     @session.validator
-    def judge(answered: Any) -> str:
-        seen.append(answered.status)
+    def judge(response: Any) -> str:
+        seen.append(response.status)
         return "not today"
 
     if way == "many":
@@ -48,19 +48,19 @@ def test_a_validator_of_a_session_judges_every_request_of_it(
 
 def test_rules_of_a_request_and_validators_of_its_session_add_up(client: Client, origin: str) -> None:
     session = client.session()
-    asked: list[str] = []
-    session.validator(lambda answered: asked.append("first"))
-    session.validator(lambda answered: asked.append("second"))
-    assert session.get(f"{origin}/json").ok and asked == ["first", "second"]
+    called: list[str] = []
+    session.validator(lambda response: called.append("first"))
+    session.validator(lambda response: called.append("second"))
+    assert session.get(f"{origin}/json").ok and called == ["first", "second"]
     assert session.get(f"{origin}/status/404").status == 404
     with pytest.raises(outrider.StatusError):
         session.get(f"{origin}/status/404", validate=True)
-    assert session.get(f"{origin}/json", validate=False).ok and asked[-2:] == ["first", "second"]
+    assert session.get(f"{origin}/json", validate=False).ok and called[-2:] == ["first", "second"]
 
 
 def test_a_download_of_a_session_still_wants_a_good_status(client: Client, origin: str, tmp_path: Path) -> None:
     session = client.session()
-    session.validator(lambda answered: True)
+    session.validator(lambda response: True)
     with pytest.raises(outrider.StatusError):
         client.download(f"{origin}/status/404", tmp_path / "file", session=session.handle)
 
@@ -69,7 +69,7 @@ def test_a_serializer_of_a_session_does_not_hinder_streams_and_downloads(
     client: Client, origin: str, tmp_path: Path
 ) -> None:
     session = client.session()
-    session.serializer(lambda answered: {"size": len(answered.content)})
+    session.serializer(lambda response: {"size": len(response.content)})
     assert session.get(f"{origin}/json").json() == {"size": 16}
     assert client.get(f"{origin}/json", session=session.handle).json() == {"size": 16}
     assert client.stream(f"{origin}/json", session=session.handle).read() == b'{"id":1,"x":0.1}'
@@ -84,28 +84,28 @@ def test_a_redirector_of_a_session_is_asked_beside_a_limit_of_the_request(client
 
 
 @pytest.mark.parametrize("first", ["session", "client"])
-def test_a_session_and_on_callback_answer_their_own_callbacks(client: Client, origin: str, first: str) -> None:
+def test_a_session_and_on_callback_serve_their_own_callbacks(client: Client, origin: str, first: str) -> None:
     session = client.session()
-    asked: list[str] = []
+    called: list[str] = []
 
     def mine(params: dict[str, Any]) -> dict[str, Any]:
-        asked.append(params["callback"])
+        called.append(params["callback"])
         return {"valid": True}
 
     if first == "client":
         client.on_callback("callback.validate", mine)
-    session.validator(lambda answered: asked.append("session"))
+    session.validator(lambda response: called.append("session"))
     if first == "session":
         client.on_callback("callback.validate", mine)
-    assert client.get(f"{origin}/json", validate={"callback": "mine"}).ok and asked == ["mine"]
-    assert session.get(f"{origin}/json").ok and asked == ["mine", "session"]
+    assert client.get(f"{origin}/json", validate={"callback": "mine"}).ok and called == ["mine"]
+    assert session.get(f"{origin}/json").ok and called == ["mine", "session"]
 
 
 def test_an_awaiting_session_does_the_same(service: str, origin: str) -> None:
     async def work() -> None:
         async with AsyncClient(socket=service) as client, client.session() as session:
 
-            async def judge(answered: Any) -> str:
+            async def judge(response: Any) -> str:
                 return "not today"
 
             session.validator(judge)
@@ -124,7 +124,7 @@ def test_the_peer_of_a_response_is_a_text(client: Client, origin: str) -> None:
 
 def test_a_session_has_every_kind_of_request(client: Client, origin: str, tmp_path: Path) -> None:
     with client.session(headers={"X-Session": "1"}) as session:
-        session.validator(lambda answered: answered.status == 200 or "not today")
+        session.validator(lambda response: response.status == 200 or "not today")
         [outcome] = session.many([f"{origin}/echo"])
         started = client.wait(session.start("GET", f"{origin}/echo"))
         assert isinstance(outcome, outrider.Response) and started is not None
@@ -135,7 +135,7 @@ def test_a_session_has_every_kind_of_request(client: Client, origin: str, tmp_pa
         assert b"X-Session" in (tmp_path / "file").read_bytes()
         assert session.options(f"{origin}/echo").ok and session.upload(f"{origin}/echo", __file__).ok
         assert [event.data for event in session.sse(f"{origin}/events/2")]
-        session.validator(lambda answered: "not today")
+        session.validator(lambda response: "not today")
         with pytest.raises(outrider.ValidationError, match="not today"):
             session.stream(f"{origin}/json")
         with pytest.raises(outrider.ValidationError, match="not today"):
@@ -186,8 +186,8 @@ def test_a_request_without_options_follows_later_changes_of_its_session(client: 
     seen: list[int] = []
 
     @session.validator
-    def check(answered: Any) -> bool:
-        seen.append(answered.status)
+    def check(response: Any) -> bool:
+        seen.append(response.status)
         return True
 
     @session.adapter

@@ -62,21 +62,21 @@ def test_what_a_session_says_goes_before_what_its_client_says(service, origin):
 
 def test_an_adapter_and_a_retrier(client, origin):
     session = client.session()
-    asked = []
+    called = []
 
     @session.adapter
     def sign(attempt):
-        asked.append(attempt.attempt)
+        called.append(attempt.attempt)
         attempt.headers["X-Signed"] = str(attempt.attempt)
         attempt.headers.pop("X-Plain", None)
         attempt.url = "http://127.0.0.1:1/" if attempt.attempt == 1 else origin + "/echo"
 
     @session.retrier(timeout=5)
-    def again(answered):
-        return answered.error["code"] == 1402 and answered.retries < 2
+    def again(response):
+        return response.error["code"] == 1402 and response.retries < 2
 
     fields = sent(session.get(origin + "/nowhere", headers={"X-Plain": "1"}))
-    assert fields["X-Signed"] == "2" and "X-Plain" not in fields and asked == [1, 2]
+    assert fields["X-Signed"] == "2" and "X-Plain" not in fields and called == [1, 2]
 
 
 def test_a_function_that_is_added_later_is_asked_too(client, origin):
@@ -92,11 +92,11 @@ def test_a_function_that_is_added_later_is_asked_too(client, origin):
 
 def test_what_a_retrier_may_say(client):
     session = client.session()
-    answers = iter([True, 0.01, "no more"])
+    decisions = iter([True, 0.01, "no more"])
 
     @session.retrier
-    def again(answered):
-        return next(answers)
+    def again(response):
+        return next(decisions)
 
     with pytest.raises(outrider.InterceptionError) as caught:
         session.get("http://127.0.0.1:1/")
@@ -154,14 +154,14 @@ def test_the_awaiting_client_asks_coroutines(service, origin):
 
 def test_a_validator_and_a_serializer(client, origin):
     session = client.session()
-    session.validator(lambda answered: answered.status == 200 or f"status {answered.status}")
+    session.validator(lambda response: response.status == 200 or f"status {response.status}")
     assert session.get(origin + "/json").json() == {"id": 1, "x": 0.1}
     with pytest.raises(outrider.ValidationError) as caught:
         session.get(origin + "/status/404")
     assert "status 404" in str(caught.value)
 
     counted = client.session()
-    counted.serializer(lambda answered: {"length": len(answered.text), "id": answered.json()["id"]})
+    counted.serializer(lambda response: {"length": len(response.text), "id": response.json()["id"]})
     assert counted.get(origin + "/json").json() == {"length": 16, "id": 1}
 
 
@@ -191,7 +191,7 @@ def test_the_example_of_the_page_runs(service, monkeypatch, capsys):
     assert capsys.readouterr().out == "welcome\n"
 
 
-def asking(server, password="s3cret"):
+def guarded(server, password="s3cret"):
     return f"{server}/digest-auth/ada/{password}"
 
 
@@ -199,23 +199,23 @@ def test_the_example_of_the_page_on_authentication(service, origin, monkeypatch,
     page = (PAGE.parent / "authentication.md").read_text("utf-8")
     [example] = re.findall(r"```python\n(.*?)```", page, re.S)
     monkeypatch.setenv("OUTRIDER_SOCKET", service)
-    exec(example.replace("https://example.org/private", asking(origin)), {"__name__": "example"})
+    exec(example.replace("https://example.org/private", guarded(origin)), {"__name__": "example"})
     assert capsys.readouterr().out == "200\n200\n"
 
 
 def test_a_function_says_who_asks(client, origin):
     session = client.session()
-    asked = []
+    called = []
 
     @session.challenge
     def prompt(challenge):
-        asked.append((challenge.status, challenge.realm, challenge.failures, challenge.username))
+        called.append((challenge.status, challenge.realm, challenge.failures, challenge.username))
         return ("ada", ["wrong", "s3cret"][challenge.failures])
 
-    assert session.get(asking(origin)).json() == {"id": 1, "x": 0.1}
-    assert asked == [(401, "origin", 0, None), (401, "origin", 1, "ada")]
+    assert session.get(guarded(origin)).json() == {"id": 1, "x": 0.1}
+    assert called == [(401, "origin", 0, None), (401, "origin", 1, "ada")]
     # it is kept for the session
-    assert session.get(asking(origin)).status == 200 and len(asked) == 2
+    assert session.get(guarded(origin)).status == 200 and len(called) == 2
 
 
 @pytest.mark.parametrize(
@@ -229,20 +229,20 @@ def test_a_function_says_who_asks(client, origin):
 def test_what_a_function_may_say_of_who_asks(client, origin, given, status):
     session = client.session()
     session.challenge(lambda _: given)
-    assert session.get(asking(origin)).status == status
+    assert session.get(guarded(origin)).status == status
 
 
 def test_credentials_of_a_session(client, origin):
     session = client.session(credentials={origin + "/": ("ada", "s3cret")})
-    assert session.get(asking(origin)).status == 200 and session.get(asking(origin, "other")).status == 401
+    assert session.get(guarded(origin)).status == 200 and session.get(guarded(origin, "other")).status == 401
 
 
 def test_a_client_whose_every_request_says_who_asks(service, origin):
     with outrider.Client(socket=service, auth={"digest": ("ada", "s3cret")}) as client:
-        assert client.get(asking(origin)).status == 200
-        assert client.get(asking(origin), tag="x", auth={"digest": ("ada", "wrong")}).status == 401
-        assert client.get(asking(origin), headers={"Authorization": "Token x"}).status == 401
-        assert client.post(asking(origin), data="x").status == 200
+        assert client.get(guarded(origin)).status == 200
+        assert client.get(guarded(origin), tag="x", auth={"digest": ("ada", "wrong")}).status == 401
+        assert client.get(guarded(origin), headers={"Authorization": "Token x"}).status == 401
+        assert client.post(guarded(origin), data="x").status == 200
 
 
 def test_a_coroutine_says_who_asks(service, origin):
@@ -255,18 +255,18 @@ def test_a_coroutine_says_who_asks(service, origin):
                 await asyncio.sleep(0)
                 return ("ada", "s3cret")
 
-            assert (await session.get(asking(origin))).status == 200
+            assert (await session.get(guarded(origin))).status == 200
 
     asyncio.run(main())
 
 
 def test_a_function_may_use_its_own_session(client, origin):
     session = client.session()
-    asked = []
+    called = []
 
     @session.adapter(timeout=10)
     def sign(attempt):
-        asked.append(attempt.url)
+        called.append(attempt.url)
         if "token" not in attempt.url:
             attempt.headers["X-Token"] = sent(session.get(origin + "/echo?token"))["X-Mark"]
         else:
@@ -274,7 +274,7 @@ def test_a_function_may_use_its_own_session(client, origin):
 
     for _ in range(3):
         assert sent(session.get(origin + "/echo"))["X-Token"] == "made"
-    assert asked == [origin + "/echo", origin + "/echo?token"] * 3
+    assert called == [origin + "/echo", origin + "/echo?token"] * 3
 
 
 def test_functions_that_use_their_session_without_end_are_refused(client, origin):

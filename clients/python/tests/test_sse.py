@@ -71,8 +71,8 @@ def test_very_many_events_arrive_whole_and_in_order(service: str, server: Any, t
 
 @both
 def test_the_loop_goes_on_with_the_next_connection_and_ends_with_204(service: str, server: Any, take: Take) -> None:
-    answers = [STREAM, b"retry: 50\nid: 1\ndata: a\n\n"], [STREAM, b"data: b\n\n"], [GONE]
-    url = server.at("/again", *answers)
+    responses = [STREAM, b"retry: 50\nid: 1\ndata: a\n\n"], [STREAM, b"data: b\n\n"], [GONE]
+    url = server.at("/again", *responses)
     assert [event.data for event in take(service, url)] == ["a", "b"]
     assert server.seen["/again"][1].headers["last-event-id"] == "1"
 
@@ -197,20 +197,20 @@ def test_a_connection_that_was_made_anew_knows_no_stream(client: Client, server:
 
 
 def test_what_is_asked_of_the_service() -> None:
-    def asked(url: str = "http://h/", **options: Any) -> Any:
+    def parameters(url: str = "http://h/", **options: Any) -> Any:
         return json.loads(build_sse(url, options, Defaults(timeout=9)).params)
 
     own = {"mode": "pull", "compact": True, "wait": "response"}
-    assert asked() == {"url": "http://h/", "timeout": 9, **own}
-    assert asked(json={}, method="PUT")["method"] == "PUT"
-    more = asked(last_event_id="4", reconnect={"initial": True}, max_event=5, params={"a": 1})
+    assert parameters() == {"url": "http://h/", "timeout": 9, **own}
+    assert parameters(json={}, method="PUT")["method"] == "PUT"
+    more = parameters(last_event_id="4", reconnect={"initial": True}, max_event=5, params={"a": 1})
     assert more == {"url": "http://h/", "timeout": 9, "query": {"a": 1}, "lastEventId": "4", "maxEventBytes": 5,
                     "reconnect": {"initial": True}, **own}  # fmt: skip
     for name in ("serialize", "handlers", "body_to", "detach"):
         with pytest.raises(TypeError, match=name):
-            asked(**{name: "x"})
+            parameters(**{name: "x"})
     with pytest.raises(TypeError, match="did you mean"):
-        asked(heders={})
+        parameters(heders={})
 
 
 def test_events_that_say_only_what_is_new() -> None:
@@ -250,7 +250,7 @@ LISP = """
         ("chat.el", LISP, ["emacs", "-Q", "--batch", "-L", str(ROOT / "clients/emacs"), "-l", "{}"]),
     ],
 )
-def test_an_editor_streams_an_answer_into_a_buffer(
+def test_an_editor_streams_a_response_into_a_buffer(
     name: str, program: str, command: list[str], binary: str, origin: str, tmp_path: Path
 ) -> None:
     example = ROOT / "clients/examples" / name

@@ -21,7 +21,7 @@ MakePeer = Callable[..., Peer]
 
 
 def chunked(*chunks: bytes, head: bytes = b"Content-Type: text/plain; charset=utf-8") -> bytes:
-    """An answer whose body comes in these chunks, and ends."""
+    """A response whose body comes in these chunks, and ends."""
     body = b"".join([b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks])
     return b"HTTP/1.1 200 OK\r\n%s\r\nTransfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n" % (head, body)
 
@@ -345,7 +345,7 @@ def test_what_cuts_it_short_raises_behind_what_had_come(either: Client, peer: Ma
     assert b"".join(found) == b"abc"
 
 
-def test_a_refused_answer_has_its_body_at_once(client: Client, origin: str) -> None:
+def test_a_refused_response_has_its_body_at_once(client: Client, origin: str) -> None:
     with pytest.raises(outrider.ValidationError) as caught:
         client.get(f"{origin}/status/404", body_to="stream", validate=True)
     response = caught.value.response

@@ -72,23 +72,23 @@ def test_everything_at_once(client: Client, origin: str) -> None:
         return True
 
     def several(seed: int) -> bool:
-        answers = client.many([f"{origin}/bytes/{seed}"] * 20, window=7)
-        return all(isinstance(each, Response) and each.size == seed for each in answers)
+        responses = client.many([f"{origin}/bytes/{seed}"] * 20, window=7)
+        return all(isinstance(each, Response) and each.size == seed for each in responses)
 
     def long(seed: int) -> bool:
         text = "x" * (seed * 1000)
         return client.call("diagnostics.echo", text=text) == {"text": text}
 
-    def asked(seed: int) -> bool:
+    def called(seed: int) -> bool:
         params = {"a": seed, "b": 1}
-        answer = client.call("diagnostics.callback", method="callback.add", params=params)["answer"]
-        return bool(answer == {"sum": seed + 1})
+        reply = client.call("diagnostics.callback", method="callback.add", params=params)["answer"]
+        return bool(reply == {"sum": seed + 1})
 
     def told(seed: int) -> bool:
         return client.call("diagnostics.notify", count=3) == {"sent": 3}
 
     with ThreadPoolExecutor(12) as pool:
-        done = [pool.submit(work, seed) for seed in range(100) for work in (late, several, long, asked, told)]
+        done = [pool.submit(work, seed) for seed in range(100) for work in (late, several, long, called, told)]
         assert all(each.result(60) for each in done)
     until(lambda: len(ticks) == 300)
 

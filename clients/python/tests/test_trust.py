@@ -111,7 +111,7 @@ def test_a_function_of_a_session_decides(client: Client, server: Scripted) -> No
 
         r = session.get(url)
         assert r.tls is not None and r.tls["verified"] == "callback" and session.get(url).ok
-    assert [(asked.host, asked.port, asked.trusted) for asked in seen] == [("localhost", server.port, False)]
+    assert [(one.host, one.port, one.trusted) for one in seen] == [("localhost", server.port, False)]
     assert "not known" in seen[0].reason
     with client.session() as session:
         session.trust(lambda presented: "not this one")

@@ -156,7 +156,7 @@ def test_a_message_that_meets_a_lost_connection_can_be_sent_again(client: Client
 
 
 def listening(got: list[bytes]) -> Callable[[socket.socket], None]:
-    """Notes each message and the Close frame, and answers the latter."""
+    """Notes each message and the Close frame, and replies to the latter."""
 
     def act(stream: socket.socket) -> None:
         shake(stream)

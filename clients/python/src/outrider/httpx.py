@@ -117,7 +117,7 @@ def _raised(problem: errors.OutriderError) -> type[httpx.TransportError]:
     if isinstance(problem, (errors.MalformedResponse, errors.ResponseTooLarge)):
         return httpx.RemoteProtocolError
     if isinstance(problem, errors.ConnectionLost):
-        # httpx says so where a server closes the connection in place of an answer
+        # httpx says so where a server closes the connection in place of a response
         return httpx.RemoteProtocolError
     if isinstance(problem, (errors.RequestError, errors.InvalidCall)):
         return httpx.LocalProtocolError

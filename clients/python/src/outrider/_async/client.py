@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .sessions import AsyncSession
     from .started import AsyncRequest
     from .streams import AsyncStream
-    from .variant import Answer, Answerer, Handler
+    from .variant import Handler, Replier, Reply
     from .watching import AsyncWatch
 else:
 
@@ -135,7 +135,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         built = build(method, url, options, self._defaults)
         began = monotonic()
         message = await self._message("data.send", built.params, built.guard)
-        response = AsyncResponse(result_of(message) if type(message) is dict else message, self._ask)
+        response = AsyncResponse(result_of(message) if type(message) is dict else message, self._invoke_raw)
         response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
@@ -185,21 +185,21 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         params, guard = [one.params for one in built], max([one.guard for one in built])
         connection = await self._live()
         try:
-            answers = await connection.batch("data.send", params, window, guard)
+            replies = await connection.batch("data.send", params, window, guard)
         except Unsent:
             connection = await self._live()
-            answers = await connection.batch("data.send", params, window, guard)
-        outcomes = [self._outcome(answer, one) for answer, one in zip(answers, built)]
+            replies = await connection.batch("data.send", params, window, guard)
+        outcomes = [self._outcome(reply, one) for reply, one in zip(replies, built)]
         for outcome, one in zip(outcomes, built):  # async
             if isinstance(outcome, AsyncResponse):  # async
                 await self._load(outcome, one.body_to)  # async
         return outcomes
 
-    def _outcome(self, answer: Any, built: Built) -> AsyncResponse | OutriderError:
-        if isinstance(answer, OutriderError):
-            return answer
+    def _outcome(self, reply: Any, built: Built) -> AsyncResponse | OutriderError:
+        if isinstance(reply, OutriderError):
+            return reply
         try:
-            response = AsyncResponse(result_of(answer) if type(answer) is dict else answer, self._ask)
+            response = AsyncResponse(result_of(reply) if type(reply) is dict else reply, self._invoke_raw)
         except OutriderError as problem:
             return problem
         if built.body_to == "stream":
@@ -228,7 +228,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         result = result_of(message) if type(message) is dict else message
         if type(result) is dict and result.get("pending"):
             return None
-        response = AsyncResponse(result, self._ask)
+        response = AsyncResponse(result, self._invoke_raw)
         if self._defaults.check if check is None else check:
             response.raise_for_error()
         return response
@@ -271,7 +271,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 
-    async def _ask(
+    async def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
         """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
@@ -356,11 +356,11 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         self._inbox().remove(name, function)
 
     @overload
-    def on_callback(self, name: str) -> Callable[[Answerer], Answerer]: ...
+    def on_callback(self, name: str) -> Callable[[Replier], Replier]: ...
     @overload
-    def on_callback(self, name: str, function: Answerer) -> Answerer: ...  # noqa: F811
-    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Answer] | None = None) -> Any:  # noqa: F811
-        """Answers the service's callbacks of that name (``callback.ask``) with the result of ``function``.
+    def on_callback(self, name: str, function: Replier) -> Replier: ...  # noqa: F811
+    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Reply] | None = None) -> Any:  # noqa: F811
+        """Serves the service's callbacks of that name (``callback.ask``) with the result of ``function``.
 
         The function gets the parameters and returns a mapping or ``None``; the service gets its exceptions as errors.
         Also as a decorator. Callbacks without a function are refused."""
@@ -371,10 +371,10 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         # sync: inbox.serve(self._live())
         return function
 
-    def _answer_for(self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]) -> None:
+    def _add_replier(self, name: str, functions: Container[str], replier: Callable[[dict[str, Any]], Any]) -> None:
         """Replies to callbacks that name an entry of ``functions``; other callbacks stay with :meth:`on_callback`."""
         inbox = self._inbox()
-        inbox.answers[name] = (functions, answer)
+        inbox.repliers[name] = (functions, replier)
         # sync: inbox.serve(self._live())
 
     async def __aenter__(self) -> AsyncClient:

@@ -85,9 +85,9 @@ class AsyncEventSource(Reading):
             await self.close()
 
     async def _read(self, stream: str) -> dict[str, Any]:
-        asked = {"stream": stream, "bytes": BATCH, "wait": WAIT}
+        params = {"stream": stream, "bytes": BATCH, "wait": WAIT}
         try:
-            return await self._invoke("stream.read", asked, timeout=PATIENCE)
+            return await self._invoke("stream.read", params, timeout=PATIENCE)
         except HandleError:
             if self.stream is None:
                 # another thread or task closed it

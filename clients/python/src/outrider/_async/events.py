@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
-from .._protocol.answers import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
 from .._resources.events import EventQueue, Listeners, Told, refused
 from .variant import settled
 
@@ -36,9 +36,9 @@ class AsyncClientInbox(Listeners, Inbox):
 
     def callback(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> bool:
         """Takes a callback; returns whether a reply will follow."""
-        if self.answerer(name, params) is None:
+        if self.replier(name, params) is None:
             return False
-        self.start(self._answer(connection, number, name, params))
+        self.start(self._reply(connection, number, name, params))
         return True
 
     def closed(self, problem: OutriderError | None = None) -> None:
@@ -61,11 +61,11 @@ class AsyncClientInbox(Listeners, Inbox):
         except Exception as problem:
             complain(f"the function for {event.name} failed", problem)
 
-    async def _answer(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
+    async def _reply(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
         try:
-            answer = self.answerer(name, params) or self.callbacks[name]
-            given = await settled(answer(params if isinstance(params, dict) else {}))
-            frame = answer_frame(number, {} if given is None else given)
+            replier = self.replier(name, params) or self.callbacks[name]
+            given = await settled(replier(params if isinstance(params, dict) else {}))
+            frame = reply_frame(number, {} if given is None else given)
         except BaseException as problem:
             connection.write(refusal_frame(number, CALLBACK_FAILED, refused(problem)))
             if not isinstance(problem, Exception):

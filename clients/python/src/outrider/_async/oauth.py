@@ -29,10 +29,10 @@ class AsyncCredentials(AsyncCredentialStore):
     ) -> AsyncCredential:
         """A credential whose tokens come from a function of this program, or a coroutine function; see
         :meth:`outrider._sync.oauth.Credentials.refresher`."""
-        self._client._answer_for("callback.refresh", self._refreshers.functions, self._answer)
+        self._client._add_replier("callback.refresh", self._refreshers.functions, self._reply)
         return await self.create(name, grant="callback", callback=self._refreshers.add(function), **given)
 
-    async def _answer(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def _reply(self, params: dict[str, Any]) -> dict[str, Any]:
         try:
             return refreshed(await settled(self._refreshers.find(params)(Asked(params))))
         except LoggedOut as error:
@@ -42,8 +42,8 @@ class AsyncCredentials(AsyncCredentialStore):
         """Lets the service call a function of this program, or a coroutine function, for the passphrase of the store;
         see :meth:`outrider._sync.oauth.Credentials.passphrase`."""
 
-        async def answer(params: dict[str, Any]) -> dict[str, Any]:
+        async def reply(params: dict[str, Any]) -> dict[str, Any]:
             return passphrase_result(await settled(function(Locked(params))))
 
-        self._client.on_callback("callback.passphrase", answer)
+        self._client.on_callback("callback.passphrase", reply)
         await self._client.invoke("oauth.offerPassphrase", offer(timeout))

@@ -81,8 +81,8 @@ class AsyncResponse(ResponseData):
             return
         offset, end = 0, False
         while not end:
-            asked = {"response": self.handle, "offset": offset, "bytes": size}
-            data, end = piece_of(await self._call("response.read", asked))
+            params = {"response": self.handle, "offset": offset, "bytes": size}
+            data, end = piece_of(await self._call("response.read", params))
             offset += len(data)
             if data:
                 yield data
@@ -114,9 +114,9 @@ class AsyncResponse(ResponseData):
 
         target = absolute(path)
         if self.handle is not None and self._content is None:
-            asked = {"response": self.handle, "path": target, "replace": replace}
+            params = {"response": self.handle, "path": target, "replace": replace}
             try:
-                await self._call("response.save", asked)
+                await self._call("response.save", params)
             except InvalidCall as problem:
                 raise save_error(problem, target) from None
         elif self._content is None and self._flow() is not None:

@@ -117,17 +117,17 @@ class AsyncSession(AsyncVerbs):
             return lambda given: self._added(kind, given, **options)
         shape, say = KINDS[kind]
 
-        async def answer(params: dict[str, Any]) -> dict[str, Any]:
-            asked = shape(params)
+        async def reply(params: dict[str, Any]) -> dict[str, Any]:
+            shaped = shape(params)
             try:
-                return say(asked, await settled(self._plan.codes.find(params)(asked)))
+                return say(shaped, await settled(self._plan.codes.find(params)(shaped)))
             except Exception as problem:
                 if kind != "serialize":
                     raise
                 keep_raised(params["request"], problem)
                 raise Told(f"{type(problem).__name__}: {problem}") from None
 
-        self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
+        self._client._add_replier(f"callback.{kind}", self._plan.codes.functions, reply)
         return self._plan.add(kind, function, options)
 
     # sync: @property

@@ -76,13 +76,13 @@ class AsyncTCPConnection:
 
     async def _more(self, least: int, timeout: float | None) -> None:
         wait = WAIT if timeout is None else timeout
-        asked = {"stream": self._name(), "bytes": PIECE, "min": least, "wait": wait}
-        answer = await self._client.invoke("stream.read", asked, timeout=PATIENCE)
-        self._rest += data_of(answer)
-        self._ended = answer["end"]
-        if answer.get("error") is not None:
-            raise from_failure(answer["error"], None)
-        if answer.get("timedOut") and timeout is not None:
+        params = {"stream": self._name(), "bytes": PIECE, "min": least, "wait": wait}
+        piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
+        self._rest += data_of(piece)
+        self._ended = piece["end"]
+        if piece.get("error") is not None:
+            raise from_failure(piece["error"], None)
+        if piece.get("timedOut") and timeout is not None:
             raise late("the connection", timeout)
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     Handler = TypeVar("Handler", bound=Callable[..., object])
-    Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Any])
-    Answer = Any
+    Replier = TypeVar("Replier", bound=Callable[[dict[str, Any]], Any])
+    Reply = Any
 
 _detached: set[asyncio.Task[object]] = set()
 

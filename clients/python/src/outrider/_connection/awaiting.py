@@ -43,12 +43,12 @@ class Pending:
         self.turn = turn
 
     def deliver(self, number: int, message: Any) -> None:
-        """Takes the answer."""
+        """Takes the reply."""
         if not self.future.done():
             self.future.set_result(message)
 
     def fail(self, problem: OutriderError) -> None:
-        """No answer will come."""
+        """No reply will come."""
         if not self.future.done():
             self.future.set_exception(problem)
 
@@ -56,7 +56,7 @@ class Pending:
 class AsyncBatch(Pending):
     """Many calls, of which some are on their way and others wait for their turn."""
 
-    __slots__ = ("answers", "connection", "left", "params", "places", "progress", "sent", "window")
+    __slots__ = ("connection", "left", "params", "places", "progress", "replies", "sent", "window")
 
     def __init__(self, connection: AsyncConnection, method: str, params: Sequence[str], window: int) -> None:
         super().__init__(method, connection.loop.create_future(), 0)
@@ -64,7 +64,7 @@ class AsyncBatch(Pending):
         self.params = params
         self.window = window
         self.places: dict[int, int] = {}
-        self.answers: list[Any] = [None] * len(params)
+        self.replies: list[Any] = [None] * len(params)
         self.left = len(params)
         self.sent = 0
         self.progress = True
@@ -79,8 +79,8 @@ class AsyncBatch(Pending):
             self.sent = upto
 
     def deliver(self, number: int, message: Any) -> None:
-        """Puts the answer into its place."""
-        self.answers[self.places.pop(number)] = message
+        """Puts the reply into its place."""
+        self.replies[self.places.pop(number)] = message
         self.left -= 1
         self.progress = True
         if self.left:
@@ -90,13 +90,13 @@ class AsyncBatch(Pending):
 
     def fail(self, problem: OutriderError) -> None:
         """Fails all calls that still wait."""
-        self.answers = [problem if answer is None else answer for answer in self.answers]
+        self.replies = [problem if reply is None else reply for reply in self.replies]
         if not self.future.done():
             self.future.set_result(None)
 
 
 class AsyncConnection(asyncio.Protocol):
-    """A connection to the service: calls in, answers out, and everything else to the inbox."""
+    """A connection to the service: calls out, replies in, and everything else to the inbox."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, inbox: Inbox, name: str) -> None:
         self.loop = loop
@@ -139,9 +139,9 @@ class AsyncConnection(asyncio.Protocol):
             self._release(1)
 
     async def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
+        """Many calls, at most ``window`` at a time without a reply; their messages in the order of ``params``.
 
-        A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
+        A call without a reply has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
         window = min(window, IN_FLIGHT, len(params))
         await self._reserve(window)
@@ -158,7 +158,7 @@ class AsyncConnection(asyncio.Protocol):
             for number in list(batch.places):
                 self._waiting.pop(number, None)
             self._release(window)
-        return batch.answers
+        return batch.replies
 
     def send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
         """Writes some calls of a batch."""
@@ -280,9 +280,9 @@ class AsyncConnection(asyncio.Protocol):
         if number is None:
             self._inbox.event(name, params)
         elif not self._inbox.callback(self, number, name, params):
-            from .._protocol.answers import METHOD_NOT_FOUND, refusal_frame
+            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
 
-            self.write(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
+            self.write(refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}"))
 
     # Ends
 
@@ -342,7 +342,7 @@ class AsyncConnection(asyncio.Protocol):
 
 def _late(method: str) -> RequestTimeout:
     return RequestTimeout(
-        f"the service did not answer {method} in time; the call was cancelled",
+        f"the service sent no reply to {method} in time; the call was cancelled",
         code=1405,
         kind="sessionTaskFailed",
         reason="timedOut",

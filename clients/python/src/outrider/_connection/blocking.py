@@ -54,7 +54,7 @@ class Waiter:
         self.lock.acquire()
 
     def deliver(self, number: int, message: Any) -> None:
-        """Takes the answer, and wakes the thread."""
+        """Takes the reply, and wakes the thread."""
         self.message = message
         self.wake()
 
@@ -72,25 +72,25 @@ class Waiter:
 
 
 class Batch(Waiter):
-    """A thread that waits for many answers, whose places in the list are known by their numbers."""
+    """A thread that waits for many replies, whose places in the list are known by their numbers."""
 
-    __slots__ = ("answers", "left", "places")
+    __slots__ = ("left", "places", "replies")
 
     def __init__(self, method: str, size: int) -> None:
         super().__init__(method)
         self.places: dict[int, int] = {}
-        self.answers: list[Any] = [None] * size
+        self.replies: list[Any] = [None] * size
         self.left = size
 
     def deliver(self, number: int, message: Any) -> None:
-        """Puts the answer into its place, and wakes the thread."""
-        self.answers[self.places.pop(number)] = message
+        """Puts the reply into its place, and wakes the thread."""
+        self.replies[self.places.pop(number)] = message
         self.left -= 1
         self.wake()
 
 
 class Connection(Wire):
-    """A connection to the service: calls in, answers out, and everything else to the inbox."""
+    """A connection to the service: calls out, replies in, and everything else to the inbox."""
 
     def __init__(self, stream: Socket, inbox: Inbox, name: str) -> None:
         super().__init__(stream, name)
@@ -163,9 +163,9 @@ class Connection(Wire):
             self._appoint()
 
     def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        """Many calls, at most ``window`` unanswered at a time; their messages in the order of ``params``.
+        """Many calls, at most ``window`` at a time without a reply; their messages in the order of ``params``.
 
-        A call that was not answered has an exception in its place. ``seconds`` is how long nothing may arrive.
+        A call without a reply has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
         batch = Batch(method, len(params))
         leading = False
@@ -208,7 +208,7 @@ class Connection(Wire):
                 if leading:
                     self._reading.release()
                 self._appoint()
-        return batch.answers
+        return batch.replies
 
     def _send_some(self, batch: Batch, params: Sequence[str], sent: int, free: int, leading: bool) -> int:
         upto = min(len(params), sent + free)
@@ -224,9 +224,9 @@ class Connection(Wire):
 
     @staticmethod
     def _fill(batch: Batch, problem: OutriderError) -> None:
-        for place, answer in enumerate(batch.answers):
-            if answer is None:
-                batch.answers[place] = problem
+        for place, reply in enumerate(batch.replies):
+            if reply is None:
+                batch.replies[place] = problem
 
     def _cancel_all(self, batch: Batch) -> None:
         self._try_send(b"".join([cancel_frame(number) for number in list(batch.places)]))
@@ -242,7 +242,7 @@ class Connection(Wire):
         self._try_send(cancel_frame(number))
 
     def tell(self, frame: bytes) -> None:
-        """Sends a notification, or an answer to a callback."""
+        """Sends a notification, or a reply to a callback."""
         self._send(frame)
 
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
@@ -360,9 +360,9 @@ class Connection(Wire):
         if number is None:
             self.inbox.event(name, params)
         elif not self.inbox.callback(self, number, name, params):
-            from .._protocol.answers import METHOD_NOT_FOUND, refusal_frame
+            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
 
-            self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client does not answer {name}"))
+            self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}"))
 
     # Ends
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 IN_FLIGHT = 240
-"""The most unanswered calls at a time. The service allows 256, and may count some that are already over."""
+"""The most calls at a time without a reply. The service allows 256, and may count some that are already over."""
 
 WRITE_PATIENCE = 60.0
 """Seconds in which a live service takes at least a byte."""
@@ -271,7 +271,7 @@ class Wire:
 
     def _late(self, method: str) -> RequestTimeout:
         return RequestTimeout(
-            f"the service did not answer {method or 'the call'} in time; the call was cancelled",
+            f"the service sent no reply to {method or 'the call'} in time; the call was cancelled",
             code=1405,
             kind="sessionTaskFailed",
             reason="timedOut",

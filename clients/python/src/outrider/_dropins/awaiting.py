@@ -26,7 +26,7 @@ class AsyncBody(BodyState):
 
     def __init__(self, client: AsyncClient, result: dict[str, Any], read: float | None) -> None:
         super().__init__(client, client.invoke, result, read)
-        self._ask = client._ask
+        self._invoke_raw = client._invoke_raw
 
     async def next(self, size: int = PIECE) -> bytes:
         """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
@@ -36,7 +36,7 @@ class AsyncBody(BodyState):
             if call is None:
                 return b""
             method, params = call
-            data = self.take(await self._ask(method, params, timeout=LONGEST))
+            data = self.take(await self._invoke_raw(method, params, timeout=LONGEST))
         return data
 
 

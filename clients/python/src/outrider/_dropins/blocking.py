@@ -53,7 +53,7 @@ class Body(BodyState):
     def __init__(self, lease: Lease, result: dict[str, Any], read: float | None) -> None:
         super().__init__(lease.client, lease.client.invoke, result, read)
         self._invoke = lease.client.invoke
-        self._ask = lease.client._ask
+        self._invoke_raw = lease.client._invoke_raw
         self._lease: Lease | None = lease
 
     def next(self, size: int = PIECE) -> bytes:
@@ -65,7 +65,7 @@ class Body(BodyState):
                 self._lease = None
                 return b""
             method, params = call
-            data = self.take(self._ask(method, params, timeout=LONGEST))
+            data = self.take(self._invoke_raw(method, params, timeout=LONGEST))
         return data
 
     def close(self) -> None:

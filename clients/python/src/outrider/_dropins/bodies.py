@@ -29,10 +29,10 @@ def is_of_session(problem: CallError) -> bool:
     return problem.code == -32012 and problem.pointer == "/session"
 
 
-def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] | None:
+def arrived(started: dict[str, Any], result: dict[str, Any]) -> dict[str, Any] | None:
     """The events of a started request, from ``events.next``, in the form of a result of ``data.send``; ``None`` before
     the head."""
-    for event in answer["events"]:
+    for event in result["events"]:
         params = event["params"]
         if event["method"] == "event.finish":
             return {**params["response"], "request": started["request"]}
@@ -40,7 +40,7 @@ def arrived(started: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any] |
             body = {"kind": "stream", "stream": started["stream"]}
             head = {"status": params["status"], "headers": params["headers"]}
             return {**head, "body": body, "request": started["request"]}
-    if answer["end"]:
+    if result["end"]:
         raise ProtocolError("the service told neither the head nor the end of a request")
     return None
 
@@ -123,17 +123,17 @@ class BodyState:
             raise from_failure(failure, ResponseData(self._result, self._call))
         return None
 
-    def take(self, answer: dict[str, Any]) -> bytes:
+    def take(self, result: dict[str, Any]) -> bytes:
         """The bytes that such a call gave; maybe none."""
-        data = data_of(answer)
+        data = data_of(result)
         self._offset += len(data)
         if self._stream is None:
-            if answer["end"] is True or not data:
+            if result["end"] is True or not data:
                 self._forget()
             return data
-        if answer["end"]:
+        if result["end"]:
             self._stream = None
-            self._failure = answer.get("error")
+            self._failure = result.get("error")
             self._forget()
         if data:
             self._since = None

@@ -140,7 +140,7 @@ class TokenError(CallError):
 
 
 class CallbackError(CallError):
-    """A callback was not answered in time, failed, or the program that should answer has gone."""
+    """A callback got no reply in time, failed, or its program has gone."""
 
 
 class ServerStopping(CallError):
@@ -158,7 +158,7 @@ class ProtocolError(OutriderError):
 class ServerGone(OutriderError, ConnectionError):
     """The connection to the service ended.
 
-    ``in_flight`` names the methods that had been sent and not answered: they may or may not have had an
+    ``in_flight`` names the methods that had been sent and had no reply: they may or may not have had an
     effect, which is why they are never repeated by themselves. The next call connects again.
     """
 

@@ -163,7 +163,7 @@ def messages(lines: bytes) -> list[Any]:
     return _carefully(lines)
 
 
-_ANSWER = b'{"jsonrpc":"2.0","id":'
+_REPLY = b'{"jsonrpc":"2.0","id":'
 _RAW = b'{"raw":'
 _GOOD = b',"result":{"ok":true,'
 _BODY = b'"body":{"kind":"'
@@ -238,7 +238,7 @@ class Incoming:
             if b"\n" not in data:
                 return found
             data, self._pieces, self.size = b"".join(self._pieces), [], 0
-        elif data.startswith(_ANSWER) and data.find(b"\n") == len(data) - 1:
+        elif data.startswith(_REPLY) and data.find(b"\n") == len(data) - 1:
             return _read(data)
         size = len(data)
         while start < size:
@@ -292,7 +292,7 @@ class Incoming:
 
 
 def _read(line: bytes) -> list[tuple[Any, Any]]:
-    if line.startswith(_ANSWER):
+    if line.startswith(_REPLY):
         comma = line.find(b",", 22)
         if line.startswith(_GOOD, comma) and line[22:comma].isdigit():
             return [(int(line[22:comma]), line)]
@@ -325,7 +325,7 @@ def in_base64(content: bytes) -> str:
 
 
 def unpack(message: Any) -> dict[str, Any]:
-    """The result in an answer, or the exception for its error; the answer may be in bytes still."""
+    """The result in a reply, or the exception for its error; the reply may be in bytes still."""
     if type(message) is tuple:
         result = unpack(message[0])
         _put_raw(result, message[1])
@@ -373,10 +373,10 @@ def _carefully(lines: bytes) -> list[Any]:
 
 
 def result_of(message: Any) -> dict[str, Any]:
-    """The result in an answer, or the exception for its error."""
+    """The result in a reply, or the exception for its error."""
     if "error" in message:
         raise from_error(message["error"])
     result = message.get("result")
     if not isinstance(result, dict):
-        raise ProtocolError("the service answered with neither a result nor an error")
+        raise ProtocolError("the service replied with neither a result nor an error")
     return result

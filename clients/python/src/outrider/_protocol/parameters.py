@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     class SessionPlan(Protocol):
         """The part of a session that belongs to each of its requests."""
 
-        asks: dict[str, dict[str, Any]]
+        callbacks: dict[str, dict[str, Any]]
 
         def template(self, handle: str, defaults: Defaults) -> Built | None: ...
 
@@ -262,7 +262,7 @@ class Defaults:
 
 
 def guard_for(timeout: Timeout | None) -> float:
-    """How many seconds to wait for the answer to a call with this timeout."""
+    """How many seconds to wait for the reply to a call with this timeout."""
     given = timeout_of(timeout)
     if isinstance(given, (int, float)):
         return min(given + GRACE, FOREVER)

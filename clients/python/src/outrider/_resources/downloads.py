@@ -71,7 +71,7 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
     else:
         place["directory"] = _absolute("." if directory is None else directory, "directory")
     plan = defaults.sessions.get(given.get("session", ""))
-    params["destination"] = place if plan is None else {**place, **plan.asks.get("destination", {})}
+    params["destination"] = place if plan is None else {**place, **plan.callbacks.get("destination", {})}
     params.setdefault("resume", True)
     method = text_of(given.pop("method", "GET"), "method").upper()
     spec, guard, check = spec_for(method, text_of(url, "url"), given)

@@ -25,7 +25,7 @@ WAIT = 60.0
 """Seconds that a read waits for an event; then the client reads again."""
 
 PATIENCE = 2 * WAIT
-"""Seconds in which a service that is alive answers a read."""
+"""Seconds in which a service that is alive replies to a read."""
 
 NO_MORE = 2012
 """The failure code for the end of all events. Here the code is no error."""

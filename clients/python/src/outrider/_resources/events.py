@@ -61,14 +61,14 @@ class Listeners:
     def __init__(self) -> None:
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
         self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
-        self.answers: dict[str, tuple[Container[str], Callable[[dict[str, Any]], Any]]] = {}
+        self.repliers: dict[str, tuple[Container[str], Callable[[dict[str, Any]], Any]]] = {}
         self._queues: list[Callable[[], EventQueue | None]] = []
 
-    def answerer(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
+    def replier(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
         """The function for a callback: a session's or a credential's, if the callback names such a function."""
-        known, answer = self.answers.get(name, ((), None))
-        if answer is not None and isinstance(params, dict) and params.get("callback", "") in known:
-            return answer
+        known, replier = self.repliers.get(name, ((), None))
+        if replier is not None and isinstance(params, dict) and params.get("callback", "") in known:
+            return replier
         return self.callbacks.get(name)
 
     def add(self, queue: EventQueue) -> None:

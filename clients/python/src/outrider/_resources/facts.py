@@ -89,7 +89,7 @@ class Facts:
 
     @property
     def url(self) -> str:
-        """The URL that answered, after redirects."""
+        """The URL of the response, after redirects."""
         return self._told["url"]  # type: ignore[no-any-return]
 
     @property

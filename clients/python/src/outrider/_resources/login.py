@@ -35,13 +35,13 @@ def device(credential: str, scope: str | list[str] | None) -> dict[str, Any]:
     return {"credential": credential, **({} if scope is None else {"scope": scope})}
 
 
-def ended(answer: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def ended(result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """How the credential stands after a login; raises :class:`LoginFailed`, or ``TimeoutError``."""
-    if answer["pending"]:
+    if result["pending"]:
         raise TimeoutError(f"login not completed within {seconds:g} s")
-    if "error" in answer:
-        raise LoginFailed(answer["error"])
-    credential: dict[str, Any] = answer["credential"]
+    if "error" in result:
+        raise LoginFailed(result["error"])
+    credential: dict[str, Any] = result["credential"]
     return credential
 
 
@@ -58,13 +58,13 @@ class Login:
 
     With ``open=True``, ``opened`` says whether the service opened a browser, and ``open_error`` why not."""
 
-    def __init__(self, answer: Mapping[str, Any]) -> None:
-        self.url: str = answer["url"]
-        self.redirect: str = answer["redirect"]
-        self.state: str = answer["state"]
-        self.expires_in: float = answer["expiresIn"]
-        self.opened: bool | None = answer.get("opened")
-        error = answer.get("openError")
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        self.url: str = result["url"]
+        self.redirect: str = result["redirect"]
+        self.state: str = result["state"]
+        self.expires_in: float = result["expiresIn"]
+        self.opened: bool | None = result.get("opened")
+        error = result.get("openError")
         self.open_error: str | None = None if error is None else error["message"]
 
     def __repr__(self) -> str:
@@ -74,11 +74,11 @@ class Login:
 class DeviceLogin:
     """A login on another device: show ``user_code`` and ``verification_uri``, then wait for the end."""
 
-    def __init__(self, answer: Mapping[str, Any]) -> None:
-        self.user_code: str = answer["userCode"]
-        self.verification_uri: str = answer["verificationUri"]
-        self.verification_uri_complete: str | None = answer.get("verificationUriComplete")
-        self.expires_in: float = answer["expiresIn"]
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        self.user_code: str = result["userCode"]
+        self.verification_uri: str = result["verificationUri"]
+        self.verification_uri_complete: str | None = result.get("verificationUriComplete")
+        self.expires_in: float = result["expiresIn"]
 
     def __repr__(self) -> str:
         return f"<DeviceLogin {self.user_code} at {self.verification_uri}>"

@@ -124,14 +124,14 @@ class Refreshers:
         return name
 
     def find(self, params: Mapping[str, Any]) -> Callable[[Asked], Any]:
-        """The function that a question is for."""
+        """The function that a callback is for."""
         try:
             return self.functions[params["callback"]]
         except KeyError:
             raise LookupError(f"no credential has a function named {params.get('callback')!r}") from None
 
-    def answer(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Asks the function."""
+    def reply(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Calls the function."""
         try:
             return refreshed(self.find(params)(Asked(params)))
         except LoggedOut as error:
@@ -171,12 +171,12 @@ class AccessToken(str):
     scope: list[str] | None
     missing_scope: list[str]
 
-    def __new__(cls, answer: Mapping[str, Any]) -> AccessToken:
-        made = super().__new__(cls, answer["accessToken"])
-        made.type = answer["tokenType"]
-        made.expires_at = answer.get("expiresAt")
-        made.scope = answer.get("scope")
-        made.missing_scope = answer.get("missingScope", [])
+    def __new__(cls, result: Mapping[str, Any]) -> AccessToken:
+        made = super().__new__(cls, result["accessToken"])
+        made.type = result["tokenType"]
+        made.expires_at = result.get("expiresAt")
+        made.scope = result.get("scope")
+        made.missing_scope = result.get("missingScope", [])
         return made
 
     def __reduce__(self) -> Any:

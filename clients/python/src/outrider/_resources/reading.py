@@ -34,16 +34,16 @@ CHUNK = 262_144
 """How many bytes of a kept body are read at a time, unless told otherwise."""
 
 
-def data_of(answer: Any) -> bytes:
+def data_of(result: Any) -> bytes:
     """The bytes that a call read."""
-    data = answer.get("base64") or b""
+    data = result.get("base64") or b""
     return data if type(data) is bytes else a2b_base64(data)
 
 
-def piece_of(answer: Any) -> tuple[bytes, bool]:
+def piece_of(result: Any) -> tuple[bytes, bool]:
     """What one ``response.read`` gave, and whether the body ends there."""
-    data = data_of(answer)
-    return data, answer["end"] is True or not data
+    data = data_of(result)
+    return data, result["end"] is True or not data
 
 
 def checked_size(size: int) -> int:
@@ -100,20 +100,20 @@ class Reading:
         if failure is not None:
             raise failure
 
-    def keep(self, answer: dict[str, Any], response: Any) -> None:
+    def keep(self, result: dict[str, Any], response: Any) -> None:
         """Takes the items of a result, and its error: of an item, or of the stream."""
-        self.over, self.moved = answer["end"], True
-        if "base64" in answer:
-            data = data_of(answer)
+        self.over, self.moved = result["end"], True
+        if "base64" in result:
+            data = data_of(result)
             self.count += len(data)
             # text that holds U+0000 comes as its bytes in UTF-8
             found: list[Any] = [data if self.kind == "bytes" else data.decode("utf-8", "replace")]
-        elif "text" in answer:
-            found = [answer["text"]]
+        elif "text" in result:
+            found = [result["text"]]
         else:
-            found = [_value(one, self.kind) for one in answer["values"]]
+            found = [_value(one, self.kind) for one in result["values"]]
         self._left = iter([one for one in found if one or self.kind not in ("bytes", "text")])
-        failure = answer.get("error")
+        failure = result.get("error")
         self._failure = None if failure is None else from_failure(failure, response)
 
     def attach(self) -> bytes:

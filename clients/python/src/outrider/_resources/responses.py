@@ -129,7 +129,7 @@ class ResponseData(Facts):
         raise NotImplementedError
 
     def _inline(self) -> bytes | None:
-        """The body's bytes if they came with the answer, else ``None``."""
+        """The body's bytes if they came with the response, else ``None``."""
         packed = self._packed()
         if packed is not None:
             return packed

@@ -264,7 +264,7 @@ class Codes:
         return name
 
     def find(self, params: Mapping[str, Any]) -> Callable[[Any], Any]:
-        """The function that a question is for."""
+        """The function that a callback is for."""
         try:
             return self.functions[params["callback"]]
         except KeyError:
@@ -297,7 +297,7 @@ class Plan:
             near = get_close_matches(unknown, sorted({*_SETTINGS, "interceptors", *OPTIONS}), 1)
             raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
         self.validators: list[dict[str, Any]] = []
-        self.asks: dict[str, dict[str, Any]] = {}
+        self.callbacks: dict[str, dict[str, Any]] = {}
         self._version = 0
         self._template: tuple[str, int, Built | None] | None = None
 
@@ -314,7 +314,7 @@ class Plan:
         elif kind == "validate":
             self.validators.append(spec)
         else:
-            self.asks[kind] = spec
+            self.callbacks[kind] = spec
         # last, so that a template of another thread without the function is not used
         self._version += 1
         return function
@@ -332,8 +332,8 @@ class Plan:
             params["credentials"] = [{"url": url, **credential(one)} for url, one in params["credentials"].items()]
         if self.jar is not None:
             params["cookies"] = True
-        if "trust" in self.asks:
-            params["trust"] = self.asks["trust"]
+        if "trust" in self.callbacks:
+            params["trust"] = self.callbacks["trust"]
         if self.interceptors:
             params["interceptors"] = self.interceptors
         return params
@@ -358,14 +358,15 @@ class Plan:
         mapping names another. The session's settings in the service are not repeated, unless the client has an option
         in that place, which the service would take for the request's own.
         """
-        asks = {kind: spec for kind, spec in self.asks.items() if kind not in ("encode", "destination", "trust")}
-        encoder = self.asks.get("encode")
+        apart = ("encode", "destination", "trust")
+        callbacks = {kind: spec for kind, spec in self.callbacks.items() if kind not in apart}
+        encoder = self.callbacks.get("encode")
         if encoder is not None and given.get("parameters") is not None:
-            asks["encoding"] = {"kind": "custom", **encoder}
-        own = {**asks, **given}
+            callbacks["encoding"] = {"kind": "custom", **encoder}
+        own = {**callbacks, **given}
         for kind in ("redirect", "challenge"):
-            if kind in asks and hasattr(own[kind], "items"):
-                own[kind] = {**asks[kind], **own[kind]}
+            if kind in callbacks and hasattr(own[kind], "items"):
+                own[kind] = {**callbacks[kind], **own[kind]}
         if self.validators:
             rules = given.get("validate", self.layer.get("validate", inherited.get("validate")))
             listed = list(rules) if isinstance(rules, (list, tuple)) else [rules] if rules else []

@@ -32,8 +32,8 @@ class Caller(Leaver, Protocol):
 
     def on_callback(self, name: str, function: Callable[[dict[str, Any]], Any]) -> Any: ...
 
-    def _answer_for(
-        self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]
+    def _add_replier(
+        self, name: str, functions: Container[str], replier: Callable[[dict[str, Any]], Any]
     ) -> None: ...
 
     def many(

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .sessions import Session
     from .started import Request
     from .streams import Stream
-    from .variant import Answer, Answerer, Handler
+    from .variant import Handler, Replier, Reply
     from .watching import Watch
 else:
 
@@ -135,7 +135,7 @@ class Client(Connected, Verbs):
         built = build(method, url, options, self._defaults)
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
-        response = Response(result_of(message) if type(message) is dict else message, self._ask)
+        response = Response(result_of(message) if type(message) is dict else message, self._invoke_raw)
         response._seconds = monotonic() - began
         if built.body_to == "stream":
             response._follow(self)
@@ -179,18 +179,18 @@ class Client(Connected, Verbs):
         params, guard = [one.params for one in built], max([one.guard for one in built])
         connection = self._live()
         try:
-            answers = connection.batch("data.send", params, window, guard)
+            replies = connection.batch("data.send", params, window, guard)
         except Unsent:
             connection = self._live()
-            answers = connection.batch("data.send", params, window, guard)
-        outcomes = [self._outcome(answer, one) for answer, one in zip(answers, built)]
+            replies = connection.batch("data.send", params, window, guard)
+        outcomes = [self._outcome(reply, one) for reply, one in zip(replies, built)]
         return outcomes
 
-    def _outcome(self, answer: Any, built: Built) -> Response | OutriderError:
-        if isinstance(answer, OutriderError):
-            return answer
+    def _outcome(self, reply: Any, built: Built) -> Response | OutriderError:
+        if isinstance(reply, OutriderError):
+            return reply
         try:
-            response = Response(result_of(answer) if type(answer) is dict else answer, self._ask)
+            response = Response(result_of(reply) if type(reply) is dict else reply, self._invoke_raw)
         except OutriderError as problem:
             return problem
         if built.body_to == "stream":
@@ -219,7 +219,7 @@ class Client(Connected, Verbs):
         result = result_of(message) if type(message) is dict else message
         if type(result) is dict and result.get("pending"):
             return None
-        response = Response(result, self._ask)
+        response = Response(result, self._invoke_raw)
         if self._defaults.check if check is None else check:
             response.raise_for_error()
         return response
@@ -262,7 +262,7 @@ class Client(Connected, Verbs):
         message = self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 
-    def _ask(
+    def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
         """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
@@ -346,11 +346,11 @@ class Client(Connected, Verbs):
         self._inbox().remove(name, function)
 
     @overload
-    def on_callback(self, name: str) -> Callable[[Answerer], Answerer]: ...
+    def on_callback(self, name: str) -> Callable[[Replier], Replier]: ...
     @overload
-    def on_callback(self, name: str, function: Answerer) -> Answerer: ...  # noqa: F811
-    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Answer] | None = None) -> Any:  # noqa: F811
-        """Answers the service's callbacks of that name (``callback.ask``) with the result of ``function``.
+    def on_callback(self, name: str, function: Replier) -> Replier: ...  # noqa: F811
+    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Reply] | None = None) -> Any:  # noqa: F811
+        """Serves the service's callbacks of that name (``callback.ask``) with the result of ``function``.
 
         The function gets the parameters and returns a mapping or ``None``; the service gets its exceptions as errors.
         Also as a decorator. Callbacks without a function are refused."""
@@ -361,10 +361,10 @@ class Client(Connected, Verbs):
         inbox.serve(self._live())
         return function
 
-    def _answer_for(self, name: str, functions: Container[str], answer: Callable[[dict[str, Any]], Any]) -> None:
+    def _add_replier(self, name: str, functions: Container[str], replier: Callable[[dict[str, Any]], Any]) -> None:
         """Replies to callbacks that name an entry of ``functions``; other callbacks stay with :meth:`on_callback`."""
         inbox = self._inbox()
-        inbox.answers[name] = (functions, answer)
+        inbox.repliers[name] = (functions, replier)
         inbox.serve(self._live())
 
     def __enter__(self) -> Client:

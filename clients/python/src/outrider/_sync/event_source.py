@@ -78,9 +78,9 @@ class EventSource(Reading):
             self.close()
 
     def _read(self, stream: str) -> dict[str, Any]:
-        asked = {"stream": stream, "bytes": BATCH, "wait": WAIT}
+        params = {"stream": stream, "bytes": BATCH, "wait": WAIT}
         try:
-            return self._invoke("stream.read", asked, timeout=PATIENCE)
+            return self._invoke("stream.read", params, timeout=PATIENCE)
         except HandleError:
             if self.stream is None:
                 # another thread or task closed it

@@ -15,7 +15,7 @@ from time import monotonic, sleep
 from .._connection.blocking import Waiter
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError, ServerGone
-from .._protocol.answers import CALLBACK_FAILED, answer_frame, refusal_frame
+from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
 from .._resources.events import EventQueue, Listeners, Told, refused
 
 TYPE_CHECKING = False
@@ -94,7 +94,7 @@ class ClientInbox(Listeners, Inbox):
         super().__init__()
         self.dropped = 0
         self._events: deque[Event] = deque()
-        self._questions: deque[tuple[Connection, Any, str, Any]] = deque()
+        self._waiting: deque[tuple[Connection, Any, str, Any]] = deque()
         self._limit = limit
         self._waiter = Waiter("")
         self._served: Connection | None = None
@@ -113,16 +113,16 @@ class ClientInbox(Listeners, Inbox):
             self._waiter.wake()
 
     def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
-        if self.answerer(name, params) is None or len(self._questions) >= self._limit:
+        if self.replier(name, params) is None or len(self._waiting) >= self._limit:
             return False
         if self._absent and len(self._inside) < MOST_INSIDE:
-            # What the thread of the functions waits for may be the answer to just this.
+            # What the thread of the functions waits for may be the reply to just this.
             try:
                 start_new_thread(self._aside, (connection, number, name, params))
                 return True
             except RuntimeError:
                 pass
-        self._questions.append((connection, number, name, params))
+        self._waiting.append((connection, number, name, params))
         self.serve(connection)
         self._waiter.wake()
         return True
@@ -136,7 +136,7 @@ class ClientInbox(Listeners, Inbox):
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""
-        if self._served is not connection and (self.handlers or self.callbacks or self.answers):
+        if self._served is not connection and (self.handlers or self.callbacks or self.repliers):
             # A waiter of its own: the one before may have been made in the process that forked this one.
             self._waiter = waiter = Waiter("")
             self._served = connection
@@ -153,11 +153,11 @@ class ClientInbox(Listeners, Inbox):
         finally:
             self._absent.remove(me)
 
-    def _aside(self, *question: Any) -> None:
+    def _aside(self, *callback: Any) -> None:
         me = get_ident()
         self._inside.add(me)
         try:
-            self._answer(*question)
+            self._reply(*callback)
         finally:
             self._inside.discard(me)
 
@@ -167,13 +167,13 @@ class ClientInbox(Listeners, Inbox):
         try:
             while self._served is connection and self._waiter is waiter:
                 waiter.lock.acquire(False)
-                if self._questions:
-                    self._answer(*self._questions.popleft())
+                if self._waiting:
+                    self._reply(*self._waiting.popleft())
                 elif self._events:
                     self._handle(self._events.popleft())
                 elif connection.dead is not None:
                     break
-                elif connection.listen(number, waiter, monotonic() + FOREVER) and not self._questions:
+                elif connection.listen(number, waiter, monotonic() + FOREVER) and not self._waiting:
                     sleep(POLITENESS)
         finally:
             self._inside.discard(me)
@@ -187,11 +187,11 @@ class ClientInbox(Listeners, Inbox):
             except BaseException as problem:
                 complain(f"the function for {event.name} failed", problem)
 
-    def _answer(self, connection: Connection, number: Any, name: str, params: Any) -> None:
+    def _reply(self, connection: Connection, number: Any, name: str, params: Any) -> None:
         try:
-            answer = self.answerer(name, params) or self.callbacks[name]
-            given = answer(params if isinstance(params, dict) else {})
-            frame = answer_frame(number, {} if given is None else given)
+            replier = self.replier(name, params) or self.callbacks[name]
+            given = replier(params if isinstance(params, dict) else {})
+            frame = reply_frame(number, {} if given is None else given)
         except BaseException as problem:
             frame = refusal_frame(number, CALLBACK_FAILED, refused(problem))
             if not isinstance(problem, Told):

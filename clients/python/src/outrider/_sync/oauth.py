@@ -35,7 +35,7 @@ class Credentials(CredentialStore):
         requests. Its exceptions are failures of the refresh; :class:`LoggedOut` says that only a person can help."""
 
         def made(function: Callable[[Asked], Any]) -> Credential:
-            self._client._answer_for("callback.refresh", self._refreshers.functions, self._refreshers.answer)
+            self._client._add_replier("callback.refresh", self._refreshers.functions, self._refreshers.reply)
             return self.create(name, grant="callback", callback=self._refreshers.add(function), **given)
 
         return made

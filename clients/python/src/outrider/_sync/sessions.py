@@ -118,17 +118,17 @@ class Session(Verbs):
             return lambda given: self._added(kind, given, **options)
         shape, say = KINDS[kind]
 
-        def answer(params: dict[str, Any]) -> dict[str, Any]:
-            asked = shape(params)
+        def reply(params: dict[str, Any]) -> dict[str, Any]:
+            shaped = shape(params)
             try:
-                return say(asked, settled(self._plan.codes.find(params)(asked)))
+                return say(shaped, settled(self._plan.codes.find(params)(shaped)))
             except Exception as problem:
                 if kind != "serialize":
                     raise
                 keep_raised(params["request"], problem)
                 raise Told(f"{type(problem).__name__}: {problem}") from None
 
-        self._client._answer_for(f"callback.{kind}", self._plan.codes.functions, answer)
+        self._client._add_replier(f"callback.{kind}", self._plan.codes.functions, reply)
         return self._plan.add(kind, function, options)
 
     @property

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .._protocol.models import Event
 
     Handler = TypeVar("Handler", bound=Callable[[Event], object])
-    Answer = Union[Mapping[str, Any], None]
-    Answerer = TypeVar("Answerer", bound=Callable[[dict[str, Any]], Answer])
+    Reply = Union[Mapping[str, Any], None]
+    Replier = TypeVar("Replier", bound=Callable[[dict[str, Any]], Reply])
 
 
 class SerialLock:

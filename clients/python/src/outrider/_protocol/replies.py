@@ -16,7 +16,7 @@ METHOD_NOT_FOUND = -32601
 CALLBACK_FAILED = -32021
 
 
-def answer_frame(number: Any, result: Mapping[str, Any]) -> bytes:
+def reply_frame(number: Any, result: Mapping[str, Any]) -> bytes:
     """The reply to a callback. Raises :class:`~outrider.InvalidCall` for values that the service could not read."""
     _readable(result, "the answer")
     return f'{{"jsonrpc":"2.0","id":{encode(number)},"result":{encode(result, "the answer")}}}\n'.encode("ascii")
@@ -41,6 +41,6 @@ def _readable(value: Any, name: str) -> None:
 
 
 def refusal_frame(number: Any, code: int, message: str) -> bytes:
-    """The answer to a callback that could not be served."""
+    """The reply to a callback that could not be served."""
     error = encode({"code": code, "message": message.encode(errors="backslashreplace").decode()})
     return f'{{"jsonrpc":"2.0","id":{encode(number)},"error":{error}}}\n'.encode("ascii")
