@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What a question to the client costs on stdio, and what ten interceptors cost a request.
+"""What a callback to the client costs on stdio, and what ten interceptors cost a request.
 
     Benchmarks/callbacks.py [OUTRIDER] [N]
 
-Prints microseconds. A question costs what `diagnostics.callback` takes beyond `diagnostics.echo`. Interceptors cost the
+Prints microseconds. A callback costs what `diagnostics.callback` takes beyond `diagnostics.echo`. Interceptors cost the
 CPU time of the service that a request with them takes beyond one without, to a socket where nobody listens: made once
 and named by a session, made once and named by the request, or written into every request.
 """
@@ -26,7 +26,7 @@ BLOCK = 200
 
 
 class Service:
-    """A service on stdio, asked by whole lines."""
+    """A service on stdio, called by whole lines."""
 
     def __init__(self, binary):
         self.process = subprocess.Popen([binary, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -66,21 +66,21 @@ def echo(service):
     return time.perf_counter_ns() - begun
 
 
-def question(service):
-    asked = call("diagnostics.callback", {})
+def callback(service):
+    called = call("diagnostics.callback", {})
     begun = time.perf_counter_ns()
-    number = service.line(asked).split(b'"id":')[1].split(b",")[0]
+    number = service.line(called).split(b'"id":')[1].split(b",")[0]
     service.line(b'{"jsonrpc":"2.0","id":' + number + b',"result":{}}\n')
     return time.perf_counter_ns() - begun
 
 
-def questions(binary, n):
-    """Medians of an echo, and of an echo with a question on the way, in microseconds."""
+def round_trips(binary, n):
+    """Medians of an echo, and of an echo with a callback on the way, in microseconds."""
     with Service(binary) as service:
         for _ in range(200):
             echo(service)
-            question(service)
-        return [statistics.median(one(service) for _ in range(n)) / 1000 for one in (echo, question)]
+            callback(service)
+        return [statistics.median(one(service) for _ in range(n)) / 1000 for one in (echo, callback)]
 
 
 def chains(binary, n):
@@ -112,8 +112,8 @@ def main():
     built = [ROOT / ".build/release/outrider", ROOT / ".build/debug/outrider"]
     binary = sys.argv[1] if len(sys.argv) > 1 else str(next(path for path in built if path.exists()))
     n = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
-    plain, asked = questions(binary, n)
-    print("echo %.1f us, with a question %.1f us: the question %.1f us" % (plain, asked, asked - plain))
+    plain, called = round_trips(binary, n)
+    print("echo %.1f us, with a callback %.1f us: the callback %.1f us" % (plain, called, called - plain))
     cost = chains(binary, n)
     print("request %(request).1f us CPU; ten interceptors: of a session %(session).1f us, named %(named).1f us, "
           "inline %(inline).1f us" % cost)

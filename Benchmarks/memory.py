@@ -29,7 +29,7 @@ GROWTH, REST = 256e6 / MIB, 16
 
 
 class Origin:
-    """`/hang` reads heads only, `/size/N` answers with N letters, `/part/N` with N of N + 1, anything else with two."""
+    """`/hang` reads heads only, `/size/N` responds with N letters, `/part/N` with N of N + 1, others with two."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -113,7 +113,7 @@ class Client:
             raise RuntimeError(reply["error"])
         return reply["result"]
 
-    def answer(self, result):
+    def reply_to_callback(self, result):
         """Replies to the next callback."""
         with contextlib.suppress(OSError, ValueError):
             lines = self.socket.makefile("rb")
@@ -178,7 +178,7 @@ def waiting_bodies(service, part):
         service.client().start("data.send", method="POST", url=service.origin.url + "/hang", body={"text": text})
 
 
-def unread_answers(service, part):
+def unread_replies(service, part):
     for _ in range(60 // part):
         service.client().start("data.send", url=service.origin.url + "/size/8000000", maxInline=8 * MIB)
 
@@ -240,7 +240,7 @@ def adapted_bodies(service, part):
         client = service.client()
         client.start("data.send", method="POST", url=service.origin.url + "/hang",
                      interceptors=[{"callback": "mine", "asks": ["adapt"]}])
-        threading.Thread(target=client.answer, args=(reply,), daemon=True).start()
+        threading.Thread(target=client.reply_to_callback, args=(reply,), daemon=True).start()
 
 
 def stored_bodies(service, part):
@@ -281,7 +281,7 @@ def partial_responses(service, part):
         service.client().start("data.send", url=service.origin.url + "/part/8000000", maxInline=8 * MIB)
 
 
-ROWS = [waiting_bodies, unread_answers, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
+ROWS = [waiting_bodies, unread_replies, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
         batch_replies, adapted_bodies, stored_bodies, detached_bodies, pulled_streams, partial_messages,
         partial_responses]
 

@@ -5,9 +5,9 @@
 
     Benchmarks/monitors.py [OUTRIDER] [N]
 
-Prints medians in microseconds of `data.send` to a server on loopback that answers at once. The ways take turns, so that
-the noise of the machine meets all of them alike. Without subscribers a topic costs one load and one branch: the first
-line is what a request costs at all, and the second what noise there is.
+Prints medians in microseconds of `data.send` to a server on loopback that responds at once. The ways take turns, so
+that the noise of the machine meets all of them alike. Without subscribers a topic costs one load and one branch: the
+first line is what a request costs at all, and the second what noise there is.
 """
 
 import json
@@ -21,7 +21,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 WAYS = [
     ("nobody", None),
     ("nobody, again", None),
@@ -34,13 +34,13 @@ WAYS = [
 def serve(listener):
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=answer, args=(connection,), daemon=True).start()
+        threading.Thread(target=respond, args=(connection,), daemon=True).start()
 
 
-def answer(connection):
+def respond(connection):
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while connection.recv(65536):
-        connection.sendall(ANSWER)
+        connection.sendall(RESPONSE)
 
 
 class Service:

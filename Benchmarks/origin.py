@@ -194,13 +194,13 @@ while True:
         while left:
             left -= connection.recv_into(block) or sys.exit("the client went away")
         text = b"%d" % lengths[0]
-        answer = b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n"
-        connection.sendall(answer % len(text) + text)
+        reply = b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n"
+        connection.sendall(reply % len(text) + text)
 """
 
 
 class Sink:
-    """A server that reads bodies as fast as it can, one connection after the other, and answers with their length."""
+    """A server that reads bodies as fast as it can, one connection after the other, and responds with their length."""
 
     def __init__(self):
         self.process = subprocess.Popen((sys.executable, "-c", SINK), stdout=subprocess.PIPE, text=True)

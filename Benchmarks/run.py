@@ -245,11 +245,11 @@ class Bench:
             watcher = threading.Thread(target=watch)
             watcher.start()
             start = time.perf_counter()
-            answer = self.call("upload.send", params)
+            result = self.call("upload.send", params)
             seconds = time.perf_counter() - start
             ended.set()
             watcher.join()
-            assert answer["ok"] and int(answer["body"]["text"]) > size, answer
+            assert result["ok"] and int(result["body"]["text"]) > size, result
             return size / seconds / 1e6
 
         command = ("curl", "-sS", "-o", "/dev/null", "-H", "Expect:", "-F", "file=@" + path, sink.url)
@@ -268,16 +268,16 @@ class Bench:
             time.sleep(0.2)
             idle.append(self.resident(self.daemon.pid))
         start = {"outrider": statistics.median(starts)}
-        self.row("process start to first answer", "ms", start, [(None, 15)], smaller=True)
+        self.row("process start to first reply", "ms", start, [(None, 15)], smaller=True)
         self.row("idle memory", "MB", {"outrider": statistics.median(idle)}, [(None, 25)], smaller=True)
         print("  binary %.1f MB" % (os.path.getsize(self.binary) / 1e6))
 
 
-    def question(self):
-        """What asking the client's code costs, on stdio."""
+    def callback(self):
+        """What a callback to the client's code costs, on stdio."""
         n = 1000 if self.options.quick else 5000
-        echo, asked = callbacks.questions(self.binary, n)
-        self.row("one callback round trip, stdio", "us", {"outrider": asked - echo}, [(None, 100)], smaller=True)
+        echo, called = callbacks.round_trips(self.binary, n)
+        self.row("one callback round trip, stdio", "us", {"outrider": called - echo}, [(None, 100)], smaller=True)
 
     def chain(self):
         """What ten declarative interceptors cost a request, in CPU time of the service."""
@@ -288,7 +288,7 @@ class Bench:
 
 
 ROWS = ("sequential", "parallel", "cold", "scripts", "far_scripts", "editor", "shell", "form", "upload", "process",
-        "question", "chain")
+        "callback", "chain")
 
 
 def arguments(page, quick, rows=()):

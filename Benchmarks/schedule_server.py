@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The server of schedules.py: answers, dies, redirects, drips, takes bodies, gives parts of a file, asks who asks."""
+"""The server of schedules.py: responds, dies, redirects, drips, takes bodies, gives parts of a file, asks who asks."""
 
 import asyncio
 import hashlib
@@ -27,7 +27,7 @@ async def serve(reader, writer):
             method, target, _ = head.split(" ", 2)
             fields = {name.lower(): value for name, value in re.findall(r"^([\w-]+): *([^\r\n]*)", head, re.M)}
             body = await read(reader, fields)
-            await ANSWERS[target.split("?")[0]](writer, method, target, fields, body)
+            await RESPONDERS[target.split("?")[0]](writer, method, target, fields, body)
             await writer.drain()
     except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError, Broken):
         pass
@@ -120,5 +120,5 @@ async def events(writer, method, target, fields, body):
     raise Broken
 
 
-ANSWERS = {"/fine": fine, "/late": late, "/to": to, "/dies": dies, "/drip": drip, "/take": take, "/vault": vault,
+RESPONDERS = {"/fine": fine, "/late": late, "/to": to, "/dies": dies, "/drip": drip, "/take": take, "/vault": vault,
            "/file": file, "/events": events}

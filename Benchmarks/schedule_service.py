@@ -27,7 +27,7 @@ class Service:
     def __init__(self, binary):
         self.process = subprocess.Popen([binary, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.waiting, self.ends, self.number, self.broken = {}, {}, 0, []
-        # streams that are over once their call is answered
+        # streams that are over once their call has its result
         self.closing = {}
 
     async def open(self):
@@ -42,7 +42,7 @@ class Service:
             if "method" not in message:
                 self.replied(message, line)
             elif "id" in message:
-                self.asked(message)
+                self.call_back(message)
             else:
                 self.heard(message["method"], message["params"])
         self.broken.append("the service has ended")
@@ -58,8 +58,8 @@ class Service:
         elif not future.done():
             future.set_result(message)
 
-    def asked(self, message):
-        """The password is wrong as often as the question says that none was refused yet, half of the time."""
+    def call_back(self, message):
+        """The password is wrong as often as the callback says that none was refused yet, half of the time."""
         wrong = message["params"]["failures"] == 0 and message["id"] % 2
         who = {"username": USER, "password": "wrong" if wrong else PASSWORD}
         self.send({"id": message["id"], "result": {"credential": who, "persistence": "none"}})

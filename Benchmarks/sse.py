@@ -42,18 +42,18 @@ def serve(folder):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(os.path.join(folder, "leaf.pem"), os.path.join(folder, "leaf.key"))
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in "ab"]
-    for listener, answer in zip(listeners, (burst, lambda stream: records(stream, context))):
-        threading.Thread(target=accept, args=(listener, answer), daemon=True).start()
+    for listener, respond in zip(listeners, (burst, lambda stream: records(stream, context))):
+        threading.Thread(target=accept, args=(listener, respond), daemon=True).start()
     print(*(listener.getsockname()[1] for listener in listeners), flush=True)
     sys.stdin.read()
 
 
-def accept(listener, answer):
+def accept(listener, respond):
     while True:
         stream, _ = listener.accept()
         with stream:
             try:
-                answer(stream)
+                respond(stream)
             except OSError as problem:
                 print("origin: %s" % problem, file=sys.stderr)
 
@@ -94,7 +94,7 @@ def records(stream, context):
     for event in wanted(request.split(b" ")[1].decode()):
         tls.write(event)
     with contextlib.suppress(ssl.SSLWantReadError):
-        # says that this is the end; an answer is not waited for
+        # says that this is the end; a reply is not waited for
         tls.unwrap()
     stream.sendall(leaving.read())
 

@@ -5,7 +5,7 @@
 
 transfers.py [--quick] [--only ROW] [--rounds N] [--json FILE] [--strict]
 
-Down comes from nginx. Up goes to a sink that reads as fast as it can and answers with the length (SINK in origin.py);
+Down comes from nginx. Up goes to a sink that reads as fast as it can and responds with the length (SINK in origin.py);
 over HTTPS nginx undoes the encryption before it and hands every piece on at once. Each round runs every cell once, in
 turn; a ratio is the median of the ratios within a round. A row whose method the service does not have says `absent`.
 """
@@ -89,7 +89,7 @@ class Transfers(Bench):
         return most
 
     def compare(self, title, curl, outrider, others=None):
-        """Each in turn, and a row for each question: how fast, how much memory."""
+        """Each in turn, and a row for each measure: how fast, how much memory."""
         if outrider() is None:
             print(f"\n{title}: absent")
             self.rows.append({"row": title, "absent": True, "missed": []})
@@ -128,7 +128,7 @@ class Transfers(Bench):
                 self.down_to("downloaded to memory", os.path.join(memory, "out"))
 
     def down_to(self, title, path):
-        """Outrider's file is on the medium when it answers; curl's is when sync has run, too."""
+        """Outrider's file is on the medium when it replies; curl's is when sync has run, too."""
 
         def removed(work):
             if os.path.exists(path):

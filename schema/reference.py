@@ -206,7 +206,8 @@ def errors(sources):
     """The page of all codes."""
     yes = {True: "yes", False: "no"}
     lines = ERRORS.splitlines()
-    lines += ["## Errors", "", "The call could not be served. Those marked with a star can answer any call.", ""]
+    lines += ["## Errors", ""]
+    lines += ["The call could not be served. Those marked with a star can be the error of any call.", ""]
     lines += ["| code | name | meaning | whose fault | worth repeating | `data` |"]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
     for e in sources["errors"]["errors"]:

@@ -28,7 +28,7 @@ def words(name):
 
 
 def swift_type(method):
-    """`tcp.startTls` is answered by `TCPStartTLS`."""
+    """`tcp.startTls` is run by `TCPStartTLS`."""
     return "".join(words(part) for part in method.split("."))
 
 

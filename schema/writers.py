@@ -235,7 +235,7 @@ def readable(document):
 
 
 def swift_topics(sources):
-    """What `events.topics` answers, as a literal in Swift."""
+    """The result of `events.topics`, as a literal in Swift."""
     return swift_literal(
         compact({"topics": topics(sources)}),
         "/// The topics of `schema/topics.json`, each with the shape of its detail.\n"

@@ -6,7 +6,7 @@
     scripts/origin.py [--port N] [--quiet]
 
 The first line on stdout is the port: N, or with `--port 0` one that the system picked, or without `--port`
-8080 when it is free and any other when it is not. What it answers is listed at `/`.
+8080 when it is free and any other when it is not. Its paths are listed at `/`.
 """
 
 import argparse
@@ -31,8 +31,8 @@ PAGE = """Hello from the origin that comes with outrider.
 /status/N          status N
 /bytes/N           N bytes
 /file/N            N bytes that can be asked for in parts, with an ETag
-/delay/SECONDS     an answer after a while
-/gzip  /deflate    a compressed answer
+/delay/SECONDS     a response after a while
+/gzip  /deflate    a compressed response
 /chunked           a body in chunks
 /headers           the same field twice
 /trailers          a body in chunks, then a trailer
@@ -40,7 +40,7 @@ PAGE = """Hello from the origin that comes with outrider.
 /events/N          N server-sent events, two with each connection, then 204; goes on from Last-Event-ID
 /websocket         a WebSocket that sends back every message
 /websocket/N       the same, after it has sent N messages
-/chat              an answer in the manner of language models, as server-sent events
+/chat              a response in the manner of language models, as server-sent events
 /basic-auth/U/P    for user U with password P, and Basic
 /digest-auth/U/P   the same, and Digest with SHA-256
 """
@@ -65,23 +65,23 @@ class Origin(http.server.BaseHTTPRequestHandler):
     quiet = False
 
     def handle_any(self) -> None:
-        """Answers whatever the method is; unknown paths are 404."""
+        """Responds whatever the method is; unknown paths are 404."""
         self.body = self.read_body()
         path = self.path.split("?", 1)[0]
         name, _, argument = path[1:].partition("/")
         action = getattr(self, "at_" + (name.replace("-", "_") or "root"), None)
         try:
             if action is None:
-                self.answer(404, "not found: see /\n")
+                self.respond(404, "not found: see /\n")
             else:
                 action(argument)
         except ValueError as error:
-            self.answer(400, f"{error}\n")
+            self.respond(400, f"{error}\n")
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any
 
     def __getattr__(self, name: str) -> object:
-        # any other method, such as PURGE or QUERY, is answered too
+        # any other method, such as PURGE or QUERY, gets a response too
         if name.startswith("do_"):
             return self.handle_any
         raise AttributeError(name)
@@ -113,10 +113,10 @@ class Origin(http.server.BaseHTTPRequestHandler):
     # paths
 
     def at_root(self, _: str) -> None:
-        self.answer(200, PAGE)
+        self.respond(200, PAGE)
 
     def at_json(self, _: str) -> None:
-        self.answer(200, '{"id":1,"x":0.1}', "application/json")
+        self.respond(200, '{"id":1,"x":0.1}', "application/json")
 
     def at_echo(self, _: str) -> None:
         seen = {
@@ -125,7 +125,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
             "headers": [[name, value] for name, value in self.headers.items()],
             "body": self.body.decode("utf-8", "replace"),
         }
-        self.answer(200, json.dumps(seen), "application/json")
+        self.respond(200, json.dumps(seen), "application/json")
 
     def at_status(self, argument: str) -> None:
         status = int(argument)
@@ -135,7 +135,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
             phrase = http.HTTPStatus(status).phrase
         except ValueError:
             phrase = "Unknown"
-        self.answer(status, "" if status in (204, 304) else f"{status} {phrase}\n")
+        self.respond(status, "" if status in (204, 304) else f"{status} {phrase}\n")
 
     def at_bytes(self, argument: str) -> None:
         left = int(argument)
@@ -152,16 +152,16 @@ class Origin(http.server.BaseHTTPRequestHandler):
         if not 0 <= size <= MOST_BYTES:
             raise ValueError(f"between 0 and {MOST_BYTES} bytes, please")
         first, last, fields = 0, size - 1, [("ETag", f'"file-{size}"'), ("Accept-Ranges", "bytes")]
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        if asked:
-            first = int(asked[1])
-            last = min(last, int(asked[2] or last))
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if wanted:
+            first = int(wanted[1])
+            last = min(last, int(wanted[2] or last))
             if first > last:
                 self.head(416, "text/plain", [*fields, ("Content-Range", f"bytes */{size}"), ("Content-Length", "0")])
                 return
             fields.append(("Content-Range", f"bytes {first}-{last}/{size}"))
         fields.append(("Content-Length", str(last - first + 1)))
-        self.head(206 if asked else 200, "application/octet-stream", fields)
+        self.head(206 if wanted else 200, "application/octet-stream", fields)
         piece = bytes(range(256)) * (PIECE // 256 + 1)
         while first <= last and self.command != "HEAD":
             count = min(last - first + 1, PIECE)
@@ -173,7 +173,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
         if not 0 <= seconds <= MOST_SECONDS:
             raise ValueError(f"between 0 and {MOST_SECONDS:.0f} seconds, please")
         time.sleep(seconds)
-        self.answer(200, f"waited {argument} s\n")
+        self.respond(200, f"waited {argument} s\n")
 
     def at_gzip(self, _: str) -> None:
         self.coded("gzip", gzip.compress(b"this was compressed with gzip\n", mtime=0))
@@ -188,17 +188,17 @@ class Origin(http.server.BaseHTTPRequestHandler):
         self.chunks([("Trailer", "X-Checksum")], trailers=b"X-Checksum: 12\r\n")
 
     def at_headers(self, _: str) -> None:
-        self.answer(200, "the same field twice\n", more=[("X-Twice", "one"), ("X-Twice", "two")])
+        self.respond(200, "the same field twice\n", more=[("X-Twice", "one"), ("X-Twice", "two")])
 
     def at_redirect(self, argument: str) -> None:
         left = int(argument)
         target = f"/redirect/{left - 1}" if left > 1 else "/json"
-        self.answer(302, f"see {target}\n", more=[("Location", target)])
+        self.respond(302, f"see {target}\n", more=[("Location", target)])
 
     def at_events(self, argument: str) -> None:
         count, last = int(argument), int(self.headers.get("Last-Event-ID") or 0)
         if last >= count:
-            self.answer(204, "")
+            self.respond(204, "")
             return
         events = [f'id: {n}\nevent: tick\ndata: {{"n":{n}}}\n\n' for n in range(last + 1, min(count, last + 2) + 1)]
         self.events(["retry: 100\n" + events[0], *events[1:]])
@@ -224,7 +224,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
         self.echo_frames()
 
     def echo_frames(self) -> None:
-        """Sends messages back, and answers pings, until the client closes."""
+        """Sends messages back, and pongs to pings, until the client closes."""
         while True:
             head = self.rfile.read(2)
             if len(head) < 2:
@@ -273,11 +273,11 @@ class Origin(http.server.BaseHTTPRequestHandler):
         if right:
             self.at_json("")
         else:
-            self.answer(401, "who asks?\n", more=[("WWW-Authenticate", challenge)])
+            self.respond(401, "who asks?\n", more=[("WWW-Authenticate", challenge)])
 
-    # how they answer
+    # how they respond
 
-    def answer(
+    def respond(
         self,
         status: int,
         text: str,
