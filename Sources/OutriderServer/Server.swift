@@ -32,7 +32,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     package let settings: ServerSettings
     private let loops: ServiceLoops
-    package let instanceID = Handle.make("ins_")
+    package let instanceID = RandomName.make("ins_")
     package let startedAt = ContinuousClock.now
     let tally = Counters()
     private let table: MethodTable<Scope>
@@ -40,7 +40,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     let logger: Logger
     private let log: ServerLog
     private let state: Mutex<State>
-    private let executors: [ObjectIdentifier: LoopExecutor]
+    private let executors: [ObjectIdentifier: ConnectionExecutor]
 
     package init(
         table: MethodTable<Scope>,
@@ -57,8 +57,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         self.makeScope = makeScope
         self.log = log
         logger = log.logger("outrider.server")
-        var executors: [ObjectIdentifier: LoopExecutor] = [:]
-        for loop in loops.group.makeIterator() { executors[ObjectIdentifier(loop)] = LoopExecutor(loop) }
+        var executors: [ObjectIdentifier: ConnectionExecutor] = [:]
+        for loop in loops.group.makeIterator() { executors[ObjectIdentifier(loop)] = ConnectionExecutor(loop) }
         self.executors = executors
     }
 
@@ -167,7 +167,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int?, uid: Int?
     ) -> Connection? {
         let setting = Connection.Setting(
-            name: Handle.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid,
+            name: RandomName.make("con_"), transport: transport, limits: settings.limits, pad: settings.pad, pid: pid,
             uid: uid, isOtherUser: uid.map { $0 != Int(geteuid()) && $0 != 0 } ?? false)
         let age = (ContinuousClock.now - startedAt).seconds
         let (entry, silent) = state.withLock { state -> (ClientPlaces.Entry, Connection?) in
@@ -178,7 +178,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         }
         if entry == .refused { return nil }
         silent?.giveWay()
-        let executor = executors[ObjectIdentifier(loop)] ?? LoopExecutor(loop)
+        let executor = executors[ObjectIdentifier(loop)] ?? ConnectionExecutor(loop)
         let connection = Connection(setting, loop: loop, executor: executor, wire: wire, service: self)
         logger.debug("\(setting.name) connected: \(transport.rawValue)\(pid.map { ", process \($0)" } ?? "")")
         let scope = makeScope(connection, self)

@@ -86,7 +86,7 @@ struct ConnectCommand: ParsableCommand {
         if let error = ended["error"]?.object, error["code"]?.integer != 1900 { throw CommandFailure(response: error) }
     }
 
-    private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {
+    private func connect(_ path: ServicePath) throws(CommandFailure) -> ServiceWire {
         guard noSpawn else { return try Daemon(socket: path).connect() }
         if let wire = try path.connect() { return wire }
         throw CommandFailure(.noConnection, "no service answers at \(path.path)")

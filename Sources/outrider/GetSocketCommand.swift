@@ -68,7 +68,7 @@ struct GetSocketCommand: ParsableCommand {
         }
     }
 
-    private func connect(_ path: ServicePath) throws(CommandFailure) -> Wire {
+    private func connect(_ path: ServicePath) throws(CommandFailure) -> ServiceWire {
         guard noSpawn else { return try Daemon(socket: path).connect() }
         if let wire = try path.connect() { return wire }
         throw CommandFailure(.noConnection, "no service answers at \(path.path)")

@@ -217,9 +217,9 @@ struct LifeTests {
 
     @Test func `the client's code is called at every point, and its reply is kept [F16] [T2] [J5]`() async throws {
         let stage = Stage(Self.redirect(302, "/b"), Self.well, Self.redirect(302, "/b"), Self.well)
-        let advisor = Advisor()
+        let delegate = Advisor()
         let outcome = try #require(
-            await stage.outcome(advisor: advisor) {
+            await stage.outcome(delegate: delegate) {
                 $0.plan.adaptations = [.callback("one")]
                 $0.plan.redirect.callback = "two"
                 $0.plan.judgesHead = true
@@ -230,7 +230,7 @@ struct LifeTests {
         #expect(outcome.attempts == 2)
         #expect(outcome.url == "http://127.0.0.1/elsewhere")
         #expect(
-            advisor.callbacks.withLock { $0 } == [
+            delegate.callbacks.withLock { $0 } == [
                 "adapt one 1", "redirect two /b", "judge 200", "review 2", "retry three customValidationFailed 1",
                 "adapt one 2", "redirect two /b", "judge 200", "review 2",
             ])

@@ -193,7 +193,7 @@ struct Stage {
 
     func exchange(
         _ destination: BodyDestination = .inline, maxInline: Int = 1000, keepsBody: Bool = false,
-        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeDelegate)? = nil,
+        observer: (any ExchangeObserver)? = nil, delegate: (any ExchangeDelegate)? = nil,
         _ change: (inout RequestSpec) -> Void = { _ in }
     ) async -> Exchange {
         var spec = RequestSpec(url: "http://127.0.0.1/a")
@@ -201,17 +201,17 @@ struct Stage {
         spec.maxInline = maxInline
         change(&spec)
         return await engine.exchange(
-            spec, ExchangeSetup(quota: quota, keepsBody: keepsBody, observer: observer, advisor: advisor))
+            spec, ExchangeSetup(quota: quota, keepsBody: keepsBody, observer: observer, delegate: delegate))
     }
 
     /// Runs it to its end.
     func outcome(
         _ destination: BodyDestination = .inline, maxInline: Int = 1000, keepsBody: Bool = false,
-        observer: (any ExchangeObserver)? = nil, advisor: (any ExchangeDelegate)? = nil,
+        observer: (any ExchangeObserver)? = nil, delegate: (any ExchangeDelegate)? = nil,
         _ change: (inout RequestSpec) -> Void = { _ in }
     ) async -> ExchangeOutcome? {
         let exchange = await exchange(
-            destination, maxInline: maxInline, keepsBody: keepsBody, observer: observer, advisor: advisor, change)
+            destination, maxInline: maxInline, keepsBody: keepsBody, observer: observer, delegate: delegate, change)
         exchange.start()
         _ = await exchange.reached(.finish)
         return exchange.takeOutcome()

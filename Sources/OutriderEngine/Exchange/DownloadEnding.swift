@@ -170,10 +170,10 @@ extension ExchangeDriver {
 
     /// A callback may choose the destination, now that the file has arrived.
     private func chooseDestination(_ download: DownloadRun, _ attempt: Attempt) async {
-        guard let name = download.options.destinationCode, let advisor = exchange.advisor, let file = download.arrived
+        guard let name = download.options.destinationCode, let delegate = exchange.delegate, let file = download.arrived
         else { return }
         do throws(HTTPFailure) {
-            let place = try await advisor.destination(name, file, moment(attempt))
+            let place = try await delegate.destination(name, file, moment(attempt))
             if let place { download.send(to: place) }
         } catch {
             // without a result the file goes to its own destination

@@ -45,7 +45,7 @@ package final class Exchange: Sendable {
         var built: Result<Attempt, HTTPFailure>?
         var owner: MonitorOwner?
         var observer: (any ExchangeObserver)?
-        var advisor: (any ExchangeDelegate)?
+        var delegate: (any ExchangeDelegate)?
         /// Nil if the request must not authenticate.
         var authenticator: Authenticator?
         /// Carries the exchange, from its start to its end.
@@ -88,7 +88,7 @@ package final class Exchange: Sendable {
             self.request = request
             owner = setup.identity.owner
             observer = setup.observer
-            advisor = setup.advisor
+            delegate = setup.delegate
             outlet = setup.outlet
             authenticator = Authenticator.make(for: spec, setup.sessionCredentials)
             if let interval = observer?.progressInterval {

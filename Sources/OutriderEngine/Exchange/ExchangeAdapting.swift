@@ -56,7 +56,7 @@ extension ExchangeDriver {
                 let moment = moment(attempt, isNext: true)
                 exchange.hold()
                 defer { exchange.release() }
-                if let advisor = exchange.advisor { attempt = try await advisor.adapt(name, moment) }
+                if let delegate = exchange.delegate { attempt = try await delegate.adapt(name, moment) }
             case .compress(let compression): try await compression.apply(to: &attempt)
             case .oauth(let name, let isRequired):
                 try await applyToken(of: name, isRequired: isRequired, to: &attempt, home: home)
@@ -87,19 +87,19 @@ extension ExchangeDriver {
     // MARK: validators
 
     func judge() {
-        guard let advisor = exchange.advisor, let attempt else { return proceed(machine.judged()) }
+        guard let delegate = exchange.delegate, let attempt else { return proceed(machine.judged()) }
         let moment = moment(attempt)
-        wait(for: { await self.judged(by: advisor, moment) }) { failure in
+        wait(for: { await self.judged(by: delegate, moment) }) { failure in
             self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.judged())
         }
     }
 
     /// The failure if the head is not acceptable.
-    private func judged(by advisor: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
+    private func judged(by delegate: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
         do throws(HTTPFailure) {
             exchange.hold()
             defer { exchange.release() }
-            try await advisor.judge(moment)
+            try await delegate.judge(moment)
             return nil
         } catch {
             if outlet != nil, await keepRefused() { return error }
@@ -110,18 +110,18 @@ extension ExchangeDriver {
     }
 
     func review() {
-        guard let advisor = exchange.advisor, let attempt else { return proceed(machine.reviewed()) }
+        guard let delegate = exchange.delegate, let attempt else { return proceed(machine.reviewed()) }
         let moment = moment(attempt)
-        wait(for: { await self.reviewed(by: advisor, moment) }) { failure in
+        wait(for: { await self.reviewed(by: delegate, moment) }) { failure in
             self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.reviewed())
         }
     }
 
-    private func reviewed(by advisor: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
+    private func reviewed(by delegate: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
         do throws(HTTPFailure) {
             exchange.hold()
             defer { exchange.release() }
-            try await advisor.review(try await wholeBody(), moment)
+            try await delegate.review(try await wholeBody(), moment)
             return nil
         } catch {
             return error

@@ -102,13 +102,13 @@ extension ExchangeDriver {
         for callback: AuthenticationCallback, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
     ) async -> CallbackCredential? {
-        guard let name = authenticator.callback, let advisor = exchange.advisor else { return nil }
+        guard let name = authenticator.callback, let delegate = exchange.delegate else { return nil }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,
             head: head, sent: signing.sentAt)
         exchange.hold()
         defer { exchange.release() }
-        return await advisor.challenge(name, callback, moment)
+        return await delegate.challenge(name, callback, moment)
     }
 
     /// The failure if the body cannot be sent again; nil if it can.

@@ -52,7 +52,7 @@ extension Exchange: CacheWatcher {
     func changed(_ draft: CacheDraft, by name: String, for attempt: Attempt) async -> CacheDraft? {
         let moment = ExchangeMoment(
             exchange: self, attempt: attemptNumber, retries: 0, redirects: [], request: attempt)
-        return await advisor?.cacheResponse(name, draft, moment)
+        return await delegate?.cacheResponse(name, draft, moment)
     }
 }
 

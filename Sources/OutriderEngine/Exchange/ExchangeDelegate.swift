@@ -20,9 +20,9 @@ package struct ExchangeMoment: Sendable {
     package var sent = ContinuousClock.now
 }
 
-/// The engine's callbacks to a client, one at a time. An exchange without an advisor makes no callbacks.
+/// The engine's callbacks to a client, one at a time. An exchange without a delegate makes no callbacks.
 ///
-/// The exchange waits for each reply; the advisor limits the time. A cancelled exchange cancels the waiting task. A
+/// The exchange waits for each reply; the delegate limits the time. A cancelled exchange cancels the waiting task. A
 /// thrown failure ends the attempt.
 package protocol ExchangeDelegate: AnyObject, Sendable {
     /// For `Adaptation.callback`: the attempt to send.

@@ -43,13 +43,15 @@ extension ExchangeDriver {
         let found = try policy.next(
             after: response.status, response.fields, to: attempt, hops: hops.count,
             strict: exchange.plan?.plan.strictTransport)
-        guard var found, let name = policy.callback, let advisor = exchange.advisor else { return found }
+        guard var found, let name = policy.callback, let delegate = exchange.delegate else { return found }
         let moment = ExchangeMoment(
             exchange: exchange, attempt: machine.attempts, retries: machine.retries, redirects: hops, request: attempt,
             head: ExchangeHead(response))
         exchange.hold()
         defer { exchange.release() }
-        guard let changed = try await advisor.redirect(name, found.hop, next: found.attempt, moment) else { return nil }
+        guard let changed = try await delegate.redirect(name, found.hop, next: found.attempt, moment) else {
+            return nil
+        }
         let carried = found.attempt
         found.attempt = changed
         found.hop.to = changed.url.described

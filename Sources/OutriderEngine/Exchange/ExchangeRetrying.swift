@@ -103,13 +103,13 @@ extension ExchangeDriver {
             guard failure?.kind.isOffline == true else { return nil }
             return { await self.untilOnline(seconds, rule) }
         case .callback(let name):
-            guard let failure, let attempt, let advisor = exchange.advisor else { return nil }
+            guard let failure, let attempt, let delegate = exchange.delegate else { return nil }
             let moment = moment(attempt)
             return {
                 self.exchange.hold()
                 defer { self.exchange.release() }
                 do throws(HTTPFailure) {
-                    return try await advisor.retry(name, failure, moment)
+                    return try await delegate.retry(name, failure, moment)
                 } catch {
                     return .fail(error)
                 }

@@ -10,7 +10,7 @@ package struct ExchangeSetup: ~Copyable {
     /// Receives the events; nil if no client listens.
     package let observer: (any ExchangeObserver)?
     /// Runs the callbacks; nil if no client takes part.
-    package let advisor: (any ExchangeDelegate)?
+    package let delegate: (any ExchangeDelegate)?
     /// Admits each attempt; nil for a request outside of all limits of a session.
     package let gate: (any AdmissionGate)?
     /// Takes the body piece by piece; nil to keep the whole body.
@@ -28,14 +28,14 @@ package struct ExchangeSetup: ~Copyable {
 
     package init(
         quota: BodyQuota, keepsBody: Bool, observer: (any ExchangeObserver)? = nil,
-        advisor: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
+        delegate: (any ExchangeDelegate)? = nil, gate: (any AdmissionGate)? = nil, outlet: (any BodyOutlet)? = nil,
         identity: ExchangeIdentity = ExchangeIdentity(), sessionCredentials: SessionCredentials? = nil,
         cookies: ExchangeCookies? = nil, cache: CacheBinding? = nil, stage: ReplayStage? = nil
     ) {
         self.quota = quota
         self.keepsBody = keepsBody
         self.observer = observer
-        self.advisor = advisor
+        self.delegate = delegate
         self.gate = gate
         self.outlet = outlet
         self.identity = identity

@@ -79,7 +79,7 @@ extension Exchange {
         }
     }
 
-    var advisor: (any ExchangeDelegate)? { state.withLock { $0.advisor } }
+    var delegate: (any ExchangeDelegate)? { state.withLock { $0.delegate } }
 
     var keepsPartial: Bool { state.withLock { $0.keepsPartial } }
 
@@ -234,7 +234,7 @@ extension Exchange {
             state.outcome = outcome
             state.driver = nil
             state.observer = nil
-            state.advisor = nil
+            state.delegate = nil
             state.outlet = nil
             state.control = nil
             state.snapshot.timelines = outcome.timelines

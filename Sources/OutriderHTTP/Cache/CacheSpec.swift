@@ -30,7 +30,7 @@ package struct CacheSpec: Sendable, Equatable {
     /// What becomes of a response that may be stored.
     package enum Cacher: Sendable, Equatable {
         case cache, doNotCache
-        /// The client's own code decides, under this key of its advisor.
+        /// The client's own code decides, under this key of its delegate.
         case modify(String)
     }
 

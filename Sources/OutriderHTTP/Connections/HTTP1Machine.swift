@@ -21,7 +21,7 @@ package struct HTTP1Machine: ~Copyable {
         var method: String
         var requestSent = false
         /// Whether any byte of the response has arrived.
-        var heard = false
+        var hasReceived = false
         var framing: BodyFraming?
         var reusable = true
     }
@@ -88,9 +88,9 @@ package struct HTTP1Machine: ~Copyable {
             state = .ended
             return .unasked
         }
-        if exchange.heard { return .wanted }
+        if exchange.hasReceived { return .wanted }
         if followsBodyless, !beginsResponse() { return .leftOver }
-        exchange.heard = true
+        exchange.hasReceived = true
         state = .busy(exchange)
         return .wanted
     }
@@ -103,7 +103,7 @@ package struct HTTP1Machine: ~Copyable {
         }
         do {
             try Self.check(head)
-            exchange.heard = true
+            exchange.hasReceived = true
             if head.status < 200 {
                 state = .busy(exchange)
                 return .informational
@@ -137,7 +137,7 @@ package struct HTTP1Machine: ~Copyable {
         switch exchange.framing {
         case .untilClose: return .endsBody
         case .some(_): return .inBody
-        case nil: return exchange.heard ? .inHead : .beforeResponse(replayable: isReused)
+        case nil: return exchange.hasReceived ? .inHead : .beforeResponse(replayable: isReused)
         }
     }
 

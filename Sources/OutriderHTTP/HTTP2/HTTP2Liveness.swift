@@ -30,7 +30,7 @@ struct HTTP2Liveness {
     init(now: Double) { lastHeard = now }
 
     /// Bytes arrived. True if the connection is no longer suspect.
-    mutating func heard(_ now: Double) -> Bool {
+    mutating func received(_ now: Double) -> Bool {
         lastHeard = now
         guard isSuspect else { return false }
         isSuspect = false

@@ -8,7 +8,7 @@ extension HTTP2Machine {
     package mutating func received(_ bytes: UnsafeRawBufferPointer, now: Double) -> Int {
         guard !isClosed else { return bytes.count }
         self.now = now
-        if liveness.heard(now) { noteCapacity() }
+        if liveness.received(now) { noteCapacity() }
         var position = 0
         while !isClosed {
             switch scanner.next(bytes, from: &position) {

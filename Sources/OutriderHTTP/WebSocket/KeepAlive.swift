@@ -38,7 +38,7 @@ package struct KeepAlive: Sendable {
     }
 
     /// Bytes arrived: any bytes prove that the server lives.
-    package mutating func heard(now: Double) {
+    package mutating func received(now: Double) {
         lastHeard = now
         pinged = nil
     }
@@ -49,7 +49,7 @@ package struct KeepAlive: Sendable {
     /// - Parameter isReading: false while nothing is read, as during a suspension: then no pong can be heard.
     package mutating func tick(now: Double, isReading: Bool = true) -> Step {
         guard isReading else {
-            heard(now: now)
+            received(now: now)
             return .wait(settings.interval)
         }
         if let pinged {

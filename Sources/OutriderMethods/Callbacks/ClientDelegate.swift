@@ -18,7 +18,7 @@ final class ClientDelegate: ExchangeDelegate {
         /// The parameters to encode; nil for an adapter.
         var parameters: JSONValue?
         /// Shares challenge callbacks among requests.
-        var desk: SharedChallengePrompt?
+        var prompt: SharedChallengePrompt?
     }
 
     /// The callbacks of a request, by the keys that the engine uses.
@@ -129,9 +129,9 @@ final class ClientDelegate: ExchangeDelegate {
     ) async -> CallbackCredential? {
         let content = CallbackParameters.Content.challenge(callback, moment.request, moment.head)
         var code = code(name)
-        guard let desk = code.desk, let offer = callback.offers.first else { return nil }
+        guard let prompt = code.prompt, let offer = callback.offers.first else { return nil }
         let space = ProtectionSpace(callback.source, of: callback.url, realm: offer.realm)
-        return await desk.credential(
+        return await prompt.credential(
             for: space, sentAt: moment.sent, refused: callback.refused, within: code.spec.timeout,
             callbacks.runner.engine
         ) { seconds in

@@ -10,7 +10,7 @@ import Synchronization
 /// Distributes notes by topic to subscriptions and the log. Producers skip topics without a taker.
 final class EventDispatcher: ServiceMonitors {
     private struct Contents {
-        var takers: [any MonitorTaker] = []
+        var subscribers: [any MonitorSubscriber] = []
         /// The topics that the log shows.
         var logged = TopicSet()
     }
@@ -26,19 +26,19 @@ final class EventDispatcher: ServiceMonitors {
     }
 
     var dropped: Int { lost.load(ordering: .relaxed) }
-    var subscriptionCount: Int { contents.withLock { $0.takers.count } }
+    var subscriptionCount: Int { contents.withLock { $0.subscribers.count } }
     var linesDropped: Int { log.dropped }
 
-    func add(_ taker: any MonitorTaker) {
+    func add(_ subscriber: any MonitorSubscriber) {
         contents.withLock { contents in
-            contents.takers.append(taker)
+            contents.subscribers.append(subscriber)
             listen(contents)
         }
     }
 
-    func remove(_ taker: any MonitorTaker) {
+    func remove(_ subscriber: any MonitorSubscriber) {
         contents.withLock { contents in
-            contents.takers.removeAll { $0 === taker }
+            contents.subscribers.removeAll { $0 === subscriber }
             listen(contents)
         }
     }
@@ -52,24 +52,24 @@ final class EventDispatcher: ServiceMonitors {
     }
 
     private func listen(_ contents: Contents) {
-        monitor.tell(self, contents.takers.reduce(contents.logged) { $0.union($1.topics) })
+        monitor.tell(self, contents.subscribers.reduce(contents.logged) { $0.union($1.topics) })
     }
 
     func receive(_ topic: MonitorTopic, _ subject: MonitorSubject, _ detail: () -> MonitorDetail) {
-        let (takers, isLogged) = contents.withLock { contents in
+        let (subscribers, isLogged) = contents.withLock { contents in
             (
-                contents.takers.filter { $0.topics.contains(topic) && $0.isAbout(subject) },
+                contents.subscribers.filter { $0.topics.contains(topic) && $0.isAbout(subject) },
                 contents.logged.contains(topic)
             )
         }
-        guard isLogged || !takers.isEmpty else { return }
+        guard isLogged || !subscribers.isEmpty else { return }
         let detail = detail()
         if isLogged { log.write(MonitorLine(topic: topic, subject: subject, detail: detail)) }
-        guard !takers.isEmpty else { return }
+        guard !subscribers.isEmpty else { return }
         let text = JSONText(written: JSONWriter.bytes(of: MonitorDetailShape(detail: detail, mask: .owner)))
         let note = MonitorNote(topic: topic, subject: subject, time: .now, detail: text)
-        for taker in takers {
-            let count = taker.take(note)
+        for subscriber in subscribers {
+            let count = subscriber.take(note)
             if count > 0 { lost.wrappingAdd(count, ordering: .relaxed) }
         }
     }

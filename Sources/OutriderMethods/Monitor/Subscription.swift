@@ -8,7 +8,7 @@ import OutriderRPC
 import Synchronization
 
 /// A client's subscription to topics, with the notes that wait: sent as events, or kept until fetched.
-final class Subscription: Holdable, MonitorTaker {
+final class Subscription: Holdable, MonitorSubscriber {
     static let kind = HandleKind.subscription
     typealias Machine = SubscriptionMachine<MonitorNote>
 

@@ -39,13 +39,13 @@ struct OAuthOfferPassphrase: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let (desk, owner) = (call.scope.service.passphrases, call.scope.owner)
+        let (prompt, owner) = (call.scope.service.passphrases, call.scope.owner)
         guard let callback = params.callback else {
-            desk.withdraw(owner)
+            prompt.withdraw(owner)
             return JSONNothing()
         }
         let runner = CallbackRunner(call)
-        desk.offer(owner) { directory, failures in
+        prompt.offer(owner) { directory, failures in
             let names = CallbackSubject(callback: callback.name, request: nil, attempt: 0)
             let decision: PassphraseDecision? = try? await runner.run(
                 .passphrase, callback, names, .passphrase(store: directory, failures: failures), events: InboxOutlet())

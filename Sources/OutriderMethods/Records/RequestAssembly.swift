@@ -97,7 +97,7 @@ struct RequestAssembly {
         return ClientResponseCallbacks(CallbackRunner(call), names, events, mayExceed: isOfCall && !params.isDetached)
     }
 
-    func advisor(_ params: RequestParameters, _ callbacks: ClientResponseCallbacks, _ review: ResponseReview?)
+    func delegate(_ params: RequestParameters, _ callbacks: ClientResponseCallbacks, _ review: ResponseReview?)
         -> ClientDelegate
     {
         ClientDelegate(registry, callbacks, review, disposition: params.codes?.disposition)
@@ -122,8 +122,8 @@ struct RequestAssembly {
             spec.download = DownloadSpec(options)
         }
         if let challenge = codes.challenge {
-            let desk = call.scope.desks.desk(of: challenge.name, session: session?.title)
-            plan.challenge = registry.add(ClientDelegate.Code(spec: challenge, runner: runner, desk: desk))
+            let prompt = call.scope.prompts.prompt(of: challenge.name, session: session?.title)
+            plan.challenge = registry.add(ClientDelegate.Code(spec: challenge, runner: runner, prompt: prompt))
         }
         guard let retry = codes.retry else { return }
         let key = registry.add(ClientDelegate.Code(spec: retry, runner: runner))

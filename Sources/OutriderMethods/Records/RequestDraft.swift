@@ -29,7 +29,7 @@ struct RequestDraft: ~Copyable {
     private let events: RequestEvents?
     private let callbacks: ClientResponseCallbacks?
     private let review: ResponseReview?
-    private let advisor: (any ExchangeDelegate)?
+    private let delegate: (any ExchangeDelegate)?
 
     /// Throws `unknownHandle` for a stream in the body.
     init(
@@ -48,14 +48,16 @@ struct RequestDraft: ~Copyable {
         // changing a spec copies it
         if !spec.body.isAtHand { try spec.body.findStreams(in: call.scope.handles) }
         let review = ResponseReview(&spec, callbacks)
-        var advisor: (any ExchangeDelegate)?
+        var delegate: (any ExchangeDelegate)?
         if let callbacks {
-            advisor = assembly.advisor(params, callbacks, review)
+            delegate = assembly.delegate(params, callbacks, review)
         } else if let review {
-            advisor = ReviewOnly(review)
+            delegate = ReviewOnly(review)
         }
-        if let guide = use.guide { advisor = guide.join(&spec.plan, before: advisor) }
-        (self.spec, self.events, self.callbacks, self.review, self.advisor) = (spec, events, callbacks, review, advisor)
+        if let guide = use.guide { delegate = guide.join(&spec.plan, before: delegate) }
+        (self.spec, self.events, self.callbacks, self.review, self.delegate) = (
+            spec, events, callbacks, review, delegate
+        )
     }
 
     /// Makes the request's exchange, not yet started, and keeps the record under its handle. Throws `tooMany` and
@@ -91,7 +93,7 @@ struct RequestDraft: ~Copyable {
 
     private func setup(_ params: RequestParameters, _ scope: ClientScope) -> ExchangeSetup {
         ExchangeSetup(
-            quota: scope.quota, keepsBody: !use.isOfCall || params.isDetached, observer: events, advisor: advisor,
+            quota: scope.quota, keepsBody: !use.isOfCall || params.isDetached, observer: events, delegate: delegate,
             gate: session?.session, outlet: use.outlet,
             identity: ExchangeIdentity(
                 name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),

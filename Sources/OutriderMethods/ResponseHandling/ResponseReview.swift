@@ -86,7 +86,7 @@ extension ResponseRecipient {
     var callsClient: Bool { serialize.callsClient || validation?.callsClient ?? false }
 }
 
-/// An advisor without callbacks: only rules that are data.
+/// A delegate without callbacks: only rules that are data.
 final class ReviewOnly: ExchangeDelegate {
     private let reviewer: ResponseReview
 

@@ -7,16 +7,16 @@ import Synchronization
 
 /// Runs an `EventSourceMachine` for a request: each connection is an attempt, and each reconnection a retry.
 ///
-/// The source stands before the exchange's other advisors, and before the streams that take its body.
+/// The source stands before the exchange's other delegates, and before the streams that take its body.
 final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
-    /// The key of the source among the exchange's advisors.
+    /// The key of the source among the exchange's delegates.
     private static let key = "\0events"
 
     private struct State {
         var machine: EventSourceMachine
         /// The connection has ended without an error.
         var hasEnded = false
-        /// The exchange's other advisors.
+        /// The exchange's other delegates.
         var inner: (any ExchangeDelegate)?
     }
 

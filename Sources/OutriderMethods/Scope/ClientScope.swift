@@ -28,7 +28,7 @@ package final class ClientScope: ConnectionScope {
     /// Decisions that wait for this client, for `events.next` without a request.
     let inbox = EventQueue()
     /// Challenge callbacks that requests share.
-    let desks = SharedChallengePrompts()
+    let prompts = SharedChallengePrompts()
     let routers: RouterTable
     /// The client's callbacks about servers and keys; nil until a request names one.
     private let security = Mutex<(any SecurityCallbacks)?>(nil)

@@ -14,8 +14,8 @@ package protocol ServiceMonitors: MonitorSink {
     var linesDropped: Int { get }
 
     /// Gives the taker notes on its topics from now on.
-    func add(_ taker: any MonitorTaker)
-    func remove(_ taker: any MonitorTaker)
+    func add(_ taker: any MonitorSubscriber)
+    func remove(_ taker: any MonitorSubscriber)
 
     /// The log's level or destination has changed.
     func logChanged()
@@ -25,7 +25,7 @@ package protocol ServiceMonitors: MonitorSink {
 }
 
 /// A consumer of notes.
-package protocol MonitorTaker: AnyObject, Sendable {
+package protocol MonitorSubscriber: AnyObject, Sendable {
     var topics: TopicSet { get }
 
     /// Whether the taker may get, and wants, notes on that subject.
@@ -35,7 +35,7 @@ package protocol MonitorTaker: AnyObject, Sendable {
     func take(_ note: MonitorNote) -> Int
 }
 
-/// A single note; the detail is already written, once for all takers.
+/// A single note; the detail is already written, once for all subscribers.
 package struct MonitorNote: Sendable {
     var topic: MonitorTopic
     var subject: MonitorSubject

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Shares a challenge callback among requests that wait for the same credentials: the client is called once for all.
 ///
-/// Drives SharedCallbackMachine. Lives as long as a request that uses the desk, or the session with the callback.
+/// Drives SharedCallbackMachine. Lives as long as a request that uses the prompt, or the session with the callback.
 final class SharedChallengePrompt: Sendable {
     private enum Turn: Sendable {
         case call
@@ -132,7 +132,7 @@ final class SharedChallengePrompt: Sendable {
     private static func seconds(_ instant: ContinuousClock.Instant) -> Double { (instant - origin).seconds }
 }
 
-/// The desks of a client's callbacks, by callback name and session.
+/// The prompts of a client's callbacks, by callback name and session.
 final class SharedChallengePrompts: Sendable {
     private struct Key: Hashable {
         var callback: String
@@ -140,21 +140,21 @@ final class SharedChallengePrompts: Sendable {
     }
 
     private struct Weak: Sendable {
-        weak var desk: SharedChallengePrompt?
+        weak var prompt: SharedChallengePrompt?
     }
 
     private static let mostForgotten = 64
 
-    private let desks = Mutex<[Key: Weak]>([:])
+    private let prompts = Mutex<[Key: Weak]>([:])
 
-    func desk(of callback: String, session: String?) -> SharedChallengePrompt {
-        desks.withLock { desks in
+    func prompt(of callback: String, session: String?) -> SharedChallengePrompt {
+        prompts.withLock { prompts in
             let key = Key(callback: callback, session: session)
-            if let desk = desks[key]?.desk { return desk }
-            if desks.count >= Self.mostForgotten { desks = desks.filter { $0.value.desk != nil } }
-            let desk = SharedChallengePrompt()
-            desks[key] = Weak(desk: desk)
-            return desk
+            if let prompt = prompts[key]?.prompt { return prompt }
+            if prompts.count >= Self.mostForgotten { prompts = prompts.filter { $0.value.prompt != nil } }
+            let prompt = SharedChallengePrompt()
+            prompts[key] = Weak(prompt: prompt)
+            return prompt
         }
     }
 }

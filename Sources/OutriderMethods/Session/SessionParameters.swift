@@ -101,7 +101,7 @@ struct SessionParameters: Sendable {
         if let credentials { settings.credentials = credentials.map(\.entry) }
         if let challenge {
             settings.challengeCode = ClientDelegate.Code(
-                spec: challenge.spec, runner: CallbackRunner(call), desk: SharedChallengePrompt())
+                spec: challenge.spec, runner: CallbackRunner(call), prompt: SharedChallengePrompt())
         }
         if !security.isEmpty {
             settings.security.apply(security)

@@ -43,7 +43,7 @@ final class WebSocketSource: StreamSocket {
 
     enum Stage: Sendable { case opening, open, reconnecting, over }
 
-    /// The key of the WebSocket among the exchange's advisors.
+    /// The key of the WebSocket among the exchange's delegates.
     static let key = "\0websocket"
     /// Compressed bytes that are inflated before the backlog is looked at again.
     private static let sliceBytes = 4 << 10
@@ -53,7 +53,7 @@ final class WebSocketSource: StreamSocket {
     struct State: ~Copyable {
         var stage = Stage.opening
         var reconnect: WebSocketReconnect
-        /// The exchange's other advisors.
+        /// The exchange's other delegates.
         var inner: (any ExchangeDelegate)?
         weak var exchange: Exchange?
         var handshake: WebSocketHandshake?
@@ -232,7 +232,7 @@ extension WebSocketSource: BodyOutlet {
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) {
         let now = now
         let isDeflated = state.withLock { state in
-            state.keepAlive?.heard(now: now)
+            state.keepAlive?.received(now: now)
             return state.agreement?.deflate != nil
         }
         // a few bytes may inflate to a thousand times as many

@@ -26,7 +26,7 @@ final class Connection: Peer, Sendable {
     let loop: any EventLoop
     let wire: any Wire
     let service: any ServiceHooks
-    let executor: LoopExecutor
+    let executor: ConnectionExecutor
     /// The client is half-closed, and events are still due to it.
     private let owes = Atomic(false)
     let state: Mutex<ConnectionState>
@@ -39,7 +39,9 @@ final class Connection: Peer, Sendable {
     /// True until the first message is complete.
     let isSilent = Atomic(true)
 
-    init(_ setting: Setting, loop: any EventLoop, executor: LoopExecutor, wire: any Wire, service: any ServiceHooks) {
+    init(
+        _ setting: Setting, loop: any EventLoop, executor: ConnectionExecutor, wire: any Wire, service: any ServiceHooks
+    ) {
         self.setting = setting
         self.loop = loop
         self.executor = executor

@@ -73,7 +73,7 @@ struct BegunStream {
 /// Receives the events of a connection for the attempt on it. Everything happens on the connection's event loop.
 protocol ConnectionUser: AnyObject {
     /// Bytes of a response were received.
-    func heard(_ bytes: Int)
+    func received(_ bytes: Int)
     func informational(_ head: ResponseHead)
     /// `stopSending`: the rest of the request body must not be sent.
     func responded(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool)

@@ -310,7 +310,7 @@ extension AttemptRunner: PoolWaiter {
 extension AttemptRunner: ConnectionUser {
     func wantsMore() -> Bool { !isHeld && (stage == .sending || body.hasRoom) }
 
-    func heard(_ bytes: Int) {
+    func received(_ bytes: Int) {
         sent = .sent
         clock.received(bytes)
         if stage == .sending { clock.headBegins() }

@@ -192,7 +192,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         self.arrival = arrival
         piece = nil
         room.took(arrival.readableBytes, from: channel)
-        running.user?.heard(arrival.readableBytes)
+        running.user?.received(arrival.readableBytes)
         switch running.reader {
         case .unknown: readFirst(arrival, data, context)
         case .plain(let left): readBody(arrival, left: left)

@@ -261,7 +261,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     private func count(for user: (any ConnectionUser)?) {
         let bytes = uncounted
         uncounted = 0
-        user?.heard(bytes)
+        user?.received(bytes)
     }
 
     private func take(_ id: HTTP2StreamID) -> HTTP2AttemptStream? {

@@ -12,7 +12,7 @@ package final class LoopbackListener: Sendable {
     /// The redirect URI.
     package let address: String
     private let channels: [any Channel]
-    private let desk: Desk
+    private let receiver: RedirectReceiver
 
     /// Number of tries with other ports, if a port is free on one address but taken on another.
     private static let mostTries = 8
@@ -25,14 +25,14 @@ package final class LoopbackListener: Sendable {
         _ wishes: LoopbackWishes, group: any EventLoopGroup, expects: @escaping @Sendable (String) -> Bool,
         arrived: @escaping @Sendable (String) -> Void
     ) async throws(OAuthFailure) -> LoopbackListener {
-        let desk = Desk(expects, arrived)
+        let receiver = RedirectReceiver(expects, arrived)
         var complaint = ""
         for _ in 0..<(wishes.port == 0 ? mostTries : 1) {
             do {
-                let first = try await bind(wishes.addresses[0], wishes.port, group, desk)
+                let first = try await bind(wishes.addresses[0], wishes.port, group, receiver)
                 let port = first.localAddress?.port ?? wishes.port
-                let others = try await bindOthers(wishes, port, first, group, desk)
-                return LoopbackListener([first] + others, wishes, port, desk)
+                let others = try await bindOthers(wishes, port, first, group, receiver)
+                return LoopbackListener([first] + others, wishes, port, receiver)
             } catch {
                 complaint = "\(error)"
             }
@@ -46,12 +46,13 @@ package final class LoopbackListener: Sendable {
     /// Listens on the port at the other addresses. If another program has the port at any of them the port is not used,
     /// because the browser might reach that program. Addresses that the machine does not have are skipped.
     private static func bindOthers(
-        _ wishes: LoopbackWishes, _ port: Int, _ first: any Channel, _ group: any EventLoopGroup, _ desk: Desk
+        _ wishes: LoopbackWishes, _ port: Int, _ first: any Channel, _ group: any EventLoopGroup,
+        _ receiver: RedirectReceiver
     ) async throws -> [any Channel] {
         var others: [any Channel] = []
         for address in wishes.addresses.dropFirst() {
             do {
-                others.append(try await bind(address, port, group, desk))
+                others.append(try await bind(address, port, group, receiver))
             } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
                 for channel in [first] + others { channel.close(promise: nil) }
                 throw error
@@ -63,24 +64,24 @@ package final class LoopbackListener: Sendable {
     }
 
     private static func bind(
-        _ address: String, _ port: Int, _ group: any EventLoopGroup, _ desk: Desk
+        _ address: String, _ port: Int, _ group: any EventLoopGroup, _ receiver: RedirectReceiver
     ) async throws -> any Channel {
         try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 128)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(VisitorHandler(desk))
+                    try channel.pipeline.syncOperations.addHandler(VisitorHandler(receiver))
                 }
             }
             .bind(host: address, port: port).get()
     }
 
-    private init(_ channels: [any Channel], _ wishes: LoopbackWishes, _ port: Int, _ desk: Desk) {
+    private init(_ channels: [any Channel], _ wishes: LoopbackWishes, _ port: Int, _ receiver: RedirectReceiver) {
         self.channels = channels
-        self.desk = desk
+        self.receiver = receiver
         address = "http://\(wishes.writtenHost):\(port)\(wishes.path)"
-        desk.open(LoopbackMachine(path: wishes.path, host: wishes.writtenHost, port: port))
+        receiver.open(LoopbackMachine(path: wishes.path, host: wishes.writtenHost, port: port))
     }
 
     /// Accepts no more connections; open connections still get their responses.
@@ -90,7 +91,7 @@ package final class LoopbackListener: Sendable {
 }
 
 /// The state that all connections share.
-private final class Desk: Sendable {
+private final class RedirectReceiver: Sendable {
     private struct State {
         /// Nil until the port is known.
         var machine: LoopbackMachine?
@@ -136,7 +137,7 @@ private final class VisitorHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let desk: Desk
+    private let receiver: RedirectReceiver
     private var head: [UInt8] = []
     private var hasResponded = false
     private var alarm: Scheduled<Void>?
@@ -144,17 +145,17 @@ private final class VisitorHandler: ChannelInboundHandler {
     /// Time limit for the head of the request.
     private static let patience = TimeAmount.milliseconds(10_000)
 
-    init(_ desk: Desk) { self.desk = desk }
+    init(_ receiver: RedirectReceiver) { self.receiver = receiver }
 
     func channelActive(context: ChannelHandlerContext) {
-        desk.enter(context.channel)
+        receiver.enter(context.channel)
         let channel = context.channel
         alarm = context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         alarm?.cancel()
-        desk.leave(context.channel)
+        receiver.leave(context.channel)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -170,12 +171,12 @@ private final class VisitorHandler: ChannelInboundHandler {
     private func respond(_ head: [UInt8], _ context: ChannelHandlerContext) {
         hasResponded = true
         self.head = []
-        guard let response = desk.respond(head) else { return context.close(promise: nil) }
-        let (desk, query, channel) = (desk, response.query, context.channel)
+        guard let response = receiver.respond(head) else { return context.close(promise: nil) }
+        let (receiver, query, channel) = (receiver, response.query, context.channel)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: response.bytes))).whenComplete { _ in
             // the page is sent before any other effect
             channel.close(mode: .output, promise: nil)
-            if let query { desk.deliver(query) }
+            if let query { receiver.deliver(query) }
         }
     }
 

@@ -19,7 +19,7 @@ struct Daemon {
     private var log: String { socket.path + ".log" }
 
     /// A connection to the service, which is started if no service listens.
-    func connect() throws(CommandFailure) -> Wire {
+    func connect() throws(CommandFailure) -> ServiceWire {
         if let wire = try socket.connect() { return wire }
         guard socket.peer == geteuid() else {
             throw CommandFailure(.noConnection, "no service of user \(socket.peer) answers at \(socket.path)")

@@ -20,7 +20,7 @@ final class ProgressMeter {
     }
 
     /// Takes an event of the service; ignores everything but progress.
-    func heard(_ line: [UInt8]) {
+    func receive(_ line: [UInt8]) {
         guard let message = try? JSONParser.parse(line, limits: .generous).object,
             message["method"]?.string == "event.progress", let params = message["params"]?.object,
             let completed = params["completed"]?.integer

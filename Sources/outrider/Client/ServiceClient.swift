@@ -43,17 +43,17 @@ struct ServiceClient: ~Copyable {
         var params: JSONObject
     }
 
-    private var wire: Wire
+    private var wire: ServiceWire
     private var lastID = 0
     /// The first call, until the first message of the service, for a service that dies before reading the call.
     private var first: [UInt8]?
     private var connections = 1
     /// Connects anew, for a first call that the service has not read.
-    private let reconnect: (() throws(CommandFailure) -> Wire)?
+    private let reconnect: (() throws(CommandFailure) -> ServiceWire)?
     /// A service that is killed accepts connections for some milliseconds more.
     private static let mostConnections = 5
 
-    init(_ wire: consuming Wire, reconnect: (() throws(CommandFailure) -> Wire)? = nil) {
+    init(_ wire: consuming ServiceWire, reconnect: (() throws(CommandFailure) -> ServiceWire)? = nil) {
         self.wire = wire
         self.reconnect = reconnect
     }

@@ -35,18 +35,18 @@ enum ServiceDoor {
     }
 
     /// A further connection; nil if the service has ended, or too many connections wait to be accepted.
-    func connect() throws(CommandFailure) -> Wire? {
+    func connect() throws(CommandFailure) -> ServiceWire? {
         switch self {
         case .service(let path): return try path.connect(waits: false)
         case .own(let address, let count): return Self.connect(to: address, count)
         }
     }
 
-    private static func connect(to address: sockaddr_storage, _ count: Int) -> Wire? {
+    private static func connect(to address: sockaddr_storage, _ count: Int) -> ServiceWire? {
         var address = address
-        do throws(Wire.SystemFailure) {
-            let wire = try withUnsafeBytes(of: &address) { (bytes) throws(Wire.SystemFailure) in
-                try Wire(connectedTo: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)), waits: false)
+        do throws(ServiceWire.SystemFailure) {
+            let wire = try withUnsafeBytes(of: &address) { (bytes) throws(ServiceWire.SystemFailure) in
+                try ServiceWire(connectedTo: UnsafeRawBufferPointer(rebasing: bytes.prefix(count)), waits: false)
             }
             guard wire.peer == geteuid() else { return nil }
             return wire

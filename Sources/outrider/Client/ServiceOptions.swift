@@ -76,7 +76,8 @@ struct ServiceOptions: ParsableArguments {
             close(fromChild.writing)
             if let door { close(door.listening) }
             return Service(
-                ServiceClient(Wire(input: fromChild.reading, output: toChild.writing)), door: door?.door, child: child)
+                ServiceClient(ServiceWire(input: fromChild.reading, output: toChild.writing)), door: door?.door,
+                child: child)
         }
     }
 }

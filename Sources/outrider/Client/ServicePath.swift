@@ -41,13 +41,13 @@ struct ServicePath {
     /// user could have put the socket, or runs the process that listens.
     ///
     /// - Parameter waits: for a service that is slow to accept; otherwise nil where too many clients wait already.
-    func connect(waits: Bool = true) throws(CommandFailure) -> Wire? {
+    func connect(waits: Bool = true) throws(CommandFailure) -> ServiceWire? {
         do throws(StartFailure) {
             try socket.checkAsClient()
         } catch {
             throw CommandFailure(.noConnection, "not connecting to \(path): \(error.description)")
         }
-        guard let wire = try Wire.connect(path, waits: waits) else { return nil }
+        guard let wire = try ServiceWire.connect(path, waits: waits) else { return nil }
         guard let user = wire.peer else {
             throw CommandFailure(.noConnection, "the kernel does not say which user runs the service at \(path)")
         }

@@ -72,7 +72,7 @@ struct StreamedBody {
     /// The call that gives the rest of the body up.
     var closing: ServiceClient.Order { ServiceClient.Order(method: "stream.close", params: ["stream": stream]) }
 
-    /// The call for the Response with its metrics. All events have been heard by its result: the last byte may come before them.
+    /// The call for the Response with its metrics. All events have been received by its result: the last byte may come before them.
     var settling: ServiceClient.Order {
         ServiceClient.Order(method: "request.wait", params: ["request": request, "timeout": .integer(10)])
     }

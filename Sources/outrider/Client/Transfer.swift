@@ -31,7 +31,7 @@ struct Transfer {
         _ method: String, _ params: JSONObject, over client: inout ServiceClient
     ) throws(CommandFailure) -> JSONObject {
         let meter = meter
-        return try client.object(method, params, by: .never) { event throws(CommandFailure) in meter?.heard(event) }
+        return try client.object(method, params, by: .never) { event throws(CommandFailure) in meter?.receive(event) }
     }
 }
 

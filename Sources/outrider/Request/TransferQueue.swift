@@ -66,8 +66,8 @@ struct TransferQueue {
     private var listener: ([UInt8]) throws(CommandFailure) -> Void {
         let (log, meters) = (log, active.values.compactMap(\.meter))
         return { (event) throws(CommandFailure) in
-            log?.heard(event)
-            for meter in meters { meter.heard(event) }
+            log?.receive(event)
+            for meter in meters { meter.receive(event) }
         }
     }
 

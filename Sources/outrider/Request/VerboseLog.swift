@@ -25,7 +25,7 @@ final class VerboseLog {
     }
 
     /// Takes an event; only monitor events are written.
-    func heard(_ line: [UInt8]) {
+    func receive(_ line: [UInt8]) {
         guard let message = try? JSONParser.parse(line, limits: .generous).object,
             message["method"]?.string == "event.monitor", let params = message["params"]?.object,
             let detail = params["detail"]?.object

@@ -73,7 +73,7 @@ struct FrameTests {
         #expect(keepAlive.tick(now: 4) == .wait(6))
         #expect(keepAlive.tick(now: 10) == .ping)
         #expect(keepAlive.tick(now: 12) == .wait(3))
-        keepAlive.heard(now: 13)
+        keepAlive.received(now: 13)
         #expect(keepAlive.tick(now: 14) == .wait(9))
         #expect(keepAlive.tick(now: 23) == .ping)
         #expect(keepAlive.tick(now: 28) == .dead)
@@ -87,7 +87,7 @@ struct FrameTests {
         // the ping has no pong, and a second change follows
         keepAlive.networkChanged()
         steps.append(keepAlive.tick(now: 1.5))
-        keepAlive.heard(now: 1.6)
+        keepAlive.received(now: 1.6)
         steps.append(keepAlive.tick(now: 1.75))
         steps.append(keepAlive.tick(now: 2))
         #expect(steps == [.ping, .wait(1), .wait(0.25), .ping])

@@ -16,7 +16,7 @@ struct AttemptRunnerTests {
         let (runner, outcome) = stage.start()
         let stream = try #require(stage.line.streams.first)
         #expect(runner.stage == .sending && stream.isSent && outcome.head == nil)
-        stream.user.heard(100)
+        stream.user.received(100)
         stream.user.responded(.ok(length: 5), .length(5), stopSending: false)
         #expect(outcome.head?.status == 200 && runner.stage == .receiving)
         #expect(runner.poll(outcome.took) == nil)

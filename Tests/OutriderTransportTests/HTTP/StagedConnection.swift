@@ -93,7 +93,7 @@ final class HeardResponse: ConnectionUser, CustomStringConvertible {
     private(set) var trailers: HTTPFields?
     private(set) var end: ConnectionEnd?
 
-    func heard(_ bytes: Int) {}
+    func received(_ bytes: Int) {}
     func informational(_ head: ResponseHead) { heads.append(head) }
     func responded(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool) {
         heads.append(head)

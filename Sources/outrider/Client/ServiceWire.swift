@@ -5,7 +5,7 @@ import Glibc
 import OutriderServer
 
 /// The bytes to and from a service, for a program that waits: blocking, line by line, without buffering.
-struct Wire: ~Copyable {
+struct ServiceWire: ~Copyable {
     /// The longest line that is taken from a service.
     static let lineLimit = 1 << 30
 
@@ -32,13 +32,13 @@ struct Wire: ~Copyable {
     /// Connects to a socket. Nil if nothing listens there. `ServicePath.connect` also checks who listens.
     ///
     /// - Parameter waits: for a service that is slow to accept; otherwise nil if too many clients wait already.
-    static func connect(_ path: String, waits: Bool = true) throws(CommandFailure) -> Wire? {
+    static func connect(_ path: String, waits: Bool = true) throws(CommandFailure) -> ServiceWire? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(SocketPath.longest)) }
         do throws(SystemFailure) {
             return try withUnsafeBytes(of: &address) { (bytes) throws(SystemFailure) in
-                try Wire(connectedTo: bytes, waits: waits)
+                try ServiceWire(connectedTo: bytes, waits: waits)
             }
         } catch {
             if [ENOENT, ECONNREFUSED].contains(error.code) || (error.code == EAGAIN && !waits) { return nil }

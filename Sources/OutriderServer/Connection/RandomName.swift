@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// Makes unguessable names.
-enum Handle {
+enum RandomName {
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
     /// A prefix and sixteen base32 characters: 80 random bits.

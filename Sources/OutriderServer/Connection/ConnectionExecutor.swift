@@ -4,7 +4,7 @@
 package import NIOCore
 
 /// Runs the parts of tasks on an event loop, so that a call and its connection share a thread without hops.
-package final class LoopExecutor: TaskExecutor {
+package final class ConnectionExecutor: TaskExecutor {
     private let loop: any EventLoop
 
     package init(_ loop: any EventLoop) { self.loop = loop }
