@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `nobody works while somebody else does, whether that ends well or not`() async {
+    @Test func `works run one at a time, whether they end well or not`() async {
         let (turns, working) = (SerialQueue(), Working())
         let tasks = (0..<100).map { number in
             Task { () async -> Bool in

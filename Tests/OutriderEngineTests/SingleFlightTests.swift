@@ -35,7 +35,7 @@ import Testing
         #expect(await gone.value == nil)
         gate.opener.finish()
         #expect(await first == 1)
-        // whoever joined late enough to miss the first works once more
+        // a caller that joined too late for the first works once more
         for other in others { #expect((await other.value ?? 0) >= 1) }
         let before = runs.withLock { $0 }
         #expect(await flight.join(work) == before + 1)

@@ -59,7 +59,7 @@ struct EventQueueTests {
         #expect(names(taken.events) == ["e2"])
     }
 
-    @Test func `what nobody needs makes room first, and is not counted`() {
+    @Test func `what no client needs makes room first, and is not counted`() {
         var machine = EventQueueMachine(limit: 3)
         machine.push(.init(event(1), mayBeLost: true))
         for number in 2...3 { machine.push(.init(event(number), mayBeLost: false, isStale: { true })) }

@@ -102,7 +102,7 @@ struct HandleTableTests {
         #expect(error?.code == -32022)
     }
 
-    @Test func `at the end of input what nobody waits for is closed`() throws {
+    @Test func `at the end of input what no call waits for is closed`() throws {
         let table = HandleTable()
         let idle = Thing()
         let awaited = Thing(isAwaited: true)

@@ -64,7 +64,7 @@ struct MonitorTests {
         }
     }
 
-    @Test func `nothing is wanted unless somebody wants it`() async throws {
+    @Test func `nothing is wanted without a subscriber`() async throws {
         let scope = scope()
         let peer = ScriptedPeer()
         #expect(MonitorTopic.allCases.allSatisfy { !engine.monitor.wants($0) })
@@ -83,7 +83,7 @@ struct MonitorTests {
         #expect(!engine.monitor.wants(.requestFinished) && scope.service.monitors.subscriptionCount == 0)
     }
 
-    @Test func `a client hears of its own requests, and of nobody else's`() async throws {
+    @Test func `a client hears of its own requests, and of no other's`() async throws {
         let service = Service(engine: engine) { PoolCounts() }
         let (mine, other) = (ClientScope(service, ScriptedControl()), ClientScope(service, ScriptedControl()))
         let (peer, stranger) = (ScriptedPeer(), ScriptedPeer())

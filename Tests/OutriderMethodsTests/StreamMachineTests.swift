@@ -207,7 +207,7 @@ struct StreamMachineTests {
         machine.bodyEnded()
         machine.sourceEnded()
         #expect(machine.wish() == .send("1 2", at: 0, number: 0))
-        // whoever asks twice is told twice, and nothing overtakes it
+        // a read that comes twice is told twice, and nothing overtakes it
         #expect(machine.wish() == .make)
         Self.make(&machine)
         #expect(machine.wish() == .send(long, at: 3, number: 1))

@@ -79,7 +79,7 @@ struct SubscriptionMachineTests {
         #expect(next.notes.map(\.number) == [2] && last && again && machine.unacknowledged == 0)
     }
 
-    @Test func `whoever comes again gets what is not acknowledged first`() {
+    @Test func `a client that comes again gets what is not acknowledged first`() {
         var machine = machine(10, window: 3)
         _ = push(0...4, to: &machine)
         let first = machine.take(2, again: true)

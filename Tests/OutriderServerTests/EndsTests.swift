@@ -66,7 +66,7 @@ struct EndsTests {
         try await server.stop()
     }
 
-    @Test func `a client that does not read costs nobody else anything`() async throws {
+    @Test func `a client that does not read costs the others nothing`() async throws {
         let server = try await TestServer()
         let slow = try server.client()
         try await slow.call(1, "test.flood", "{\"count\":5000,\"bytes\":4000}")

@@ -50,7 +50,7 @@ struct LogTests {
         close(reading)
     }
 
-    @Test func `what nobody reads is dropped after a mebibyte, and counted`() {
+    @Test func `what is not read is dropped after a mebibyte, and counted`() {
         let (reading, writing) = ends()
         let writer = LineWriter(writing)
         let line = String(repeating: "x", count: 999) + "\n"

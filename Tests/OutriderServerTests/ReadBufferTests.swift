@@ -9,7 +9,7 @@ import Testing
 @Suite struct ReadBufferTests {
     private static let text = "a secret"
 
-    /// A buffer whose memory somebody else holds, too, as NIO does.
+    /// A buffer whose memory another holder has, too, as NIO does.
     private let read = ByteBuffer(string: Self.text)
 
     private func isErased(_ buffer: ByteBuffer) -> Bool { buffer.readableBytesView.allSatisfy { $0 == 0 } }

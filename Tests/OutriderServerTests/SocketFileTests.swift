@@ -54,7 +54,7 @@ struct SocketFileTests {
         try await server.stop()
     }
 
-    @Test func `a socket that nobody listens on is replaced`() async throws {
+    @Test func `a socket without a listener is replaced`() async throws {
         let directory = try TemporaryDirectory()
         let first = try SocketFile(SocketPath("\(directory.path)/s.sock"))
         close(first.descriptor)
@@ -75,7 +75,7 @@ struct SocketFileTests {
         #expect(mode(path).map { $0 & S_IFMT } == S_IFREG)
     }
 
-    @Test func `a socket of somebody else at the same path is not removed at the end`() async throws {
+    @Test func `a socket of another service at the same path is not removed at the end`() async throws {
         let server = try await TestServer()
         unlink(server.path)
         close(open(server.path, O_WRONLY | O_CREAT, 0o600))

@@ -179,7 +179,7 @@ struct ConnectionReuseTests {
         await server.close()
     }
 
-    @Test func `a body that nobody reads gives its connection up`() async throws {
+    @Test func `a body that is not read gives its connection up`() async throws {
         let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxx")] }
         let transport = makeTransport()
         _ = try await transport.send(.local(server.port), observer: RecordingObserver())

@@ -23,7 +23,7 @@ struct HTTPTransportTests {
         await server.close()
     }
 
-    @Test func `a port where nobody listens refuses`() async throws {
+    @Test func `a port without a listener refuses`() async throws {
         let failure = await makeTransport().failure(.local(1))
         #expect(failure?.kind == .connectionRefused)
         #expect(failure?.message == "127.0.0.1:1 refused the connection")

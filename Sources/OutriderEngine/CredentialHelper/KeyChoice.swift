@@ -195,7 +195,7 @@ package struct KeyChoice {
 
     private static var unasked: OAuthFailure {
         KeyRing.locked(
-            "the Secret Service did not answer within 3 seconds: is secret-tool installed, and the keyring open?")
+            "the Secret Service did not respond within 3 seconds: is secret-tool installed, and the keyring open?")
     }
 
     private static func fresh() -> String {

@@ -66,7 +66,7 @@ enum KeyRing {
         case .ended(0, let output): return String(decoding: output, as: UTF8.self)
         case .ended(let status, _): throw locked("\(words.first ?? "") ended with status \(status)")
         case .tooMuch: throw locked("\(words.first ?? "") printed more than a key")
-        case .tooLong: throw locked("\(words.first ?? "") did not answer within \(Int(seconds)) seconds")
+        case .tooLong: throw locked("\(words.first ?? "") did not respond within \(Int(seconds)) seconds")
         case .notStarted(let code):
             throw locked("\(words.first ?? "") cannot be run: \(String(cString: strerror(code)))")
         }

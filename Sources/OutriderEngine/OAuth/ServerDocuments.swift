@@ -146,6 +146,6 @@ package final class ServerDocuments: Sendable {
     private static func unreachable(_ url: HTTPURL, _ failure: HTTPFailure?) -> OAuthFailure {
         OAuthFailure(
             .temporary, "unreachable",
-            "\(url.origin) did not answer: \(failure?.message ?? "the request was cancelled")")
+            "\(url.origin) did not respond: \(failure?.message ?? "the request was cancelled")")
     }
 }

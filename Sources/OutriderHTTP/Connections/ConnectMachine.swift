@@ -66,7 +66,7 @@ package struct ConnectMachine: TunnelMachine {
         while let end = endOfHead() {
             guard end <= Self.mostHead else { return tooLong }
             guard let head = ResponseHead(parsing: held[..<end]), head.version.major == 1 else {
-                return fail("did not answer in HTTP/1.1")
+                return fail("did not respond in HTTP/1.1")
             }
             held.removeFirst(end)
             searched = 0

@@ -143,7 +143,7 @@ package struct HTTP1Machine: ~Copyable {
 
     private static func check(_ head: ResponseHead) throws(HTTPFailure) {
         guard head.version.major == 1 else {
-            throw HTTPFailure(.malformedResponse, "the server answered with HTTP/\(head.version)", sent: .sent)
+            throw HTTPFailure(.malformedResponse, "the server responded with HTTP/\(head.version)", sent: .sent)
         }
         guard (100...999).contains(head.status) else {
             throw HTTPFailure(.malformedResponse, "the status \(head.status) is no HTTP status", sent: .sent)

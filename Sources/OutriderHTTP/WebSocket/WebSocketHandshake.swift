@@ -90,7 +90,7 @@ package struct WebSocketHandshake: Sendable, Equatable {
 
     /// The failure of a handshake that ended with another response.
     package static func refused(_ status: Int, _ fields: HTTPFields, _ why: String? = nil) -> HTTPFailure {
-        let text = why ?? "the server answered with status \(status), not 101"
+        let text = why ?? "the server responded with status \(status), not 101"
         return HTTPFailure(
             .webSocketHandshakeRefused, "the WebSocket was not opened: \(text)", phase: .response,
             retryable: WebSocketReconnect.passing.contains(status), sent: .sent,

@@ -27,7 +27,7 @@ struct UpgradeHead {
         }
         guard let head = ResponseHead(parsing: bytes[..<end]), head.version.major == 1 else {
             throw HTTPFailure(
-                .malformedResponse, "the server did not answer in HTTP/1.1", phase: .firstByte, sent: .sent)
+                .malformedResponse, "the server did not respond in HTTP/1.1", phase: .firstByte, sent: .sent)
         }
         if head.status < 200 {
             informational += 1

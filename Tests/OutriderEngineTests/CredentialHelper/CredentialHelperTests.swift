@@ -17,7 +17,7 @@ import Testing
 
     @Test func `no byte of what is sealed can be changed or missing`() throws {
         let seal = try Self.seal()
-        let bytes = Array("what nobody may see".utf8)
+        let bytes = Array("what must stay hidden".utf8)
         let sealed = try #require(seal.close(bytes, .record, generation: 3, identity: Self.identity))
         let opened = try #require(seal.open(sealed, .record))
         #expect(opened.bytes == bytes && opened.generation == 3 && opened.identity == Self.identity)

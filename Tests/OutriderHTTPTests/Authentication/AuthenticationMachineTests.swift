@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "Basic is used where nobody can read along, or where it was named",
+        "Basic is used on a confidential route, or where it was named",
         arguments: [
             ("http://example.org/", nil, "leave"), ("http://example.org/", [.basic], "ada:basic"),
             ("https://example.org/", nil, "ada:basic"), ("http://localhost/", nil, "ada:basic"),

@@ -66,7 +66,7 @@ import Testing
         #expect(Self.shown(machine.wants(2, space, sentAt: 2.2, refused: refused, now: 5)) == "right")
     }
 
-    @Test func `a password that is given again though it was refused is tried by nobody else [M15]`() throws {
+    @Test func `a password that is given again though it was refused is not tried by other requests [M15]`() throws {
         var machine = Machine()
         let space = try Self.space()
         let refused = Self.wrong.credential

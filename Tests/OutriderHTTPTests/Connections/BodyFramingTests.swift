@@ -78,7 +78,7 @@ import Testing
         "gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "banana, chunked", "identity", "", "xchunked",
         "chunked;q=1", "\"chunked\"",
     ])
-    func `transfer codings that nobody offered are refused`(value: String) {
+    func `transfer codings that were not offered are refused`(value: String) {
         for status in [200, 204, 304] {
             let failure = #expect(throws: HTTPFailure.self) {
                 try Self.framing(status, [("Transfer-Encoding", value), ("Content-Length", "5")])

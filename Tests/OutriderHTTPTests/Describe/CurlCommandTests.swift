@@ -98,7 +98,7 @@ import Testing
         #expect(Self.short(attempt) == "curl -H 'Range: bytes=0-1' 'http://h/'")
     }
 
-    @Test func `roots are named where there is somebody to believe`() throws {
+    @Test func `roots are named if there are any`() throws {
         var attempt = try Self.attempt("GET", "https://h/")
         attempt.security = SecurityPlan(roots: RootsSpec(file: "/ca.pem"))
         #expect(Self.short(attempt) == "curl --http1.1 --cacert '/ca.pem' 'https://h/'")

@@ -59,7 +59,7 @@ struct EventSourceMachineTests {
         #expect(machine.ended(failure, serverDelay: nil, now: 5, chance: 0) == .fail(failure))
         #expect(machine.state == .ended)
         machine.connecting()
-        #expect(machine.responded(facts(200), now: 6) == .read, "somebody else helped, with a new token perhaps")
+        #expect(machine.responded(facts(200), now: 6) == .read, "another party helped, with a new token perhaps")
     }
 
     @Test func `204 asks not to come back`() {

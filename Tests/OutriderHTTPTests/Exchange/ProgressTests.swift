@@ -35,7 +35,7 @@ import Testing
         #expect(machine.ended(now: .seconds(10)) == nil && machine.broke(now: .seconds(10)) == nil)
     }
 
-    @Test func `a length that nobody told is known at the end [N2]`() {
+    @Test func `an untold length is known at the end [N2]`() {
         var machine = Self.machine()
         let first = machine.moved(to: 5, now: .zero)
         #expect(first?.total == nil && first?.fraction == nil && first?.remaining == nil)

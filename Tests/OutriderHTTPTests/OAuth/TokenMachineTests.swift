@@ -233,7 +233,7 @@ struct TokenMachineTests {
         #expect(two.counts == [0, 2, 0, 0])
     }
 
-    @Test func `whoever was refused with an older token does not have the new one refreshed [L5]`() throws {
+    @Test func `a refusal of an older token does not have the new one refreshed [L5]`() throws {
         var two = try Interceptors()
         two.send(1, 401, 200)
         two.send(2, 401, 200)
@@ -298,7 +298,7 @@ struct TokenMachineTests {
         #expect(machine.adapt(5, at: late) == .refresh)
         let ended = machine.took(short, generation: 4, isObtainable: true, at: late, chance: 0.5)
         #expect(ended.refreshes && ended.steps.isEmpty)
-        // of one that somebody else has brought, nobody knows that there is no better one
+        // of a token from outside, it is unknown that there is no better one
         _ = machine.took(half, generation: 5, isObtainable: true, at: now, chance: 0.5)
         _ = machine.took(half, generation: 6, isObtainable: true, at: now, chance: 0.5)
         #expect(machine.adapt(6, for: .broker(minValidity: 60), at: now) == .refresh)
@@ -326,7 +326,7 @@ struct TokenMachineTests {
     }
 
     @Test(arguments: 0..<300)
-    func `in every order nobody waits for ever, and there is one refresh at a time [L3] [L12]`(seed: Int) throws {
+    func `in every order no request waits for ever, and there is one refresh at a time [L3] [L12]`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         let window = RefreshWindow(interval: 30, maximumAttempts: Int.random(in: 0...4, using: &random))
         var some = try Interceptors(

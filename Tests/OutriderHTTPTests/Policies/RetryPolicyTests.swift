@@ -57,7 +57,7 @@ struct RetryPolicyTests {
         #expect(counted.count == 8)
     }
 
-    @Test func `a status counts although nobody calls it a failure, unless told otherwise [K6]`() {
+    @Test func `a status counts although no validator rejects it, unless told otherwise [K6]`() {
         var policy = RetryPolicy()
         #expect(Self.verdict(policy, "GET", nil, status: 503) == .retry(after: 0.5))
         #expect(Self.verdict(policy, "GET", nil, status: 200) == .doNotRetry)

@@ -36,7 +36,7 @@ import Testing
         #expect(keys.count == 16)
     }
 
-    @Test func `a connection for forwarding is anybody's`() throws {
+    @Test func `a connection for forwarding belongs to all clients`() throws {
         var one = try Self.attempt("http://h/", "http://ada:x@p:1")
         let other = try Self.attempt("http://h/other", "http://p:1")
         one.proxyAuthorization = ProxyAuthorization("Basic x", UserCredential("ada", "x"))

@@ -84,7 +84,7 @@ import Testing
         let record = Self.record(["x"], before: before)
         #expect(Self.renewed(record, Self.response(["a"]), .refresh)?.missingScope == ["c", "b"])
         #expect(Self.renewed(record, Self.response(["a", "b", "c"]), .refresh)?.missingScope == [])
-        // nobody knows what it was: the settings say it
+        // its scope is unknown: the settings say it
         #expect(Self.renewed(Self.record(["x"]), Self.response(["a"]), .refresh)?.missingScope == ["x"])
     }
 

@@ -101,7 +101,7 @@ import Testing
         #expect(same.validity(at: ClockPair(wall: 4e9, boot: 6)).map { $0 < 0 } == true)
     }
 
-    @Test func `after a boot with a calendar from before the token, nobody knows what has passed`() throws {
+    @Test func `after a boot with a calendar from before the token, the time that has passed is unknown`() throws {
         let back = ClockPair(wall: 1e9 - 1, boot: 3)
         let access = try #require(Self.record.snapshot(at: back, boot: "b2").access)
         #expect(access.validity(at: back) == 0)

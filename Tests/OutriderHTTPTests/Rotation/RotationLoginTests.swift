@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// A login where a refresh was under way whose outcome nobody knows: its tokens have nothing to do with those before.
+/// A login where a refresh was under way whose outcome is unknown: its tokens have nothing to do with those before.
 @Suite struct RotationLoginTests {
     private static let now = ClockPair(wall: 1000, boot: 500)
     private static let login = TokenRequest.deviceCode(Secret("dc"), scope: [])

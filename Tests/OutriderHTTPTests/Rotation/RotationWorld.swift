@@ -38,7 +38,7 @@ struct RotationWorld {
     var current = 1
     var isAlive = true
     var presented: [Int: Int] = [:]
-    /// How often an intent was written for each: whoever finds it cannot know whether it was sent.
+    /// How often an intent was written for each: a process that finds it cannot know whether it was sent.
     var announced: [Int: Int] = [:]
     /// Those of which a process has the response, or the disk.
     var responses: [Int: Int] = [:]

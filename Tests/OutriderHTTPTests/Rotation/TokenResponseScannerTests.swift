@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "what is odd about members that nobody knows harms no token",
+        "what is odd about unknown members harms no token",
         arguments: [
             Array(#""name":"x\ud83d""#.utf8), Array(#""name":"x\ud83d\n\ud83d""#.utf8), Array(#""x\udc00":"y""#.utf8),
             Array(#""name":"M"#.utf8) + [0xFC] + Array(#"ller""#.utf8), [0x22, 0xFF, 0x22] + Array(":1".utf8),

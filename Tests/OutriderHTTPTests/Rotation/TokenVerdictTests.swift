@@ -86,7 +86,7 @@ import Testing
         #expect(Self.verdict(400, body)?.kind == .config)
     }
 
-    @Test func `bytes of a coding that nobody asked for are no page either`() {
+    @Test func `bytes of a coding that was not requested are no page either`() {
         guard case .unclear = Self.whole(200, [0x1F, 0x8B, 8, 0, 0xFF]) else {
             Issue.record("it is one")
             return

@@ -36,7 +36,7 @@ struct AdmissionMachineTests {
         return limits
     }
 
-    @Test func `without limits everybody goes`() {
+    @Test func `without limits all requests go`() {
         let machine = Admission(AdmissionLimits(), now: 0)
         for id in 1...1000 { #expect(machine.ask(id, .normal, now: 0) == .go) }
         #expect(machine.nextTick(now: 0) == nil)
@@ -170,7 +170,7 @@ struct AdmissionMachineTests {
         #expect(machine.nextTick(now: 0) == nil)
     }
 
-    @Test(arguments: 0..<50) func `in any order of events the limits are kept and nobody is lost`(seed: UInt64) {
+    @Test(arguments: 0..<50) func `in any order of events the limits are kept and no request is lost`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let most = Int.random(in: 1...4, using: &random)
         let rate = Bool.random(using: &random) ? AdmissionLimits.Rate(requests: 3, seconds: 1) : nil
