@@ -6,7 +6,7 @@
     Benchmarks/callbacks.py [OUTRIDER] [N]
 
 Prints microseconds. A callback costs what `diagnostics.callback` takes beyond `diagnostics.echo`. Interceptors cost the
-CPU time of the service that a request with them takes beyond one without, to a socket where nobody listens: made once
+CPU time of the service that a request with them takes beyond one without, to a socket without a listener: made once
 and named by a session, made once and named by the request, or written into every request.
 """
 

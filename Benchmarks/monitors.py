@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What it costs a request to be watched: nobody, its end alone, and all topics, sent or left in the queue.
+"""What it costs a request to be watched: no monitor, its end alone, and all topics, sent or left in the queue.
 
     Benchmarks/monitors.py [OUTRIDER] [N]
 
@@ -23,8 +23,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 WAYS = [
-    ("nobody", None),
-    ("nobody, again", None),
+    ("no monitor", None),
+    ("no monitor, again", None),
     ("request.finished, sent", {"topics": ["request.finished"]}),
     ("all topics, sent", {"topics": ["*"]}),
     ("all topics, left in the queue", {"topics": ["*"], "pull": True}),

@@ -15,7 +15,7 @@ SECONDS = 60
 
 
 class Ends:
-    """What is told of one request or stream; made by whoever comes first, the reply that names it or an event."""
+    """What is told of one request or stream; made by the reply that names it or by an event, whichever comes first."""
 
     def __init__(self):
         self.over = asyncio.get_running_loop().create_future()

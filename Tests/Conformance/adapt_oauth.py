@@ -18,7 +18,7 @@ HIDDEN = "kept by the service"
 
 
 class Service(wire.Wire):
-    """Calls from many threads at once; whoever reads hands the others their replies."""
+    """Calls from many threads at once; the thread that reads hands the others their replies."""
 
     def __init__(self):
         super().__init__()
@@ -121,7 +121,7 @@ class Client:
             raise error(told["error"])
 
     def introspect(self, token):
-        """What was logged out is no longer the service's to ask about: it is asked about as anybody may."""
+        """What was logged out is no longer the service's to introspect: it is introspected as by any client."""
         if self.service.call("oauth.get", {"credential": self.made})["state"] == "ready":
             return self.service.call("oauth.introspect", {"credential": self.made})["answer"]
         response = self.service.call("data.send", {

@@ -121,7 +121,7 @@ def glewlwyd():
 
 @pytest.fixture(scope="module")
 def mock():
-    """oidc-provider-mock: an OpenID provider that approves of everybody."""
+    """oidc-provider-mock: an OpenID provider that approves every login."""
     with providers.oidc_mock() as provider:
         yield provider
 

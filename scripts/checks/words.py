@@ -11,12 +11,13 @@ from .tree import Check, Tree
 # what is looked for in Swift code (comments and strings aside), why not, and the files where it is right
 FORBIDDEN = [
     (r"(?<![\w.])(?:print|debugPrint|dump)\(", "stdout belongs to the protocol", "Sources/outrider/*Command.swift"),
-    (r"\btry!", "a crash here is everybody's outage", ""),
-    (r"\bas!", "a crash here is everybody's outage", ""),
-    (r"\bfatalError\b", "a crash here is everybody's outage", ""),
+    (r"\btry!", "a crash here is an outage for all clients", ""),
+    (r"\bas!", "a crash here is an outage for all clients", ""),
+    (r"\bfatalError\b", "a crash here is an outage for all clients", ""),
     (r"\bnonisolated\(unsafe\)", "shared state is a Mutex", ""),
     (r"^\s*(?:\w+\s+)?import\s+Foundation\b", "Foundation is not linked", ""),
     (r"^\s*(?:package\s+|final\s+)*actor\s+[A-Z]", "shared state is a Mutex", ""),
+    (r"\b(?:answer|question)(?:s|ed)?\b", "say response, reply, result or callback: docs/internals/words.md", ""),
     (r"^\s*(?:public|open)\s", "outrider sells a protocol, not a library: use `package`", ""),
 ]
 UNCHECKED = re.compile(r"@unchecked\s+Sendable")

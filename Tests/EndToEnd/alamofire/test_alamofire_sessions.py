@@ -195,7 +195,7 @@ def test_a_retrier_decides_and_adapters_run_anew(line):
 
 
 def test_a_retrier_with_an_error_of_its_own(line, bin):
-    """It becomes the failure, and wraps the one before; nobody else is asked. [J4] [J6] [AB5]"""
+    """It becomes the failure, and wraps the one before; no other retrier is called. [J4] [J6] [AB5]"""
     functions = {"callback.retry": lambda params: {"retry": False, "error": "the token is gone"}}
     interceptors = [{"callback": name, "asks": ["retry"]} for name in ("first", "second")]
     params = {"url": bin + "/status/401", "validate": True, "interceptors": interceptors}

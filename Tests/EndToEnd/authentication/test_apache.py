@@ -91,7 +91,7 @@ def sha(word):
 @pytest.fixture(scope="module")
 def apache():
     with tempfile.TemporaryDirectory() as name:
-        # its workers are nobody, and read what is here
+        # its workers run as `nobody`, and read what is here
         directory = pathlib.Path(name)
         directory.chmod(0o755)
         server = Apache(directory)
@@ -101,7 +101,7 @@ def apache():
 
 
 def sendings(wire, response):
-    """The statuses that one request met, the refusals that nobody else hears of among them."""
+    """The statuses that one request met, the refusals that no event tells of among them."""
     known = result(wire.call("request.get", {"request": response["request"]}))
     return [one["status"] for one in known["requests"]]
 

@@ -226,7 +226,7 @@ def test_a_stream_that_needs_credentials_brings_its_data(wire):
     assert found == BODY and guard.statuses == [401, 200]
 
 
-# Servers that nobody here wrote
+# Servers of other authors
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Temporary keys for AWS tools: from moto, a server that nobody here wrote, through botocore, which is what those tools
+"""Temporary keys for AWS tools: from moto, a server of other authors, through botocore, which is what those tools
 use; and from a service that refuses and errs."""
 
 import json

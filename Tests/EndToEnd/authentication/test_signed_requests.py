@@ -54,7 +54,7 @@ def test_a_stream_that_was_sent_and_refused_cannot_be_sent_again(wire):
             "data.send",
             {"url": guard.url("/vault"), "method": "PUT", "body": stream(wire, "x"), "challenge": callback()},
         )
-        # nobody is known who could say who asks, but the client might
+        # the request has no credential, but a callback might give one
         reply = wire.receive()
         if reply.get("method") == "callback.challenge":
             wire.send({"jsonrpc": "2.0", "id": reply["id"], "result": {"credential": ADA}})
@@ -116,7 +116,7 @@ def test_secrets_are_masked_wherever_a_request_is_shown(wire, scheme, flag):
             assert PASSWORD not in text and token not in text, method
         whole = result(wire.call("request.curl", {"request": request, "secrets": True}))["command"]
         assert f"{flag} -u '{USER}:{PASSWORD}'" in whole
-        # and whoever pastes it gets in
+        # and a person who pastes it gets in
         done = subprocess.run(["sh", "-c", whole + " -s"], capture_output=True, timeout=30)
         assert done.stdout == BODY
 

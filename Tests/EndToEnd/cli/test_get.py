@@ -174,7 +174,7 @@ def test_get_shows_the_request_as_a_command(get):
 
 
 def test_get_writes_what_comes_when_it_comes(service):
-    """Nothing waits for the rest, and whoever has read enough ends the request."""
+    """Nothing waits for the rest, and a reader that has enough ends the request."""
     listener = socket.create_server(("127.0.0.1", 0))
     command = [contract.binary(), "get", "--socket", service, f"http://127.0.0.1:{listener.getsockname()[1]}/"]
     listener.settimeout(LONG)

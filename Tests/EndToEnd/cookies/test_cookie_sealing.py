@@ -51,7 +51,7 @@ def test_values_of_a_sealed_jar_are_not_on_the_disk(jars, keyed):
         assert header(line) == "old=canary-old; new=canary-new"
         assert b"canary" not in on_disk(jars)
     with sealed(jars, keyed) as line:
-        # sealed for good, whoever opens it
+        # sealed for good, whichever service opens it
         put(line, "third=canary-third; Max-Age=1000")
         assert header(line) == "old=canary-old; new=canary-new; third=canary-third"
     assert b"canary" not in on_disk(jars)

@@ -117,7 +117,7 @@ def test_a_passphrase_is_changed(credentials, store):
             assert store.obtain(1).generation == 2
             credentials("lock")
             assert credentials("unlock", said="correct horse\n").returncode == 1
-            # locked, nobody knows the old key
+            # locked, and the old key is lost
             assert "store_locked" in credentials("key", "passphrase", said="another\n").stderr
             assert credentials("unlock", said="battery staple\n").returncode == 0
             assert store.obtain(2).generation == 3

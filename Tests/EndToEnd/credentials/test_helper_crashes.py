@@ -35,7 +35,7 @@ server = served(grace=10)
 
 
 def logged_in(server, store):
-    """What a refresh takes when nobody disturbs it, in seconds, and the generation that there is."""
+    """What an undisturbed refresh takes, in seconds, and the generation that there is."""
     store.put(server, server.issue())
     generations = itertools.count(1)
     lasts = lasting(lambda: store.obtain(next(generations)))

@@ -47,7 +47,7 @@ def test_whoever_only_reads_sees_what_a_damaged_record_leaves(server, store):
     (store.folder / "record").write_bytes(b"junk")
     left = Snapshot("work", "needsLogin", 3, None, True, "record_damaged")
     assert store.read() == left and store.list() == [left]
-    # nobody has written anything yet
+    # no process has written anything yet
     assert (store.folder / "record").read_bytes() == b"junk"
     server.devices["code"] = "read"
     found = store.one(store.heard(store.start(store.obtaining(None, "deviceCode", "code"))))

@@ -16,7 +16,7 @@ from credential_process import LONG, Failure, Service, Snapshot, Store
 from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
-only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 NOBODY = 65534
 
 
@@ -65,7 +65,7 @@ def test_whatever_a_process_may_not_have_loses_no_login(server, store, clocks, l
 @pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EIO", "EMFILE", "ENFILE"])
 @pytest.mark.parametrize("call", ["openat", "write", "fsync", "rename"])
 def test_a_disk_that_says_no_from_the_beginning_is_not_worth_a_request(server, store, tmp_path, call, error):
-    """To all that would be written; it is said, and nobody is asked."""
+    """To all that would be written; it is said, and no request is sent."""
     store.put(server, server.issue())
     paths = [(store.folder / name).resolve() for name in ("record.tmp", "intent.tmp", "intent")]
     what = injected(call, f"error={error}", "1+", tmp_path / "t", paths)
@@ -114,7 +114,7 @@ def test_programs_that_the_service_starts_have_its_first_limit_of_files(server, 
 
 
 def test_a_store_that_is_moved_away_and_back_is_the_same_again(server, store, clocks, tmp_path):
-    """What is in memory serves while it lasts; when the store is back, nobody needs to log in."""
+    """What is in memory serves while it lasts; when the store is back, no login is needed."""
     store.put(server, server.issue())
 
     def send(service):
@@ -290,7 +290,7 @@ def test_programs_of_the_same_user_cannot_trace_a_helper(server, store):
     process = store.start(store.obtaining(1))
     server.received("/token", seconds=LONG)
     status = pathlib.Path(f"/proc/{process.pid}/status").stat()
-    # what cannot be dumped belongs to root, whoever runs it
+    # what cannot be dumped belongs to root, whichever user runs it
     assert status.st_uid == 0
     traced = subprocess.run(
         ["strace", "-p", str(process.pid), "-o", "/dev/null"], capture_output=True, timeout=LONG

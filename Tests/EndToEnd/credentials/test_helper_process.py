@@ -30,7 +30,7 @@ def test_tokens_are_used_up_one_after_the_other(server, store):
     store.put(server, server.issue())
     for generation in range(1, 6):
         assert store.obtain(generation).generation == generation + 1
-    # whoever comes late is given what there is
+    # a late process gets what there is
     assert store.obtain(2).generation == 6
     assert server.outcomes() == ["ok"] * 5
 
@@ -107,7 +107,7 @@ def test_an_outage_is_not_made_worse_by_those_who_wait(server, store):
     assert {response.reason for response in responses} <= {"server_unavailable", "paused"}
     assert 1 <= len(server.audit) <= 12
     server.script.clear()
-    # whoever asks for it expressly does not wait
+    # an explicit oauth.refresh does not wait
     assert store.obtain().generation == 2
     assert store.obtain(2).generation == 3
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What happens to one credential at once: refreshes, logins, logouts, and somebody who does not give up the lock.
+"""What happens to one credential at once: refreshes, logins, logouts, and a process that does not give up the lock.
 
 With OUTRIDER_TRIALS=1000 there are as many rounds of each.
 """
@@ -30,7 +30,7 @@ server = served()
 
 
 def test_without_the_lock_nobody_asks(server, store, clocks):
-    """Somebody has it, and is asleep: after 45 seconds all others give up, and say so."""
+    """A process has it, and is asleep: after 45 seconds all others give up, and say so."""
     store.put(server, server.issue())
     with open(store.folder / "lock", "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -71,7 +71,7 @@ def test_fifty_that_wait_for_a_slow_server_get_what_it_says(server, store):
 
 
 def test_a_lock_that_is_put_back_from_a_backup_is_the_one_that_counts(server, store, tmp_path):
-    """Whoever waits for the file that was there before waits for the other one then, as all who come later."""
+    """A process that waits for the earlier file then waits for the other one, as all later processes do."""
     store.put(server, server.issue())
     folder, away = store.folder, tmp_path / "away"
     with open(folder / "lock", "rb") as lock:
@@ -157,7 +157,7 @@ def test_in_whatever_order_they_come_the_last_of_login_and_logout_wins(server, s
 
 @pytest.mark.parametrize("place", ["commit", "head", "body"])
 def test_a_login_while_the_server_thinks_wins(server, store, place):
-    """Whoever logs in has what he logged in to, whatever a refresh of the login before brings."""
+    """A login has its own tokens, whatever a refresh of the login before brings."""
     store.put(server, server.issue())
     server.stall = place
     process = store.start(store.obtaining(1))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A store that gets another key: all of it or nothing, whenever somebody is killed, and whoever else uses it."""
+"""A store that gets another key: all of it or nothing, whenever a process is killed, and whichever others use it."""
 
 import os
 import pathlib
@@ -146,7 +146,7 @@ def test_a_disk_that_fails_leaves_a_store_that_one_of_the_keys_opens(server, sto
 
 
 def test_kills_at_random_moments_lose_nothing_while_others_use_the_store(server, store, keys):
-    """Each round somebody gives it another key and is killed, and somebody else refreshes."""
+    """Each round a process gives it another key and is killed, and another process refreshes."""
     filled(store, server)
     dice, lasts, killed = random.Random(11), lasting(keys.change), 0
     generation = 1

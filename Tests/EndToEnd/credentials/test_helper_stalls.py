@@ -31,7 +31,7 @@ class Mute(Listening):
 
 
 def recovers(server, store, generation=1):
-    """Nobody has the lock any more, and nothing was lost."""
+    """No process has the lock any more, and nothing was lost."""
     found = store.obtain()
     assert isinstance(found, Snapshot), found
     assert found.generation == generation + 1 and server.is_good(found.access)
@@ -49,7 +49,7 @@ STALLS = {
 
 
 def test_servers_that_stall_are_waited_for_20_seconds(tmp_path):
-    """Each of them at once: wherever it stalls. Whoever waits for the lock meanwhile gets the same, or its turn."""
+    """Each of them at once: wherever it stalls. A process that waits for the lock gets the same, or its turn."""
     with contextlib.ExitStack() as stack:
         begun = {}
         for place in STALLS:
@@ -98,7 +98,7 @@ RESPONSES = {
     "the wrong client": ((401, {}, {"error": "invalid_client"}), "config", "invalid_client"),
     "not for this client": ((400, {}, {"error": "unauthorized_client"}), "config", "unauthorized_client"),
     "not this scope": ((400, {}, {"error": "invalid_scope"}), "config", "invalid_scope"),
-    "an error that nobody knows": ((400, {}, {"error": "x" * 5000}), "config", "x" * 64),
+    "an unknown error": ((400, {}, {"error": "x" * 5000}), "config", "x" * 64),
 }
 
 
@@ -129,7 +129,7 @@ def test_tokens_are_taken_whatever_they_are_called(server, store):
 
 @pytest.mark.parametrize("status", [200, 403])
 def test_a_body_of_a_hundred_megabytes_is_not_read(server, store, status):
-    """Somebody in between shows a page: it is no token, and no reason to log in."""
+    """A portal in between shows a page: it is no token, and no reason to log in."""
     store.put(server, server.issue())
     server.script = [(status, PAGE, b"<html>" + b"x" * (100 << 20))]
     began = time.monotonic()
@@ -244,7 +244,7 @@ def test_who_waits_for_a_server_that_stalls_does_so_for_as_long_as_he_wants(serv
 
 
 def test_a_token_that_has_not_ended_serves_while_its_server_stalls(server, store, clocks, tmp_path):
-    """It is due, and still good for minutes: nobody fails for want of a better one, or waits for long."""
+    """It is due, and still good for minutes: no request fails for want of a better one, or waits for long."""
     with Service(store, tmp_path / "log", tmp_path, **clocks.environment) as service:
         created(service, server, store, expiresIn=3600)
         clocks.jump(wall=3400, boot=3400)

@@ -16,10 +16,10 @@ from credential_process import LONG, Service, Store
 
 pytestmark = [
     pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user"),
 ]
 
-# of somebody for whom the system has made no directory
+# of a user for whom the system has made no directory
 USER = 61_000 + os.getpid() % 4000
 US = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
 
@@ -46,7 +46,7 @@ def store(tmp_path):
 
 @contextlib.contextmanager
 def taken(name, mode):
-    """Somebody else has made the directory in /tmp that would be ours."""
+    """Another user has made the directory in /tmp that would be ours."""
     path = pathlib.Path(f"/tmp/{name}-{USER}")
     path.mkdir(mode=0o700)
     path.chmod(mode)
@@ -90,7 +90,7 @@ def test_nobody_looks_into_a_command_that_asks_for_a_passphrase(store, words):
     environment = {**store.environment, "OUTRIDER_CREDENTIALS": store.directory}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         status, deadline = pathlib.Path(f"/proc/{process.pid}"), time.monotonic() + LONG
-        # it sleeps in a read of what is to be typed; what cannot be dumped belongs to root, whoever runs it
+        # it sleeps in a read of what is to be typed; what cannot be dumped belongs to root, whichever user runs it
         while "credentials" not in (status / "cmdline").read_text() or not reads(status):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)

@@ -115,7 +115,7 @@ def test_one_reply_opens_the_store_for_all_until_the_machine_stops(client, servi
         tokens = {result(reply)["accessToken"] for reply in replies.values()}
         assert len(tokens) == 1 and server.is_good(tokens.pop())
         assert server.outcomes() == ["ok"]
-    # a service that nobody offers anything
+    # a service without an offer
     with contract.Wire() as wire:
         assert result(gets(wire, store))["generation"] == 2
 

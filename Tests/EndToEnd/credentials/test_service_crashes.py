@@ -38,7 +38,7 @@ class Logins:
     def __init__(self, server, store, place):
         self.server, self.store, self.place = server, store, place
         self.files, self.service = contextlib.ExitStack(), None
-        # of the last exchange that nobody disturbed, in seconds
+        # of the last undisturbed exchange, in seconds
         self.number, self.lasts, self.said = 0, 0.1, ""
         # when the last one began, and how often a slow machine did not clear one up within the grace
         self.began, self.late = 0.0, 0

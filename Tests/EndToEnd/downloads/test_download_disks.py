@@ -170,7 +170,7 @@ def test_a_full_disk_is_told_before_the_first_byte_and_ends_nothing(wire, server
 
 
 def test_a_disk_that_fills_up_on_the_way_keeps_what_is_whole(wire, server, small):
-    """Somebody else takes the room while the file is coming."""
+    """Another process takes the room while the file is coming."""
     subprocess.run(["mount", "-o", f"remount,size={2 * SIZE}", str(small)], check=True)
     server.stop = 100_000
     wish = {"url": server.url("/fine"), "destination": to(small / "file")}

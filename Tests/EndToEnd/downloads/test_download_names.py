@@ -35,7 +35,7 @@ def test_the_name_comes_from_the_server_or_from_the_url(wire, server, tmp_path):
 
 
 def hostile_names():
-    """Three hundred names that somebody might like to write to."""
+    """Three hundred names that an attacker might like to write to."""
     dots = ["..", "...", ".", ". .", ".. /", "..\\", "./..", "../" * 20 + "etc/passwd", "..%2f..%2fetc%2fpasswd"]
     paths = ["/etc/passwd", "//etc//passwd", "\\\\host\\share\\x", "C:\\Windows\\x.exe", "/", "\\", "a/", "a/../../b"]
     hidden = [".bashrc", ".ssh/authorized_keys", "~/.profile", "~", "-rf", "--help", ".outrider-part", ".git/config"]

@@ -30,7 +30,7 @@ class Holes:
         first, last = part.start or 0, min(self.size if part.stop is None else part.stop, self.size)
         edge = self.size - len(self.end)
         zeros = max(0, min(last, edge) - first)
-        assert zeros <= 10_000_000, "nobody should ask for all of it"
+        assert zeros <= 10_000_000, "no request should be for all of it"
         return bytes(zeros) + self.end[max(0, first - edge) : max(0, last - edge)]
 
 

@@ -47,7 +47,7 @@ def forged(**members):
 
 
 def test_resume_data_names_no_file_but_partial_ones(wire, server, tmp_path):
-    """Whoever makes it up writes to nothing else."""
+    """A forger writes to nothing else."""
     victim = tmp_path / "victim"
     victim.write_bytes(b"mine")
     link = tmp_path / ".linked.outrider-part"

@@ -48,7 +48,7 @@ def test_requests_are_counted_by_how_they_end(wire, origin):
     failed = {labels["code"]: number for _, labels, number in found["outrider_requests_failed_total"]["samples"]}
     assert failed["1402"] == 1 and failed["1600"] == 1 and sum(failed.values()) == 3
     assert value("outrider_attempts_total") == 8 and value("outrider_redirects_total") == 2
-    # 2 + 1 + 1 + 3 + 2 sendings reached the origin, all but the first on its connection; one found nobody
+    # 2 + 1 + 1 + 3 + 2 sendings reached the origin, all but the first on its connection; one found no listener
     assert value("outrider_sends_total", connection="opened") + value("outrider_sends_total", connection="reused") == 9
     assert value("outrider_sends_total", connection="reused") >= 7
     assert value("outrider_sends_total", connection="none") == 1

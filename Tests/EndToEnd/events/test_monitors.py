@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Event monitors: what is told, to whom, in which order, and what becomes of it when nobody takes it."""
+"""Event monitors: what is told, to whom, in which order, and what becomes of it when no client reads it."""
 
 import collections
 import time
@@ -194,7 +194,7 @@ def test_nobody_hears_of_what_others_do(listening, origin):
         assert pulled(one, mine) == [] and pulled(one, shared) == []
         get(one, origin + "/json", session="all")
         assert topics(pulled(one, shared, "request.finished"))[0] == "request.created"
-        # a session of the same name that is somebody else's own
+        # a session of the same name that is another client's own
         result(one.call("session.create", {"name": "same"}))
         same = subscribe(one, "*", session="same", pull=True)
         result(other.call("session.create", {"name": "same"}))
@@ -342,7 +342,7 @@ def test_a_window_holds_events_back_until_they_are_acknowledged(wire, server):
 
 
 def test_a_slow_subscriber_costs_nobody_anything(listening, server):
-    """Whoever does not read loses events, and nothing else: neither others, nor its own requests, wait for it. [W1]
+    """A client that does not read loses events, and nothing else: neither others, nor its own requests, wait. [W1]
     [W11]"""
     with contract.Wire(listening) as slow, contract.Wire(listening) as other:
         subscribe(slow, "*")

@@ -174,7 +174,7 @@ def test_a_body_that_is_compressed_on_its_way(wire, taker, tmp_path):
 
 
 def test_only_what_the_kernel_took_is_counted(wire, taker, tmp_path):
-    """Nobody reads: what the buffers of the connection hold is all there is, however long one waits. [N4]"""
+    """No client reads: what the buffers of the connection hold is all there is, however long one waits. [N4]"""
     path = tmp_path / "big"
     with open(path, "wb") as file:
         file.truncate(100_000_000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A request that nobody listens to goes a shorter way through the service, and comes to the same."""
+"""A request without listeners goes a shorter way through the service, and comes to the same."""
 
 import itertools
 
@@ -44,7 +44,7 @@ def known(response):
 
 
 def both(wire, params):
-    """What became of a request of which somebody heard, and of the same where nobody did."""
+    """What became of a request with a listener, and of the same without one."""
     subscribe(wire, "*")
     told(wire, "data.send", params)  # opens the connection
     return [told(wire, "data.send", {**params, "events": events}) for events in (["finish"], False)]

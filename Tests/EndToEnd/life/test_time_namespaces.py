@@ -76,7 +76,7 @@ def use(service, server, store):
 def test_eight_hours_ahead_a_keeper_refreshes_at_once(server, store, token):
     found = store.obtain(1, before=AHEAD)
     assert isinstance(found, Snapshot) and found.generation == 3 and found.access != token
-    # whoever is there finds it good
+    # each service finds it good
     assert store.obtain(2, before=AHEAD) == found
     assert server.outcomes() == ["ok"] * 2
 

@@ -58,7 +58,7 @@ def test_a_token_that_ends_soon_is_refreshed_before_it_is_used(wire, server):
 
 
 def test_the_server_has_forgotten_who_logged_in(wire, server):
-    """It is asked once; then nobody is, before there are other tokens."""
+    """It gets one request; then none follows, before there are other tokens."""
     mine, _ = make(wire, server)
     server.revoke_all()
     for _ in range(3):
@@ -74,7 +74,7 @@ def test_the_server_has_forgotten_who_logged_in(wire, server):
 
 
 def test_a_server_in_trouble_is_left_in_peace(wire, server):
-    """Nobody asks more often than every two seconds, then four, after the second failure."""
+    """No service sends more often than every two seconds, then four, after the second failure."""
     mine, _ = make(wire, server)
     server.expire()
     server.script = [(503, {}, b"busy")] * 20
@@ -86,7 +86,7 @@ def test_a_server_in_trouble_is_left_in_peace(wire, server):
 
 @pytest.mark.parametrize("how", ["tokenUrl", "issuer"])
 def test_client_credentials(wire, server, how):
-    """A token is got when somebody wants the first one; where, the issuer may say."""
+    """A token is got when a client wants the first one; where, the issuer may say."""
     where = {"issuer": server.issuer} if how == "issuer" else {"tokenUrl": server.url("/token")}
     params = {"grant": "clientCredentials", "clientId": "cli", "origins": [server.url("")], **where}
     mine = result(wire.call("oauth.create", params, 20))["credential"]
@@ -144,7 +144,7 @@ def test_without_a_key_nothing_goes_to_disk(wire, server):
 
 
 def test_what_a_killed_service_or_its_keeper_has_left_is_removed(server, wire, tmp_path):
-    """With a lock that nobody holds, or with none; never what another service holds."""
+    """With a free lock, or with none; never what another service holds."""
     place = tmp_path / "outrider-memory"
     place.mkdir(mode=0o700)
     for name in ("1-1", "2-2"):

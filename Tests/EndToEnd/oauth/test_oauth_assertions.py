@@ -99,7 +99,7 @@ def test_an_assertion_is_made_and_exchanged(wire, server, algorithm):
 
 
 def made(server, **claims):
-    """An assertion that somebody else made."""
+    """An assertion of another maker."""
     jwk, jwt = pytest.importorskip("joserfc.jwk"), pytest.importorskip("joserfc.jwt")
     key = jwk.RSAKey.import_key(pathlib.Path(server.key("RS256")).read_bytes())
     return jwt.encode({"alg": "RS256"}, {"iss": "RS256", "sub": "alice", "aud": server.token, **claims}, key)

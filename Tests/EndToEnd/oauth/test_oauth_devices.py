@@ -83,7 +83,7 @@ def test_a_login_by_the_wrong_grant_says_which_one_it_has(wire, server):
     assert "device" in error["message"]
 
 
-# Where nobody may
+# Where no client may
 
 
 def off(reply):
@@ -105,7 +105,7 @@ def test_a_service_may_let_nobody_log_in_on_another_device(server, monkeypatch, 
         off(wire.call("oauth.device", {"credential": "work"}))
         off(wire.call("oauth.login", {"credential": "work"}))
         assert wait(wire, 0)["credential"]["state"] == "empty"
-        # nobody was asked anything
+        # no server got a request
         assert len(server.audit) == asked
         # a browser is something else
         result(wire.call("oauth.delete", {"credential": "work"}))

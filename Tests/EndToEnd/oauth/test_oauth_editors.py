@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Neovim and Emacs log in at authorization servers that nobody here wrote, and refresh: the examples as they are."""
+"""Neovim and Emacs log in at authorization servers of other authors, and refresh: the examples as they are."""
 
 import contract
 import providers

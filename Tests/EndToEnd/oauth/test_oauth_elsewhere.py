@@ -75,7 +75,7 @@ def test_tokens_that_are_cleared_are_never_those_of_a_newer_login(store, server,
         number = service.start("oauth.refresh", credential="work")
         with server.changed:
             assert server.changed.wait_for(lambda: "/token" in server.arrived, LONG)
-        # somebody logs in meanwhile, and waits for the lock
+        # a login begins meanwhile, and waits for the lock
         order = store.order((4, "store"), (6, store.spec(server)), (7, store.secrets(server.issue())))
         login = store.start(order)
         server.stall = None

@@ -62,7 +62,7 @@ def test_origins_that_another_program_takes_away_get_no_token_any_more(services,
 
 
 def test_a_request_that_waits_does_not_get_the_token_of_another_credential(services, server, elsewhere, clocks):
-    """The first one is refreshed when somebody deletes it, and makes another one of its name."""
+    """The first one is refreshed when a client deletes it, and makes another one of its name."""
     one, other = services
     make(one, server, tokens=server.issue())
     server.expire()

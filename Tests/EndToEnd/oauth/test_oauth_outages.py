@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A token endpoint that is out of order for ten minutes while everybody wants a token, and one that has forgotten who
+"""A token endpoint that is out of order for ten minutes while all clients want a token, and one that has forgotten who
 logged in: what is asked of it is counted, and who is told of it, too."""
 
 import contextlib
@@ -28,7 +28,7 @@ server = served(lifetime=HOUR)
 
 @pytest.fixture
 def browser(store, tmp_path):
-    """A file that is there if anybody was sent to a browser."""
+    """A file that is there if a browser was opened."""
     opened = tmp_path / "opened"
     for name in ("browser", "xdg-open"):
         program = tmp_path / "bin" / name
@@ -96,7 +96,7 @@ def test_ten_minutes_of_an_outage_are_worth_few_requests(server, store, clocks, 
                 assert error["code"] == 1300 and error["data"]["cause"]["data"]["oauth"]["kind"] == "temporary", error
             outage.step()
         outage.end(browser)
-        # the server is back, and nobody has to do anything
+        # the server is back, and no client has to do anything
         server.script.clear()
         clocks.jump(wall=67, boot=67)
         numbers = {service.start("data.send", **send) for _ in range(200)}
@@ -106,7 +106,7 @@ def test_ten_minutes_of_an_outage_are_worth_few_requests(server, store, clocks, 
 
 
 def test_two_hundred_processes_leave_a_server_in_trouble_alone_together(server, store, clocks, browser):
-    """Nobody tells them of each other but the store; who is told to wait is told for how long."""
+    """They know of each other by the store alone; a refusal says for how long to wait."""
     store.environment.update(clocks.environment)
     store.put(server, server.issue())
     server.script = [SAYS["busy"]] * 10_000
@@ -162,7 +162,7 @@ def test_a_response_lost_in_an_outage_sends_no_further_requests(server, store, c
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid:80", "127.0.0.1:1"], ids=["no name", "refused"])
 def test_ten_minutes_without_a_server_are_worth_few_attempts(server, store, clocks, browser, host):
-    """Nobody knows its name, or it does not run; how often that was tried stands beside the record."""
+    """Its name is unknown, or it does not run; how often that was tried stands beside the record."""
     store.environment.update(clocks.environment)
     server.url = lambda path, scheme="http": f"{scheme}://{host}{path}"
     store.put(server, {"refresh_token": "rt"}, issuer="https://as.example")
@@ -184,7 +184,7 @@ def paused(store):
 
 
 def left(store, clocks):
-    """Seconds for which nobody is to ask."""
+    """Seconds without any request."""
     (until,) = struct.unpack(">d", paused(store)[2][0])
     return until - time.clock_gettime(time.CLOCK_BOOTTIME) - clocks.shifts[1]
 
@@ -271,7 +271,7 @@ def test_a_login_that_the_server_has_forgotten_is_asked_for_once_and_told_once(
             one.refused(numbers)
         for one in all_of_them:
             one.wait(1)
-        # asking again asks nobody and tells nobody, whoever does, and however
+        # later calls send nothing and tell no client, whichever client calls, and however
         for _ in range(3):
             clocks.jump(wall=60, boot=60)
             for one in all_of_them:
@@ -305,7 +305,7 @@ def test_a_login_that_the_server_has_forgotten_is_asked_for_once_and_told_once(
 
 
 def test_who_comes_later_is_told_when_he_asks(server, store, clocks, monkeypatch, tmp_path):
-    """A service that finds it so asks nobody; who wants to refresh all the same is told of that, each time."""
+    """A service that finds it so sends nothing; each forced refresh is told of that."""
     store.put(server, server.issue())
     server.revoke_all()
     assert store.obtain(1).reason == "invalid_grant"

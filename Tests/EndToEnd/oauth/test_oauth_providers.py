@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Logging in at authorization servers that nobody here wrote, from Python, from a shell, and over plain JSON-RPC."""
+"""Logging in at authorization servers of other authors, from Python, from a shell, and over plain JSON-RPC."""
 
 import asyncio
 import base64
@@ -43,7 +43,7 @@ def create(client, provider, grant="authorizationCode", **more):
 
 
 def claims(token):
-    """What stands in it; of others' clients this server tells nobody whether a token is good."""
+    """What stands in it; of others' clients this server does not tell whether a token is good."""
     part = token.split(".")[1]
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 

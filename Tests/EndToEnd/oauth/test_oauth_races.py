@@ -127,7 +127,7 @@ def test_logins_and_logouts_at_any_moment_of_a_refresh(service, server, store):
         kept = store.read()
         state = service.call("oauth.get", credential=store.name)["result"]["state"]
         if kept.state == "ready":
-            # whoever logged in was the last
+            # the login was the last
             assert new and is_alive(new), (trial, what)
             assert what == "in" or not is_alive(old), (trial, what)
             assert state == "ready" and works(service, server, store), (trial, what, state)
@@ -146,7 +146,7 @@ def test_logins_and_logouts_at_any_moment_of_a_refresh(service, server, store):
 
 
 def test_a_service_without_tokens_sees_that_somebody_logged_in_elsewhere(server, store, clocks, tmp_path):
-    """Before there were any, and after a logout; nobody has to tell it."""
+    """Before there were any, and after a logout; no call has to tell it."""
     store.environment.update(clocks.environment)
     with Service(store, tmp_path / "log", tmp_path) as service, Service(store, tmp_path / "log", tmp_path) as other:
         for one in (service, other):

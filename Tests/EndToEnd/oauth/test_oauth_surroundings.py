@@ -206,7 +206,7 @@ def test_a_port_that_somebody_else_has_on_one_address_is_not_taken(wire, server)
         error = wire.call("oauth.login", {"credential": "work", "listen": {"host": "localhost", "port": port}})["error"]
         assert error["data"]["failure"]["data"]["oauth"]["reason"] == "port_unavailable"
         assert is_closed(f"http://127.0.0.1:{port}")
-        # nobody shares the other one
+        # the other one is not shared
         assert begin(wire, listen={"port": port})["redirect"].startswith(f"http://127.0.0.1:{port}/")
 
 

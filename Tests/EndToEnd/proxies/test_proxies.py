@@ -209,7 +209,7 @@ def test_a_session_says_which_proxy_and_a_request_may_say_another(wire, home):
 
 
 def test_the_environment_of_the_service_counts_only_where_it_is_asked_for(monkeypatch, home):
-    """A service is shared: whoever started it has not chosen the way of all its clients. [AD7]"""
+    """A service is shared: its starter has not chosen the way of all its clients. [AD7]"""
     with Proxy() as proxy:
         for name in ("http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.address)

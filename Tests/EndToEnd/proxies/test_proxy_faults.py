@@ -282,7 +282,7 @@ SOCKS = {
     "not SOCKS": ([b"HTTP/1.1 400 Bad\r\n\r\n"], 1409),
     "version 4": ([b"\x00\x5a" + b"\0" * 6], 1409),
     "no way to say who asks": ([b"\x05\xff"], 1416),
-    "a way that nobody offered": ([b"\x05\x01"], 1416),
+    "a way that was not offered": ([b"\x05\x01"], 1416),
     "a password": ([b"\x05\x02"], 1416),
     "not permitted": ([b"\x05\x00", b"\x05\x02\x00\x01" + b"\0" * 6], 1415),
     "refused, and no more": ([b"\x05\x00", b"\x05\x05"], 1415),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Proxies that want to know who asks: what they are told, and that nobody else is."""
+"""Proxies that want to know who asks: what they are told, and that no other server is."""
 
 import http.server
 import json

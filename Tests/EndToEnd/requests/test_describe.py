@@ -218,7 +218,7 @@ def test_an_archive_in_a_result_has_a_limit(wire, origin):
 
 
 def test_failures_are_in_an_archive(wire):
-    """Nobody listens; cut short; never built."""
+    """No listener; cut short; never built."""
     wire.call("data.send", {"url": "http://127.0.0.1:1/x"})
     short = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nContent-Type: text/plain\r\n\r\n12345"
     with Capture(response=short) as capture:

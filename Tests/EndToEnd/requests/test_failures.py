@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Every failure of the contract, provoked: none stands there that nobody ever meets."""
+"""Every failure of the contract, provoked: none stands there that never happens."""
 
 import errno
 import os

@@ -110,7 +110,7 @@ def test_the_next_start_sweeps_what_a_kill_left(server, monkeypatch, tmp_path):
         other.call("server.info")
         end = time.monotonic() + 5
         while path.exists():
-            assert time.monotonic() < end, "nobody swept"
+            assert time.monotonic() < end, "nothing was swept"
             time.sleep(0.02)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Secrets that nobody may see are planted, and looked for in all that the service says, writes and remembers."""
+"""Secrets that must stay hidden are planted, and looked for in all that the service says, writes and remembers."""
 
 import os
 import secrets

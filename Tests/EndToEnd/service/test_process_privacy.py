@@ -64,7 +64,7 @@ def test_a_service_that_was_started_has_a_umask_of_its_own(started):
 
 @pytest.mark.skipif(not US, reason="only root sees who owns the files of the process")
 def test_no_program_of_the_user_reads_the_memory_of_the_service(started):
-    # what cannot be dumped belongs to root, whoever runs it
+    # what cannot be dumped belongs to root, whichever user runs it
     assert os.stat(f"/proc/{started}/mem").st_uid == 0
     (core,) = [line for line in pathlib.Path(f"/proc/{started}/limits").read_text().splitlines() if "core file" in line]
     assert core.split()[4:6] == ["0", "0"]

@@ -128,7 +128,7 @@ def test_headers_that_go_along_do_not_lead_a_bound_credential_elsewhere(line, or
 
 
 def test_a_shared_session_binds_its_credentials(line, listening):
-    """Everybody could send them anywhere otherwise."""
+    """Any client could send them anywhere otherwise."""
     bound = {"bearer": "t", "origins": ["https://api.example.org"]}
     with contract.Wire(listening) as wire:
         handle = result(wire.call("interceptor.create", {"interceptor": {"bearer": "t"}}))["interceptor"]

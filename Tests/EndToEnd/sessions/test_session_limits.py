@@ -209,7 +209,7 @@ def test_a_request_that_is_suspended_while_it_waits_is_passed_over(clients, serv
 
 
 def test_the_priority_of_one_client_counts_against_the_other(clients, server):
-    """A crowd that is not in a hurry holds nobody up who is."""
+    """A crowd that is not in a hurry holds up no client that is."""
     one, two = clients
     crowd = [start(one, server, f"/low/{number}", priority="low") for number in range(20)]
     server.wait_for("/low/0")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Interceptors without anybody's code, and sessions: what requests have in common, and how many go at once."""
+"""Interceptors without code, and sessions: what requests have in common, and how many go at once."""
 
 import time
 

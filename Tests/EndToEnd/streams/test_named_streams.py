@@ -124,7 +124,7 @@ def test_a_client_that_does_not_read_stops_the_server(wire, feeder):
 
 
 def test_no_credit_is_given_to_it(wire, feeder):
-    """It is read: whoever wants it pushed opens it with stream.open."""
+    """It is read: a client that wants it pushed opens it with stream.open."""
     stream = named(wire, feeder.url("/hand/a"))["body"]["stream"]
     error = wire.call("stream.credit", {"stream": stream, "bytes": 1})["error"]
     assert error["code"] == -32013
@@ -228,7 +228,7 @@ def test_a_limit_of_the_body_ends_it(wire, feeder):
 def test_a_silent_server_ends_it_and_a_client_that_takes_its_time_does_not(wire, feeder):
     """What idles is the server, and only while it is waited for."""
     opened = named(wire, feeder.url("/length/24000000"), timeout={"idle": 0.2})
-    # nothing moves for longer than that, because nobody reads
+    # nothing moves for longer than that, because the client does not read
     feeder.stalled("/length/24000000", 0.6)
     assert everything(wire, opened["body"]["stream"], bytes=1_000_000)[0] == pattern(24_000_000)
     opened = named(wire, feeder.url("/hand/a"), timeout={"idle": 0.2})

@@ -48,7 +48,7 @@ def injected(owner):
     ids=str,
 )
 def test_a_file_behind_a_call_that_fails_is_not_run(owner, feeder, params, framing):
-    """Whoever made the file would otherwise call with the rights of whoever sends it."""
+    """The maker of the file would otherwise call with the rights of its sender."""
     if "upload" in params:
         params = {"stream": owner.call("upload.open")["result"]["stream"]}
     if "pulled" in params:

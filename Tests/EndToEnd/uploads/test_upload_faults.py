@@ -279,7 +279,7 @@ def test_a_long_upload_takes_little_memory(wire, taker, big):
 
 
 def test_streams_that_were_sent_take_no_place_for_ever(wire, origin):
-    """More than a connection may have at once, one after the other, and nobody closes them."""
+    """More than a connection may have at once, one after the other, and none is closed."""
     for _ in range(260):
         stream = result(wire.call("upload.open"))["stream"]
         wire.start("stream.write", {"stream": stream, "text": "x"})

@@ -298,7 +298,7 @@ def test_a_stream_must_be_as_long_as_was_said(wire, taker, given, length):
 
 
 def test_a_client_that_waits_for_replies_is_held_back(wire, taker):
-    """What the network does not take does not pile up; what nobody waits for is refused, and nothing is lost."""
+    """What the network does not take does not pile up; what no client waits for is refused, and nothing is lost."""
     stream = opened(wire)
     number = wire.start("upload.send", {"url": taker.url("/later"), "body": {"stream": stream}})
     taker.wait_for("/later")

@@ -48,7 +48,7 @@ def interrupted(step: int, work: Callable[[], object]) -> bool:
 
 
 def free(client: Client) -> bool:
-    """Whether nobody holds the connection."""
+    """Whether no thread holds the connection."""
     connection = client._connection
     return connection is None or not (connection._reading.locked() or connection._writing.locked())
 

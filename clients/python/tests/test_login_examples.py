@@ -14,7 +14,7 @@ sys.path.extend(map(str, sorted(ROOT.glob("Tests/EndToEnd/support/*"))))
 from authorization_server import Authorizing
 from editor_logins import BOTH, EXAMPLES, Kind, editing
 
-# somebody who says yes at once
+# a person who says yes at once
 CURL = "exec curl --noproxy '*' --silent --location --output /dev/null \"$1\""
 
 

@@ -41,7 +41,7 @@ def fetched(url, method="GET", **fields):
 
 
 def approved(server, url):
-    """Where the server sends the browser of somebody who says yes, or no."""
+    """Where the server sends the browser of a person who says yes, or no."""
     assert url.startswith(server.url("/authorize"))
     return fetched(url)[0].getheader("Location")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Logs in from a shell, as somebody who says yes, to the credential `work` of an Authorizing server.
+"""Logs in from a shell, as a person who says yes, to the credential `work` of an Authorizing server.
 
 logged_in(env, server, "--origin", url)      # env: the fixture of that name
 token(env)                                   # what `outrider token` prints then
@@ -36,7 +36,7 @@ def login(env, words, act, stdin=None):
 
 
 def browse(url):
-    """A browser of somebody who says yes: it follows the server back to the listener."""
+    """A browser of a person who says yes: it follows the server back to the listener."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(url, timeout=LONG) as page:
         assert b"You can close this window" in page.read()

@@ -108,7 +108,7 @@ def _check_failure(failure, at):
 
 
 def await_socket(path, process, seconds=60.0):
-    """Until the process listens there, a moment after the file has come: asks the system, and connects to nobody."""
+    """Until the process listens there, a moment after the file has come: asks the system, and does not connect."""
     deadline = time.monotonic() + seconds
     while not any(line.split()[3] == "00010000" and line.endswith(f" {path}") for line in _unix_sockets()):
         assert time.monotonic() < deadline and process.poll() is None, "the service does not listen"
@@ -152,7 +152,7 @@ class Wire:
             self.reader, self.writer = self.process.stdout.fileno(), self.process.stdin.fileno()
 
     def connect(self, path):
-        """The file of a socket is there a moment before anybody listens."""
+        """The file of a socket is there a moment before the service listens."""
         for left in reversed(range(200)):
             try:
                 return self.socket.connect(path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A server on loopback that lets nobody in but Ada, and is as strict about it as RFC 7616 permits.
+"""A server on loopback that lets only Ada in, and is as strict about it as RFC 7616 permits.
 
 with Guard(algorithm="SHA-256", lives=3) as guard:
     guard.url("/vault")       # needs a password; "/open" needs none, "/to?URL" leads to that URL

@@ -93,4 +93,4 @@ class EventServer(Listening):
             elif isinstance(piece, bytes):
                 connection.sendall(piece)
             else:
-                assert piece.wait(LONG), "nobody released it"
+                assert piece.wait(LONG), "it was not released"

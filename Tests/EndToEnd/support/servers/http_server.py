@@ -3,7 +3,7 @@
 """What servers on loopback that speak HTTP by hand have in common: a thread per connection, and notes of what arrived.
 
 class Slow(Listening):
-    def serve(self, connection, number):      # closed by whoever calls this
+    def serve(self, connection, number):      # closed by the caller
         ...
         self.note(self.arrived, path)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The public httpbin, run on loopback: a server that nobody here wrote.
+"""The public httpbin, run on loopback: a server of other authors.
 
 with serving() as url:
     ... url + "/anything" ...

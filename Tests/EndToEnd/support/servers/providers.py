@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Authorization servers that nobody here wrote, on loopback: Glewlwyd, and oidc-provider-mock.
+"""Authorization servers of other authors, on loopback: Glewlwyd, and oidc-provider-mock.
 
 with glewlwyd() as provider:
     provider.issuer, provider.client, provider.secret
@@ -75,7 +75,7 @@ def free_port():
 
 
 def quiet_port():
-    """One that the system gives nobody who does not ask for it, to be listened on later."""
+    """A port that the system gives only to a program that names it, to be listened on later."""
     lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for port in random.sample(range(max(1025, lowest - 12000), lowest), 100):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -102,7 +102,7 @@ def running(command, port, log):
 
 
 class Provider:
-    """One that runs, with a client of each kind, and somebody who says yes."""
+    """One that runs, with a client of each kind, and a person who says yes."""
 
     client, secret, public = "app", "secret", "cli"
     redirect = "http://127.0.0.1:1/callback"

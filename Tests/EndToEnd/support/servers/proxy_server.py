@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Proxies on loopback: real ones, one by hand that does everything right and writes it down, and some that do not.
 
-with Proxy(basic=True) as proxy:      # asks for Ada's password; Proxy() asks nobody, Proxy("SHA-256") wants Digest
+with Proxy(basic=True) as proxy:      # asks for Ada's password; Proxy() asks for none, Proxy("SHA-256") wants Digest
     proxy.address                     # http://127.0.0.1:PORT
     proxy.requests                    # what came: method, target, fields, connection; and proxy.statuses
 """

@@ -3,7 +3,7 @@
 """Clocks that tests set, of real processes; see the fixture `clocks`.
 
     with Service(store, log, place, **clocks.environment) as service:
-        clocks.jump(wall=3600)               # somebody sets the calendar
+        clocks.jump(wall=3600)               # the calendar is set
         clocks.jump(wall=8 * 3600, boot=8 * 3600)     # the machine sleeps
 """
 

@@ -92,7 +92,7 @@ def decode(text: str) -> Any:
     try:
         value, stop = scan(text, 0)
     except (StopIteration, SystemError):
-        # CPython 3.10 and 3.11 have no exception to raise where nobody has imported json
+        # CPython 3.10 and 3.11 have no exception to raise where json is not imported
         raise ValueError(f"not JSON: {text[:80]!r}") from None
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
