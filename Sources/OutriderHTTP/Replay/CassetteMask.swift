@@ -100,7 +100,7 @@ package struct CassetteMask: Sendable {
     /// Names of secrets that programs carry elsewhere; others, such as `key`, have values that occur by chance.
     private func holdsSecret(_ name: String) -> Bool {
         let lower = name.lowercased()
-        if names.isShown(name) || SecretFields.kinds.contains(lower) { return false }
+        if names.isShown(name) || SecretFields.isHarmless(lower) { return false }
         if names.parameters.contains(lower) { return true }
         return Self.telling.findsAny(in: lower) || lower == "device_code"
     }

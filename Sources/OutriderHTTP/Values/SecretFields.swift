@@ -29,6 +29,10 @@ package enum SecretFields {
     /// Whole names of kinds (RFC 6749 section 7.1, RFC 7009 section 2.1), which hold no token.
     package static let kinds = ["token_type", "token_type_hint", "tokentype"]
 
+    /// Last parts of names of metadata (RFC 8414 section 2): URLs and abilities of a server, such as `token_endpoint` and
+    /// `id_token_signing_alg_values_supported`.
+    package static let published = ["_endpoint", "_supported"]
+
     /// Fields of nearly every request, without secrets: to compare is cheaper than to search.
     package static let usual = [
         "Accept-Encoding", "User-Agent", "Accept-Language", "Accept", "Content-Type", "Content-Length",
@@ -47,10 +51,20 @@ package enum SecretFields {
 
     /// The same for a name in ASCII.
     private static func isSecret(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        if partFinder.findsAnyCase(in: name) { return !kinds.contains { equals(name[...], $0) } }
+        if partFinder.findsAnyCase(in: name) { return !isHarmless(name) }
         if fields.contains(where: { equals(name[...], $0) }) { return true }
         let word = name[startOfLastWord(name)...]
         return endings.contains { equals(word, $0) }
+    }
+
+    /// Whether a name with a secret part is that of a kind, or of published metadata.
+    package static func isHarmless(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { isHarmless($0) }
+    }
+
+    private static func isHarmless(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        kinds.contains { equals(name[...], $0) } || published.contains { equals(name.suffix($0.utf8.count), $0) }
     }
 
     /// The same for a parameter or a member; of `user[password]` and `password[0]` each part counts.

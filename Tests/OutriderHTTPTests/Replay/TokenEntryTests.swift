@@ -107,6 +107,10 @@ import Testing
     @Test func `the kind of a token is no secret`() {
         #expect(!SecretFields.containsParameter("token_type") && !SecretFields.containsParameter("Token_Type_Hint"))
         #expect(SecretFields.containsParameter("token_types") && SecretFields.containsParameter("id_token"))
+        for name in ["token_endpoint", "id_token_signing_alg_values_supported", "Credential_Endpoint"] {
+            #expect(!SecretFields.containsParameter(name))
+        }
+        for name in ["token_endpoint_key", "endpoint_token"] { #expect(SecretFields.containsParameter(name)) }
         let found = CassetteMask().secrets(
             of: [HTTPFields.Field("Content-Type", "application/json")],
             body: Array(#"{"token_type":"Bearer","token":"abcdefgh"}"#.utf8))
