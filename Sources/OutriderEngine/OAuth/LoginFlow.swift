@@ -41,17 +41,17 @@ package final class LoginFlow: Sendable {
 
     /// Begins a login by a browser. An older attempt of the same credential ends.
     ///
-    /// - Parameter recorder: records the token request; nil if it is not recorded.
+    /// - Parameter stage: stands before the network, and records the requests; nil for none.
     package func login(
         _ credential: SharedCredential, _ redirect: Redirect, _ options: LoginAttempt.Options, random: [UInt8],
-        recorder: (any TokenRecorder)?
+        through stage: ReplayStage?
     ) async throws(OAuthFailure) -> Begun {
         let spec = credential.snapshot.spec
         guard spec.grant == .authorizationCode else {
             if spec.grant == .device { try checkDevices(spec) }
             throw Self.wrongGrant(spec, "authorizationCode", spec.grant)
         }
-        let metadata = try await metadata(spec)
+        let (metadata, recorder) = (try await metadata(spec, stage), stage?.recorder)
         let number = attempts.begin(spec.name)
         do {
             let listener: LoopbackListener?
@@ -70,7 +70,7 @@ package final class LoginFlow: Sendable {
             let attempt = try LoginAttempt(
                 spec, redirect: address, options: options, mustNameIssuer: metadata?.namesIssuer ?? false,
                 random: random)
-            let keys = try await keys(spec, attempt, metadata)
+            let keys = try await keys(spec, attempt, metadata, stage)
             let alarm = engine.later(seconds: Self.patience) { [weak self] in
                 self?.end(credential, number, .failure(Self.late))
             }
@@ -284,13 +284,15 @@ package final class LoginFlow: Sendable {
 
     // MARK: published documents
 
-    private func metadata(_ spec: CredentialSpec) async throws(OAuthFailure) -> ServerMetadata? {
+    private func metadata(
+        _ spec: CredentialSpec, _ stage: ReplayStage?
+    ) async throws(OAuthFailure) -> ServerMetadata? {
         guard let issuer = spec.issuer else { return nil }
-        return try await documents.metadata(of: issuer).metadata
+        return try await documents.metadata(of: issuer, through: stage).metadata
     }
 
     private func keys(
-        _ spec: CredentialSpec, _ attempt: LoginAttempt, _ metadata: ServerMetadata?
+        _ spec: CredentialSpec, _ attempt: LoginAttempt, _ metadata: ServerMetadata?, _ stage: ReplayStage?
     ) async throws(OAuthFailure) -> String? {
         if attempt.nonce == nil { return nil }
         guard spec.issuer != nil, let place = metadata?.endpoints.keys ?? spec.endpoints.keys else {
@@ -298,7 +300,7 @@ package final class LoginFlow: Sendable {
                 .config, "no_keys",
                 "an ID token (scope openid) can be checked only for an issuer that publishes its keys")
         }
-        return try await documents.keys(at: place)
+        return try await documents.keys(at: place, through: stage)
     }
 
     private static func wrongGrant(

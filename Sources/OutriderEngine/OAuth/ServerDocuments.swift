@@ -2,43 +2,37 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 package import OutriderHTTP
-import Synchronization
 
 /// Fetches the documents of authorization servers: their metadata, which are cached for a day, and their keys.
+///
+/// The requests obey a stage: they are entries of a cassette that records, and a cassette that plays has the responses.
 package final class ServerDocuments: Sendable {
-    /// Metadata, and their URL.
-    package struct Found: Sendable {
-        package var metadata: ServerMetadata
-        package var place: HTTPURL
-    }
-
-    private struct Known {
-        var found: Found
-        var at: ContinuousClock.Instant
-    }
-
     private let engine: Engine
-    private let known = Mutex<[String: Known]>([:])
+    /// Found without a stage.
+    private let known = MetadataMemory()
 
     /// Seconds per document.
     private static let patience = 3.0
-    private static let lifetime = Duration.seconds(86_400)
-    private static let most = 64
     private static let mostRedirects = 3
 
     package init(_ engine: Engine) { self.engine = engine }
 
     /// The metadata of an issuer.
     ///
-    /// - Parameter fresh: fetch again, ignoring the cache.
-    package func metadata(of issuer: String, fresh: Bool = false) async throws(OAuthFailure) -> Found {
-        if !fresh, let found = remembered(issuer) { return found }
+    /// - Parameters:
+    ///   - fresh: fetch again, ignoring the cache.
+    ///   - stage: stands before the network; nil for none.
+    package func metadata(
+        of issuer: String, fresh: Bool = false, through stage: ReplayStage?
+    ) async throws(OAuthFailure) -> PublishedMetadata {
+        let memory = stage?.metadata ?? known
+        if !fresh, let found = memory.metadata(of: issuer) { return found }
         var complaints: [String] = []
         for place in try ServerMetadata.places(of: issuer) {
-            switch try await fetch(place) {
+            switch try await fetch(place, stage) {
             case .document(let bytes):
-                let found = Found(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
-                remember(found)
+                let found = PublishedMetadata(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
+                memory.remember(found)
                 return found
             case .nothing(let why): complaints.append("\(place): \(why)")
             }
@@ -50,9 +44,11 @@ package final class ServerDocuments: Sendable {
     }
 
     /// The metadata of a protected resource.
-    package func resource(_ resource: String) async throws(OAuthFailure) -> ResourceMetadata {
+    package func resource(
+        _ resource: String, through stage: ReplayStage?
+    ) async throws(OAuthFailure) -> ResourceMetadata {
         let place = try ResourceMetadata.place(of: resource)
-        switch try await fetch(place) {
+        switch try await fetch(place, stage) {
         case .document(let bytes): return try ResourceMetadata(bytes, resource: resource)
         case .nothing(let why):
             throw OAuthFailure(
@@ -62,29 +58,11 @@ package final class ServerDocuments: Sendable {
     }
 
     /// A JWK Set, unparsed.
-    package func keys(at place: HTTPURL) async throws(OAuthFailure) -> String {
-        switch try await fetch(place) {
+    package func keys(at place: HTTPURL, through stage: ReplayStage?) async throws(OAuthFailure) -> String {
+        switch try await fetch(place, stage) {
         case .document(let bytes): return String(decoding: bytes, as: UTF8.self)
         case .nothing(let why):
             throw OAuthFailure(.config, "no_keys", "the server's keys are not at \(place): \(why)")
-        }
-    }
-
-    // MARK: memory
-
-    private func remembered(_ issuer: String) -> Found? {
-        known.withLock { known in
-            guard let one = known[issuer], ContinuousClock.now - one.at < Self.lifetime else { return nil }
-            return one.found
-        }
-    }
-
-    private func remember(_ found: Found) {
-        known.withLock { known in
-            if known.count >= Self.most, let oldest = known.min(by: { $0.value.at < $1.value.at }) {
-                known[oldest.key] = nil
-            }
-            known[found.metadata.issuer] = Known(found: found, at: .now)
         }
     }
 
@@ -97,10 +75,10 @@ package final class ServerDocuments: Sendable {
     }
 
     /// Follows redirects within the origin only: a client that names a server trusts only that server.
-    private func fetch(_ place: HTTPURL) async throws(OAuthFailure) -> Outcome {
+    private func fetch(_ place: HTTPURL, _ stage: ReplayStage?) async throws(OAuthFailure) -> Outcome {
         var url = place
         for _ in 0...Self.mostRedirects {
-            let outcome = try await get(url)
+            let outcome = try await get(url, stage)
             guard let head = outcome.head else { throw Self.unreachable(url, outcome.failure) }
             if RedirectPolicy.redirects(head.status), let location = head.fields.first("Location") {
                 guard let next = try? url.resolve(reference: location), next.isSameOrigin(as: url) else {
@@ -122,7 +100,7 @@ package final class ServerDocuments: Sendable {
         bytes.first { $0 != 0x20 && !(0x09...0x0D).contains($0) } == UInt8(ascii: "{")
     }
 
-    private func get(_ url: HTTPURL) async throws(OAuthFailure) -> ExchangeOutcome {
+    private func get(_ url: HTTPURL, _ stage: ReplayStage?) async throws(OAuthFailure) -> ExchangeOutcome {
         var spec = RequestSpec(url: url.description)
         spec.fields.add("Accept", "application/json")
         spec.timeouts.total = Self.patience
@@ -132,7 +110,7 @@ package final class ServerDocuments: Sendable {
         spec.proxies = url.isSecure ? engine.settings.proxies : nil
         spec.security = engine.settings.security
         let exchange = await engine.exchange(
-            spec, ExchangeSetup(quota: engine.makeQuota(), keepsBody: false))
+            spec, ExchangeSetup(quota: engine.makeQuota(), keepsBody: false, stage: stage))
         exchange.start()
         await withTaskCancellationHandler {
             _ = await exchange.reached(.finish)
@@ -144,7 +122,10 @@ package final class ServerDocuments: Sendable {
     }
 
     private static func unreachable(_ url: HTTPURL, _ failure: HTTPFailure?) -> OAuthFailure {
-        OAuthFailure(
+        if let failure, [.replayMiss, .stubMiss].contains(failure.kind) {
+            return OAuthFailure(.config, "not_played", failure.message)
+        }
+        return OAuthFailure(
             .temporary, "unreachable",
             "\(url.origin) did not respond: \(failure?.message ?? "the request was cancelled")")
     }

@@ -31,6 +31,9 @@ package final class ReplayStage: Sendable {
     /// The credentials while the stage lets nothing reach the network, and their vault.
     private let played = Mutex<(broker: CredentialBroker, vault: PlayedVault)?>(nil)
 
+    /// The metadata that requests of this stage have found, for as long as its cassette stays.
+    private let documents = Mutex(MetadataMemory())
+
     /// Nothing reaches the network that neither a stub nor a cassette is for.
     private let isClosed: Bool
 
@@ -68,6 +71,7 @@ package final class ReplayStage: Sendable {
         shelf.withLock { shelf in
             guard shelf == nil else { return false }
             shelf = tape
+            documents.withLock { $0 = MetadataMemory() }
             return true
         }
     }
@@ -75,6 +79,7 @@ package final class ReplayStage: Sendable {
     /// Takes the cassette out.
     package func eject() -> Tape? {
         played.withLock { $0 = nil }
+        documents.withLock { $0 = MetadataMemory() }
         return shelf.withLock { shelf in
             defer { shelf = nil }
             return shelf
@@ -88,6 +93,10 @@ package final class ReplayStage: Sendable {
     }
 
     // MARK: credentials
+
+    /// Remembers metadata of authorization servers. A recording has each document once, and the network has no part in
+    /// what a cassette plays.
+    var metadata: MetadataMemory { documents.withLock { $0 } }
 
     /// The credentials of the stage; nil if token requests go to the network.
     package func credentials(beside known: CredentialBroker) -> CredentialBroker? {

@@ -34,8 +34,8 @@ extension CredentialName {
 }
 
 extension ClientScope {
-    /// The stage that token requests of this connection obey; nil without one.
-    private var tokenStage: ReplayStage? { stage(of: nil) ?? service.engine.stage }
+    /// The stage that requests of this connection to authorization servers obey; nil without one.
+    var tokenStage: ReplayStage? { stage(of: nil) ?? service.engine.stage }
 
     /// Records token requests of this connection; nil if no cassette records.
     var tokenRecorder: (any TokenRecorder)? { tokenStage?.recorder }

@@ -64,9 +64,10 @@ struct OAuthCreate: Method {
         }
 
         /// Completed by what the issuer publishes, where something is missing that the grant needs.
-        func completed(_ documents: ServerDocuments) async throws(OAuthFailure) -> CredentialSpec {
+        func completed(_ scope: ClientScope) async throws(OAuthFailure) -> CredentialSpec {
             guard let issuer = spec.issuer, lacksEndpoints else { return spec }
-            return completed(by: try await documents.metadata(of: issuer).metadata.endpoints)
+            let found = try await scope.service.documents.metadata(of: issuer, through: scope.tokenStage)
+            return completed(by: found.metadata.endpoints)
         }
 
         /// Whether an endpoint is missing that the grant needs.
@@ -113,7 +114,7 @@ struct OAuthCreate: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         var spec = try await mappingFailures { () async throws(OAuthFailure) in
-            try await params.completed(call.scope.service.documents)
+            try await params.completed(call.scope)
         }
         let broker = call.scope.credentials(for: spec.endpoints.token)
         var record: OwnCredential?

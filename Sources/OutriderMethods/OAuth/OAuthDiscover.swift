@@ -35,7 +35,7 @@ struct OAuthDiscover: Method {
     }
 
     struct Result: JSONEncodable {
-        var found: ServerDocuments.Found
+        var found: PublishedMetadata
         /// What led to that server.
         var resource: ResourceMetadata?
 
@@ -51,16 +51,18 @@ struct OAuthDiscover: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         do throws(OAuthFailure) {
-            let documents = call.scope.service.documents
+            let (documents, stage) = (call.scope.service.documents, call.scope.tokenStage)
             switch params.place {
             case .issuer(let issuer):
-                return Result(found: try await documents.metadata(of: issuer, fresh: params.isFresh))
+                return Result(
+                    found: try await documents.metadata(of: issuer, fresh: params.isFresh, through: stage))
             case .resource(let name):
-                let resource = try await documents.resource(name)
+                let resource = try await documents.resource(name, through: stage)
                 // it prefers the first one, and there is one
                 let issuer = resource.servers.first ?? ""
                 return Result(
-                    found: try await documents.metadata(of: issuer, fresh: params.isFresh), resource: resource)
+                    found: try await documents.metadata(of: issuer, fresh: params.isFresh, through: stage),
+                    resource: resource)
             }
         } catch {
             try Task.checkCancellation()

@@ -74,7 +74,7 @@ struct OAuthLogin: Method {
         let begun = try await mappingFailures { () async throws(OAuthFailure) in
             try await call.scope.service.logins.login(
                 credential, params.redirect.map { .given($0) } ?? .loopback(params.listen), params.options,
-                random: OAuthRandom.bytes(LoginAttempt.randomBytes), recorder: call.scope.tokenRecorder)
+                random: OAuthRandom.bytes(LoginAttempt.randomBytes), through: call.scope.tokenStage)
         }
         guard params.opens else { return Result(begun: begun) }
         return Result(begun: begun, opening: .some(await background { Browser.open(begun.url) }))
