@@ -162,31 +162,42 @@ package final class LoginFlow: Sendable {
         _ authorization: DeviceAuthorization, _ request: TokenRequest, _ credential: SharedCredential, _ number: Int,
         _ recorder: (any TokenRecorder)?
     ) async {
-        // a played server has its next response at once; pauses bound the work if its last response is "pending" for ever
-        let longest = credential.source.vault?.isPlayed == true ? 0.01 : 86_400
-        var machine = DeviceMachine(authorization, now: Clocks.now.boot)
-        var action = machine.begin(now: Clocks.now.boot)
+        let played = credential.source.vault?.played
+        var now = Clocks.now.boot
+        var machine = DeviceMachine(authorization, now: now)
+        var action = machine.begin(now: now)
+        var polls = 0
         while !Task.isCancelled {
             switch action {
             case .poll(let time):
-                guard await Self.sleep(until: time, longest) else { return }
+                guard await Self.sleep(until: time, isPlayed: played != nil) else { return }
+                if polls > 0, played?.has(request, for: credential.name) == false,
+                    machine.hasExpired(withoutPollAt: time)
+                {
+                    return end(credential, number, .failure(DeviceMachine.expired))
+                }
+                polls &+= 1
                 do throws(OAuthFailure) {
                     let snapshot = try await obtain(request, credential, recorder)
                     return end(credential, number, .success(snapshot))
                 } catch {
-                    action = machine.failed(error, now: Clocks.now.boot)
+                    // in a replay the time is the time of the polls, so that as many fit in as in the recording
+                    now = played == nil ? Clocks.now.boot : time
+                    action = machine.failed(error, now: now)
                 }
             case .expire(let time):
-                guard await Self.sleep(until: time, longest) else { return }
+                guard await Self.sleep(until: time, isPlayed: played != nil) else { return }
                 return end(credential, number, .failure(DeviceMachine.expired))
             case .end(let failure): return end(credential, number, .failure(failure))
             }
         }
     }
 
-    /// False if cancelled. By the clock that counts sleep.
-    private static func sleep(until time: Double, _ longest: Double) async -> Bool {
-        let seconds = min(max(0, time - Clocks.now.boot), longest)
+    /// Waits by the clock that counts sleep. False if cancelled.
+    ///
+    /// - Parameter isPlayed: the next response is at hand; a short pause bounds the work of endless polls.
+    private static func sleep(until time: Double, isPlayed: Bool) async -> Bool {
+        let seconds = isPlayed ? 0.01 : min(max(0, time - Clocks.now.boot), 86_400)
         do {
             try await Task.sleep(for: .seconds(seconds), clock: .continuous)
             return true

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The credentials of a stage that lets nothing reach the network: token responses come from the stage, and no helper is
 /// started. The vault holds no refresh token and no client secret, only whether a credential has one.
-final class PlayedVault: CredentialVault {
+final class PlayedVault: CredentialVault, PlayedResponses {
     private let known: CredentialBroker
     private let endpoint: PlayedEndpoint
     private let stores = Mutex<[String: PlayedStore]>([:])
@@ -77,7 +77,7 @@ final class PlayedVault: CredentialVault {
 
     func mark(of name: String) -> RecordMark? { nil }
 
-    var isPlayed: Bool { true }
+    var played: (any PlayedResponses)? { self }
 
     func read(_ name: String) async throws(OAuthFailure) -> CredentialSnapshot? {
         guard let store = find(name) else { return nil }
@@ -98,7 +98,7 @@ final class PlayedVault: CredentialVault {
     /// Whether the stage has a response for a request of the credential.
     func has(_ request: TokenRequest, for name: String) -> Bool {
         guard let record = find(name)?.record,
-            let form = try? OAuthForm(request, record.spec, record.secrets, proof: .masked)
+            let form = try? OAuthForm(request.masked, record.spec, record.secrets, proof: .masked)
         else { return false }
         return endpoint.has(form, record.spec.endpoints.token)
     }

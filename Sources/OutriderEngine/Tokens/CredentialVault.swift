@@ -57,12 +57,18 @@ package protocol CredentialVault: AnyObject, Sendable {
     /// RFC 7662, for the access token.
     func introspect(_ id: CredentialID, recorder: (any TokenRecorder)?) async throws(OAuthFailure) -> [UInt8]
 
-    /// Whether responses come from a cassette or from stubs, so that no time has to pass between requests.
-    var isPlayed: Bool { get }
+    /// The cassette or the stubs that have all responses, so that no time has to pass between requests; nil for servers.
+    var played: (any PlayedResponses)? { get }
 }
 
 extension CredentialVault {
-    package var isPlayed: Bool { false }
+    package var played: (any PlayedResponses)? { nil }
+}
+
+/// Responses of authorization servers that are at hand.
+package protocol PlayedResponses: Sendable {
+    /// Whether there is a response for a request of the credential.
+    func has(_ request: TokenRequest, for name: String) -> Bool
 }
 
 /// Records requests to authorization servers.

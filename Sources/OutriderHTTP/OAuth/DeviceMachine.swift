@@ -64,11 +64,13 @@ package struct DeviceMachine: Sendable {
     }
 
     private let end: Double
+    private let lifetime: Double
     private var interval: Double
 
     /// - Parameter now: seconds of a clock that counts sleep.
     package init(_ authorization: DeviceAuthorization, now: Double) {
         end = now + authorization.lifetime
+        lifetime = authorization.lifetime
         interval = authorization.interval
     }
 
@@ -90,6 +92,10 @@ package struct DeviceMachine: Sendable {
             return next(now, after: max(interval, min(failure.retryAfter ?? 0, 300)))
         }
     }
+
+    /// Whether a recorded login that has no poll at that time has expired. Recorded polls took their time, too, so that
+    /// fewer of them fit into the lifetime.
+    package func hasExpired(withoutPollAt time: Double) -> Bool { time + max(interval, lifetime / 5) >= end }
 
     private func next(_ now: Double, after seconds: Double) -> Action {
         now + seconds < end ? .poll(at: now + seconds) : .expire(at: end)

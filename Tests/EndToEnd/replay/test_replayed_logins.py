@@ -161,3 +161,50 @@ def test_documents_of_stubs_are_for_their_connection_alone(listening, issuer):
         for wire, place in ((one, stubbed), (other, real), (one, stubbed)):
             found = result(wire.call("oauth.discover", {"issuer": issuer.issuer}, 20))
             assert found["metadata"]["token_endpoint"] == place
+
+
+def device(wire, params):
+    who = {"credential": "work"}
+    return calls(wire, ("oauth.create", params), ("oauth.device", who), ("oauth.wait", {**who, "timeout": 15}),
+                 ("oauth.get", who))  # fmt: skip
+
+
+@pytest.mark.parametrize("polls", [["authorization_pending", None], ["access_denied"]])
+def test_a_device_login_plays_with_its_events(issuer, tape, polls):
+    issuer.interval, issuer.polls = 1, list(polls)
+    with fresh() as wire:
+        start(wire, tape)
+        recorded = device(wire, credential(issuer, "device"))
+        stop(wire)
+    asked = len(issuer.arrived)
+    with fresh() as wire:
+        start(wire, tape, mode="none")
+        assert device(wire, credential(issuer, "device")) == recorded
+        told = stop(wire)
+        assert (told["missed"], told["unused"]) == (0, [])
+    assert len(issuer.arrived) == asked
+
+
+def test_a_device_login_that_expired_plays_as_such(tape):
+    """A code of ten minutes, whose recorded polls took longer than their interval."""
+    host = "https://login.example"
+
+    def entry(path, status, value):
+        return {"request": {"method": "POST", "url": host + path, "headers": []},
+                "response": {"status": status, "headers": [{"name": "Content-Type", "value": "application/json"}],
+                             "content": {"mimeType": "application/json", "text": json.dumps(value)}}}  # fmt: skip
+
+    codes = {"device_code": "d", "user_code": "U-1", "verification_uri": host, "expires_in": 600, "interval": 30}
+    recorded = [entry("/device", 200, codes)] + [entry("/token", 400, {"error": "authorization_pending"})] * 17
+    params = {"name": "work", "grant": "device", "clientId": "c", "tokenUrl": host + "/token", "persist": "memory",
+              "deviceUrl": host + "/device", "origins": [host + "/"], "events": True}  # fmt: skip
+    for count, reason in ((18, "expired_token"), (3, "not_played")):
+        with open(tape, "w") as file:
+            json.dump({"log": {"version": "1.2", "entries": recorded[:count]}}, file)
+        with fresh() as wire:
+            start(wire, tape, mode="none", match={"body": False})
+            seen = device(wire, params)
+            ended = next(one for method, one in seen if method == "oauth.wait")
+            assert not ended["ok"] and ended["error"]["reason"] == reason, seen
+            told = stop(wire)
+            assert (told["played"], told["missed"]) == (count, int(reason == "not_played"))
