@@ -178,6 +178,15 @@ def waiting_bodies(service, part):
         service.client().start("data.send", method="POST", url=service.origin.url + "/hang", body={"text": text})
 
 
+def waiting_heads(service, part):
+    """Requests under handles whose servers do not respond, each with short fields of 60 KiB together."""
+    headers = {f"X-{number:04}": "x" * 50 for number in range(940)}
+    for _ in range(32 // part):
+        client = service.client()
+        for _ in range(200):
+            client.start("data.start", url=service.origin.url + "/hang", headers=headers)
+
+
 def unread_replies(service, part):
     for _ in range(60 // part):
         service.client().start("data.send", url=service.origin.url + "/size/8000000", maxInline=8 * MIB)
@@ -281,9 +290,9 @@ def partial_responses(service, part):
         service.client().start("data.send", url=service.origin.url + "/part/8000000", maxInline=8 * MIB)
 
 
-ROWS = [waiting_bodies, unread_replies, unread_reads, fed_streams, short_pieces, routers, small_endpoints,
-        batch_replies, adapted_bodies, stored_bodies, detached_bodies, pulled_streams, partial_messages,
-        partial_responses]
+ROWS = [waiting_bodies, waiting_heads, unread_replies, unread_reads, fed_streams, short_pieces, routers,
+        small_endpoints, batch_replies, adapted_bodies, stored_bodies, detached_bodies, pulled_streams,
+        partial_messages, partial_responses]
 
 
 def measure(row, binary, memory, part):

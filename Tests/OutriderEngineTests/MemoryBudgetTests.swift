@@ -64,7 +64,7 @@ struct MemoryBudgetTests {
         first.list.withLock { $0[0].giveWay() }
         #expect(second.now.isEmpty)
         // the message passes to another charge, which ends
-        let other = MemoryCharge(one, 0, isStored: false)
+        let other = MemoryCharge(one, 0)
         first.list.withLock { other.take(over: $0[0]) }
         first.drop()
         #expect(second.now.isEmpty)

@@ -26,6 +26,8 @@ package final class BodyQuota: Sendable {
     let spills = SpillRoom()
     private let memory = Atomic(0)
     private let files = Atomic(0)
+    /// What requests keep, of which the budget counts all.
+    private let requests = Atomic(0)
 
     package init(_ limits: Limits = Limits(), client: ClientKey = .service, budget: MemoryBudget = MemoryBudget(.max)) {
         self.limits = limits
@@ -33,7 +35,7 @@ package final class BodyQuota: Sendable {
         self.client = client
     }
 
-    /// So much of its short bodies each client keeps in memory, whatever others hold: 1 MiB.
+    /// So much of its short bodies, and of its requests, each client keeps in memory, whatever others hold: 1 MiB.
     private static let alwaysKept = 1 << 20
 
     /// Charges memory; false if the quota or the budget is exceeded.
@@ -48,6 +50,24 @@ package final class BodyQuota: Sendable {
         if budget.take(bytes, for: client, canSpill: true) { return true }
         memory.wrappingSubtract(bytes, ordering: .relaxed)
         return false
+    }
+
+    /// Charges what a request keeps; false if the client has more than `alwaysKept`, and the half of the budget for
+    /// payloads that last has no room. The other half stays for messages.
+    func takeRequest(_ bytes: Int) -> Bool {
+        let (_, after) = requests.wrappingAdd(bytes, ordering: .relaxed)
+        if after <= Self.alwaysKept {
+            budget.takeAnyway(bytes, for: client)
+            return true
+        }
+        if budget.take(bytes, for: client, canSpill: true) { return true }
+        requests.wrappingSubtract(bytes, ordering: .relaxed)
+        return false
+    }
+
+    func giveRequest(_ bytes: Int) {
+        requests.wrappingSubtract(bytes, ordering: .relaxed)
+        budget.give(bytes, of: client)
     }
 
     func takeFile(_ bytes: Int) -> Bool { Self.take(bytes, from: files, limit: limits.files) }

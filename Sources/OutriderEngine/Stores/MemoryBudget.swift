@@ -24,6 +24,8 @@ package final class MemoryBudget: Sendable {
     package static let least = 16 << 20
     /// Smaller payloads are not counted: 64 KiB.
     package static let counted = 64 << 10
+    /// Smaller requests are not counted: 8 KiB.
+    package static let countedRequest = 8 << 10
     /// What is counted for a byte of a response body in a result: the body, its text, and the message with the text.
     static let inlineWeight = 3
     /// How long most of the memory must be free before the heap returns its free pages to the system.

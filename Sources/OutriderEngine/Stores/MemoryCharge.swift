@@ -16,17 +16,21 @@ package final class MemoryCharge: BodyHolder, Sendable {
         var beyond = 0
     }
 
+    /// What else of the client the bytes count against.
+    enum Kind {
+        case payload, storedBody, request
+    }
+
     private let quota: BodyQuota
-    /// Whether the bytes also count against the client's stored bodies.
-    private let isStored: Bool
+    private let kind: Kind
     /// Whether the payload exceeds the budget, as one message may: the charge must not outlive its call.
     package let isBeyond: Bool
     private let state: Mutex<State>
 
     /// For bytes that are counted already.
-    init(_ quota: BodyQuota, _ bytes: Int, isStored: Bool, isBeyond: Bool = false) {
+    init(_ quota: BodyQuota, _ bytes: Int, _ kind: Kind = .payload, isBeyond: Bool = false) {
         self.quota = quota
-        self.isStored = isStored
+        self.kind = kind
         self.isBeyond = isBeyond
         state = Mutex(State(bytes: bytes, isFirst: isBeyond, beyond: isBeyond ? 1 : 0))
     }
@@ -72,10 +76,10 @@ package final class MemoryCharge: BodyHolder, Sendable {
             return state
         }
         if old.isOver { return }
-        if isStored {
-            quota.giveMemory(old.bytes)
-        } else {
-            quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst, beyond: old.beyond)
+        switch kind {
+        case .payload: quota.budget.give(old.bytes, of: quota.client, isBeyond: old.isFirst, beyond: old.beyond)
+        case .storedBody: quota.giveMemory(old.bytes)
+        case .request: quota.giveRequest(old.bytes)
         }
     }
 
@@ -92,19 +96,24 @@ package final class MemoryCharge: BodyHolder, Sendable {
 extension BodyQuota {
     /// Charges memory for as long as the charge is held; nil if the quota is exceeded.
     func charge(memory bytes: Int) -> MemoryCharge? {
-        takeMemory(bytes, of: bytes) ? MemoryCharge(self, bytes, isStored: true) : nil
+        takeMemory(bytes, of: bytes) ? MemoryCharge(self, bytes, .storedBody) : nil
+    }
+
+    /// Memory for what a request keeps beside a long body; nil if there is no room.
+    package func request(_ bytes: Int) -> MemoryCharge? {
+        takeRequest(bytes) ? MemoryCharge(self, bytes, .request) : nil
     }
 
     /// Memory for a message of the client; nil if there is no room.
     package func message(_ bytes: Int) -> MemoryCharge? {
         guard budget.take(bytes, for: client, canSpill: false) else { return nil }
-        return MemoryCharge(self, bytes, isStored: false)
+        return MemoryCharge(self, bytes)
     }
 
     /// Memory for a payload that could go to a file; nil if it must.
     package func hold(_ bytes: Int) -> MemoryCharge? {
         guard budget.take(bytes, for: client, canSpill: true) else { return nil }
-        return MemoryCharge(self, bytes, isStored: false)
+        return MemoryCharge(self, bytes)
     }
 
     /// Calls `tell` once there is room for a message; perhaps at once. Cancel the wait by its number.
@@ -114,7 +123,7 @@ extension BodyQuota {
         forMessage bytes: Int, mayExceed: Bool = true, _ tell: @escaping @Sendable (MemoryCharge) -> Void
     ) -> UInt64 {
         budget.wait(bytes, for: client, mayExceed: mayExceed) { isBeyond in
-            tell(MemoryCharge(self, bytes, isStored: false, isBeyond: isBeyond))
+            tell(MemoryCharge(self, bytes, isBeyond: isBeyond))
         }
     }
 

@@ -197,6 +197,13 @@ package struct RequestSpec: Sendable {
     /// Method and URL for a result if no request can be built from them.
     package var excerpt: (method: String, url: String) { (method.excerpt, url.excerpt) }
 
+    /// The number of the fields, and the bytes of their names and values.
+    package var fieldSizes: (count: Int, text: Int) {
+        var text = 0
+        for field in parts.values.fields.list { text &+= field.name.utf8.count &+ field.value.utf8.count }
+        return (parts.values.fields.list.count, text)
+    }
+
     /// The plan, for reading and changing.
     package var plan: ExchangePlan {
         get { shared?.plan ?? ExchangePlan() }

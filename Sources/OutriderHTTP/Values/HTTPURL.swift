@@ -74,6 +74,8 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         get { parts.values.target }
         set { values.target = newValue }
     }
+    /// The length of the path and the query.
+    package var targetBytes: Int { parts.values.target.utf8.count }
     /// Set for `http+unix://%2Fpath%2Fto.sock/target`: connect to this socket instead of a host.
     package var socketPath: String? {
         get { parts.values.socketPath }

@@ -75,6 +75,7 @@ final class DataCall: InlineCall {
 extension RequestRecord {
     /// The call has ended; its handle stays resolvable for a while.
     func callEnded(_ scope: ClientScope) {
-        if showsHandle, !isDetached, let old = scope.recent.add(handle.name) { scope.handles.forget(old, of: .request) }
+        guard showsHandle, !isDetached else { return }
+        scope.recent.add(handle.name, memoryBytes) { scope.handles.forget($0, of: .request) }
     }
 }

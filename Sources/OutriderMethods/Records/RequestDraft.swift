@@ -66,13 +66,15 @@ struct RequestDraft: ~Copyable {
         _ request: Result<Attempt, HTTPFailure>, _ params: RequestParameters, _ call: Call<ClientScope>
     ) throws(RPCError) -> RequestRecord {
         let scope = call.scope
+        let memory = try call.kept(spec, request)
         let exchange = scope.service.engine.exchange(spec, request, setup(params, scope))
         // the body is counted with the exchange
         call.releaseMessage()
         let owner = params.isDetached ? scope.share.handles : scope.handles
         let record = RequestRecord(
             params, handle, exchange, owner: owner, giver: params.giver ?? scope.owner, isOfCall: use.isOfCall,
-            events: events, session: session, review: review, callbacks: callbacks)
+            events: events, session: session, review: review, callbacks: callbacks,
+            memory: memory)
         do throws(RPCError) {
             if params.isDetached, let label = params.label { try record.name(label, in: owner) }
             // a client that cannot learn the handle needs no entry

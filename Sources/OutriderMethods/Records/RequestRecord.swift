@@ -21,6 +21,8 @@ final class RequestRecord: Holdable {
     let showsCertificates: Bool
     let showsHandle: Bool
     private let isStreamed: Bool
+    /// The memory of a request that is not short.
+    private let memory: MemoryCharge?
     /// Whether the call that made the request waits for its end.
     let isOfCall: Bool
     let events: RequestEvents?
@@ -58,8 +60,9 @@ final class RequestRecord: Holdable {
         _ params: borrowing RequestParameters, _ handle: Handle<RequestRecord>, _ exchange: Exchange,
         owner: HandleTable,
         giver: MonitorOwner, isOfCall: Bool, events: RequestEvents?, session: SessionRecord?, review: ResponseReview?,
-        callbacks: ClientResponseCallbacks?
+        callbacks: ClientResponseCallbacks?, memory: MemoryCharge?
     ) {
+        self.memory = memory
         self.session = session
         self.handle = handle
         self.giver = giver
@@ -95,6 +98,9 @@ final class RequestRecord: Holdable {
             holding.withLock { $0.expiry = expiry }
         }
     }
+
+    /// The counted bytes of a request that is not short.
+    var memoryBytes: Int { memory?.bytes ?? 0 }
 
     var isDetached: Bool { holding.withLock { $0.isDetached } }
 

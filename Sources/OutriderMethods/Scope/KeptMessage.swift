@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
 
@@ -11,6 +12,15 @@ extension Call<ClientScope> {
     func keptMessage() throws(RPCError) -> (any PayloadCharge)? {
         guard let charge else { return nil }
         guard charge.isBeyond else { return charge }
+        throw scope.noMemory()
+    }
+
+    /// The memory of a request, until the request is forgotten. Nil for a short one. Throws `tooMany` if there is no
+    /// room.
+    func kept(_ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>) throws(RPCError) -> MemoryCharge? {
+        let bytes = RequestMemory.bytes(of: spec, request, message: messageBytes)
+        if bytes <= MemoryBudget.countedRequest { return nil }
+        if let charge = scope.quota.request(bytes) { return charge }
         throw scope.noMemory()
     }
 

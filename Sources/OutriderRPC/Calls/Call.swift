@@ -29,7 +29,10 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     package var charge: (any PayloadCharge)? { later.charge }
 
     /// Whether the call came in a message too long to parse it on the event loop.
-    var isLong: Bool { later.isLong }
+    package var isLong: Bool { later.isLong }
+
+    /// The size of a short message with this call alone; else 0.
+    package var messageBytes: Int { later.messageBytes }
 
     /// The parameters, if they were decoded before the call.
     var decoded: (any DecodedParams)? { later.decoded }
@@ -50,6 +53,8 @@ package final class AfterReplyQueue: Sendable {
 
     fileprivate let isAlone: Bool
 
+    fileprivate let messageBytes: Int
+
     fileprivate let decoded: (any DecodedParams)?
 
     /// - Parameters:
@@ -57,10 +62,12 @@ package final class AfterReplyQueue: Sendable {
     ///   - isLong: whether the message was too long to parse it on the event loop.
     ///   - isAlone: whether the reply is a message of its own, and not a member of a batch.
     ///   - decoded: the call's parameters, if they were decoded before.
+    ///   - messageBytes: the size of a short message with the call alone; else 0.
     package init(
         charge: (any PayloadCharge)? = nil, isLong: Bool = false, isAlone: Bool = false,
-        decoded: (any DecodedParams)? = nil
+        decoded: (any DecodedParams)? = nil, messageBytes: Int = 0
     ) {
+        self.messageBytes = messageBytes
         self.charge = charge
         self.isLong = isLong
         self.isAlone = isAlone

@@ -15,30 +15,32 @@ extension Connection {
     ///   - charge: the memory of the frame; nil for a short frame.
     ///   - isLong: whether the frame was too long to parse it on the loop.
     ///   - decoded: parameters that were decoded before, by the place of their call.
+    ///   - bytes: the size of a short frame; else 0.
     func receive(
         _ incoming: Incoming, charge: (any PayloadCharge)? = nil, isLong: Bool = false,
-        decoded: [Int: any DecodedParams] = [:]
+        decoded: [Int: any DecodedParams] = [:], bytes: Int = 0
     ) {
         if isSilent.exchange(false, ordering: .relaxed) { service.spoke(self) }
         switch incoming {
-        case .one(let message): receive(message, place: nil, charge, isLong, decoded[0])
+        case .one(let message): receive(message, place: nil, charge, isLong, decoded[0], bytes)
         case .batch(let messages):
             let batch = state.withLock { $0.batches.open(messages.count) }
             for (slot, message) in messages.enumerated() {
                 let part = charge.map { ChargePart(of: $0) }
-                receive(message, place: BatchPlace(batch: batch, slot: slot), part, isLong, decoded[slot])
+                receive(message, place: BatchPlace(batch: batch, slot: slot), part, isLong, decoded[slot], 0)
             }
         }
     }
 
     private func receive(
         _ message: Message, place: BatchPlace?, _ charge: (any PayloadCharge)?, _ isLong: Bool,
-        _ decoded: (any DecodedParams)?
+        _ decoded: (any DecodedParams)?, _ bytes: Int
     ) {
         switch message {
         case .call(let id, let method, let params):
             if id == nil, notified(method) { return noReply(place) }
-            let later = AfterReplyQueue(charge: charge, isLong: isLong, isAlone: place == nil, decoded: decoded)
+            let later = AfterReplyQueue(
+                charge: charge, isLong: isLong, isAlone: place == nil, decoded: decoded, messageBytes: bytes)
             start(id, method, params, place, later)
         case .reply(let id, let reply):
             replied(id, permitted(reply), charge)

@@ -146,8 +146,8 @@ final class FrameFeed {
         connection.wire.setReading(on)
     }
 
-    private func receive(_ incoming: Incoming) {
-        connection.receive(incoming)
+    private func receive(_ incoming: Incoming, _ bytes: Int) {
+        connection.receive(incoming, bytes: bytes)
         (isHeld, isFull) = connection.obstacles
     }
 
@@ -164,7 +164,8 @@ final class FrameFeed {
     /// The outcome of a step.
     private enum Found {
         case nothing
-        case messages(Incoming)
+        /// With the size of their frame.
+        case messages(Incoming, Int)
         /// An invalid message, but raw bytes may follow as after a method with `takesBytes`.
         case misspelt(Incoming)
         case large(ByteBuffer)
@@ -193,7 +194,7 @@ final class FrameFeed {
     private func take(_ found: Found) {
         switch found {
         case .nothing: break
-        case .messages(let incoming): receive(incoming)
+        case .messages(let incoming, let bytes): receive(incoming, bytes)
         case .misspelt(let incoming):
             connection.receive(incoming)
             connection.endMessages()
@@ -256,7 +257,9 @@ final class FrameFeed {
 
     /// Checks a broken message for the name of a method with `takesBytes`: then bytes may follow.
     private func found(_ incoming: Incoming, in frame: UnsafeBufferPointer<UInt8>) -> Found {
-        guard case .one(.broken) = incoming, connection.mayTakeBytes(frame) else { return .messages(incoming) }
+        guard case .one(.broken) = incoming, connection.mayTakeBytes(frame) else {
+            return .messages(incoming, frame.count)
+        }
         return .misspelt(incoming)
     }
 
