@@ -126,6 +126,8 @@ def cases(origin, client, number):
     many = {"a": ["x" * 20] * 100_000}
     read = {"response": stored["/long"], "bytes": 8 * MIB}
     endpoints = {"e%d" % n: {"path": "/p%d" % n, "method": "GET"} for n in range(9000)}
+    defined = {"name": "s%d" % number, "baseUrl": origin, "endpoints": {"long": {"path": "/80k", "method": "POST"}}}
+    router = json.loads(replies(client, [call("router.define", defined)])[0])["result"]["router"]
     return [
         ("diagnostics.echo of 7 MiB", [call("diagnostics.echo", {"value": text})]),
         ("diagnostics.echo of 40,000 objects", [call("diagnostics.echo", {"value": LIST})]),
@@ -144,6 +146,8 @@ def cases(origin, client, number):
             "multipart": {"parts": [{"name": "a", "base64": base64.b64encode(bytes(5 * MIB)).decode()}]}}})]),
         ("router.define of 9,000 endpoints", [call("router.define", {
             "name": "r%d" % number, "baseUrl": origin, "endpoints": endpoints})]),
+        ("router.send with 40,000 objects in overrides", [call("router.send", {
+            "router": router, "endpoint": "long", "overrides": {"body": {"json": LIST}}})]),
         ("data.send with 7 MiB of text", [call("data.send", {
             "url": origin + "/80k", "method": "POST", "body": {"text": text}})]),
         ("data.send with 40,000 objects", [call("data.send", {

@@ -47,4 +47,11 @@ struct RequestMemoryTests {
         add("last", 0)
         #expect(forgotten.last == "n0")
     }
+
+    @Test(arguments: ["router.send", "router.start", "router.build"])
+    func `long overrides are read with their message`(name: String) throws {
+        let method = try #require(Methods.table[name])
+        let params: JSONObject = ["router": .string("r"), "endpoint": .string("e")]
+        #expect(method.decodedEarly(.object(params)) != nil)
+    }
 }

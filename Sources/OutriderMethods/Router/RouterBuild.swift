@@ -11,6 +11,6 @@ struct RouterBuild: Method {
     static let name = "router.build"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> RequestBuild.Result {
-        try await RequestBuild.call(await params.request(call.scope), call)
+        try await RequestBuild.call(await params.request(call), call)
     }
 }

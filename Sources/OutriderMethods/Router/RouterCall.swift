@@ -7,7 +7,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// A call of an endpoint: which, with what, and what is different this time.
-struct RouterCall: JSONDecodable {
+struct RouterCall: LongParams {
     var router: String
     var endpoint: String
     var params: JSONObject
@@ -26,39 +26,43 @@ struct RouterCall: JSONDecodable {
     }
 
     /// The request that it means. Throws 2100 to 2102 as invalidParams, for nothing has been sent.
-    func request(_ scope: ClientScope) async throws(RPCError) -> RequestParameters {
-        let record = try scope.routers.find(router)
-        let endpoint = try record.endpoint(endpoint)
-        let spec = try await spec(record.router, endpoint, for: scope.quota.client)
-        do throws(JSONComplaint) {
-            return try RequestParameters(json: .object(spec))
-        } catch {
-            throw RPCError(
-                JSONComplaint(
-                    "\(endpoint.name) makes a request that cannot be sent: \(error.message)", at: place(of: error)))
+    ///
+    /// Made at once if that is little work, else away from the event loop: a short schema may take millions of steps, and
+    /// a few overrides megabytes.
+    func request(_ call: Call<ClientScope>) async throws(RPCError) -> RequestParameters {
+        let record = try call.scope.routers.find(router)
+        let (router, endpoint) = (record.router, try record.endpoint(endpoint))
+        if !call.isLong, let spec = atOnce(router, endpoint) { return try made(spec, endpoint) }
+        return try await call.scope.compute { () throws(RPCError) in
+            let spec: JSONObject
+            do throws(HTTPFailure) {
+                spec = try RouterRequest.build(router, endpoint, params: params, overrides: overrides)
+            } catch {
+                throw RPCError(error)
+            }
+            return try made(spec, endpoint)
         }
     }
 
     /// Members of the parameters, their defaults and the overrides that are put together on the event loop.
     private static let fewMembers = 64
 
-    /// At once if that is little work, else away from the event loop: a short schema may take millions of steps.
-    private func spec(
-        _ router: RouterSpec, _ endpoint: RouterEndpoint, for client: ClientKey
-    ) async throws(RPCError) -> JSONObject {
+    /// Nil if there is more work, or the parameters do not fit.
+    private func atOnce(_ router: RouterSpec, _ endpoint: RouterEndpoint) -> JSONObject? {
         let count = [params, overrides, endpoint.paramDefaults, router.defaults].reduce(0) { $0 + $1.members.count }
-        if count <= Self.fewMembers {
-            var limits = SchemaLimits()
-            limits.steps = 2000
-            let built = try? RouterRequest.build(router, endpoint, params: params, overrides: overrides, limits: limits)
-            if let built { return built }
-        }
-        do throws(HTTPFailure) {
-            return try await compute(for: client) { () throws(HTTPFailure) in
-                try RouterRequest.build(router, endpoint, params: params, overrides: overrides)
-            }
+        guard count <= Self.fewMembers else { return nil }
+        var limits = SchemaLimits()
+        limits.steps = 2000
+        return try? RouterRequest.build(router, endpoint, params: params, overrides: overrides, limits: limits)
+    }
+
+    private func made(_ spec: JSONObject, _ endpoint: RouterEndpoint) throws(RPCError) -> RequestParameters {
+        do throws(JSONComplaint) {
+            return try RequestParameters(json: .object(spec))
         } catch {
-            throw RPCError(error)
+            throw RPCError(
+                JSONComplaint(
+                    "\(endpoint.name) makes a request that cannot be sent: \(error.message)", at: place(of: error)))
         }
     }
 

@@ -11,6 +11,6 @@ struct RouterStart: Method {
     static let name = "router.start"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> DataStart.Result {
-        try await DataStart.call(await params.request(call.scope), call)
+        try await DataStart.call(await params.request(call), call)
     }
 }

@@ -86,6 +86,20 @@ def test_overrides_cover_the_endpoint_for_one_call(wire, origin):
     assert echoed(send(wire, "one"))["target"] == "/echo?a=1"
 
 
+def test_long_overrides_do_as_short_ones_do(wire, origin):
+    """A message that is read beside the event loop; what is wrong in it is named all the same."""
+    define(wire, origin, one={"method": "POST", "path": "/echo"})
+    value = [{"id": number, "name": "y" * 40} for number in range(8000)]
+    got = echoed(send(wire, "one", body={"json": value}))
+    assert got["method"] == "POST" and json.loads(got["body"]) == value
+    wrong = {"X-" + str(number): number for number in range(9000)}
+    error = send(wire, "one", headers=wrong)["error"]
+    assert error["data"]["pointer"].startswith("/overrides/headers/X-"), error
+    overrides = {"headers": {"X": "y" * 70_000}}
+    built = wire.call("router.build", {"router": "api", "endpoint": "one", "overrides": overrides})["result"]
+    assert "y" * 70_000 in json.dumps(built)
+
+
 @pytest.mark.parametrize(
     ("endpoint", "params", "code", "pointer"),
     [
