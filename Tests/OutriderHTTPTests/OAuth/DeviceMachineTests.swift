@@ -113,8 +113,8 @@ import Testing
 
     @Test("a recorded login without further polls has expired near its end only", arguments: [(120.0, 5.0), (30, 20)])
     func expired(lifetime: Double, interval: Double) throws {
-        let answer = try Self.answer(#","expires_in":\#(lifetime),"interval":\#(interval)"#)
-        let machine = DeviceMachine(answer, now: 1000)
+        let authorization = try Self.authorization(#","expires_in":\#(lifetime),"interval":\#(interval)"#)
+        let machine = DeviceMachine(authorization, now: 1000)
         let margin = max(lifetime / 5, interval)
         #expect(!machine.hasExpired(withoutPollAt: 1000 + lifetime - margin - 1))
         #expect(machine.hasExpired(withoutPollAt: 1000 + lifetime - margin))
