@@ -163,7 +163,7 @@ class Hesitant(Authorizing):
     def respond(self, connection, path, request):
         if path == "/revoke":
             self.may_revoke.wait(LONG)
-        return super().reply(connection, path, request)
+        return super().respond(connection, path, request)
 
 
 @pytest.mark.parametrize("persist", ["disk", "memory"])
