@@ -46,6 +46,8 @@ final class DataCall: InlineCall {
             defer { state = .over }
             return state
         }
+        // what a reply has told is so: the client may list its requests at once
+        record.callEnded(call.scope)
         switch before {
         case .over: break
         case .cancelled:
@@ -53,7 +55,6 @@ final class DataCall: InlineCall {
             completion(.failure(Self.cancelled))
         case .waiting: reply()
         }
-        record.callEnded(call.scope)
     }
 
     private func reply() {
