@@ -220,12 +220,20 @@ final class ExchangeDriver: @unchecked Sendable {
     /// The same for async code.
     func told(_ event: ExchangeEvent) async { await observer?.receive(event)?() }
 
-    private func delay(_ seconds: Double) {
-        let alarm = exchange.environment.executors.later(seconds: min(max(seconds, 0), 86400)) {
+    private func delay(_ wanted: Double) {
+        let seconds = min(max(paced(wanted), 0), 86400)
+        let alarm = exchange.environment.executors.later(seconds: seconds) {
             self.onLoop { self.delayEnded() }
         }
         waiting = .delay(alarm)
         if isLasting, seconds > 0.1 { awaitNetwork() }
+    }
+
+    /// The delay before an attempt that a cassette plays: as its timing says, since no server is in trouble.
+    private func paced(_ seconds: Double) -> Double {
+        guard let stage = exchange.stage, let attempt, stage.playsOnly(attempt.url.description) else { return seconds }
+        // a pause bounds the work of an exchange whose last response is repeated for ever
+        return min(seconds, max(seconds * stage.factor, 0.01))
     }
 
     /// Ends the delay of a lasting exchange early if the network came back or changed.

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cassettes: modes, what is compared, misses, stages of sessions and of the service."""
 
-
 import json
+import time
 
 import contract
 import pytest
@@ -70,6 +70,42 @@ def test_identical_requests_play_in_order_and_then_as_repeat_says(server, tape):
             start(wire, tape, repeat=repeat)
             bodies = [get(wire, server.url + "/json").get("body", {}) for _ in range(3)]
             assert [body.get("json", {}).get("n") if body else None for body in bodies] == numbers, repeat
+
+
+def in_trouble(tape):
+    """A cassette of a server that asks for a pause of half a minute, and then responds."""
+    url = "http://api.test/item"
+
+    def entry(status, *headers):
+        fields = [{"name": name, "value": value} for name, value in headers]
+        return {"request": {"method": "GET", "url": url, "headers": []},
+                "response": {"status": status, "headers": fields, "content": {"size": 0, "mimeType": ""}}}  # fmt: skip
+
+    found = [entry(503, ("Retry-After", "30")), entry(204)]
+    with open(tape, "w") as file:
+        json.dump({"log": {"version": "1.2", "entries": found}}, file)
+    return {"url": url, "interceptors": [{"retry": {"limit": 1}}], "events": ["retry"]}
+
+
+def test_a_played_retry_does_not_wait(tape):
+    request = in_trouble(tape)
+    with fresh() as wire:
+        start(wire, tape, mode="none")
+        number = wire.start("data.send", request)
+        event = wire.receive()
+        # as in the recorded run
+        assert event["method"] == "event.retry" and event["params"]["delay"] == 30
+        found = result(wire.reply(number, 20))
+        assert (found["status"], found["attempts"]) == (204, 2)
+
+
+def test_the_delay_of_a_played_retry_follows_the_timing(tape):
+    request = in_trouble(tape)
+    with fresh() as wire:
+        start(wire, tape, mode="none", timing=0.05)
+        began = time.monotonic()
+        assert result(wire.call("data.send", request, 20))["status"] == 204
+        assert time.monotonic() - began >= 1.5
 
 
 def test_modes(server, tape):
