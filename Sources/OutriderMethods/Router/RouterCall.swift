@@ -44,13 +44,17 @@ struct RouterCall: LongParams {
         }
     }
 
-    /// Members of the parameters, their defaults and the overrides that are put together on the event loop.
-    private static let fewMembers = 64
+    /// Values of the parameters, their defaults and the overrides that are put together on the event loop.
+    private static let fewValues = 128
+    /// Bytes of their names and texts.
+    private static let fewBytes = 64 << 10
 
     /// Nil if there is more work, or the parameters do not fit.
     private func atOnce(_ router: RouterSpec, _ endpoint: RouterEndpoint) -> JSONObject? {
-        let count = [params, overrides, endpoint.paramDefaults, router.defaults].reduce(0) { $0 + $1.members.count }
-        guard count <= Self.fewMembers else { return nil }
+        var room = JSONRoom(values: Self.fewValues, bytes: Self.fewBytes)
+        for part in [params, overrides, endpoint.paramDefaults, endpoint.options, router.defaults] {
+            guard room.holds(.object(part)) else { return nil }
+        }
         var limits = SchemaLimits()
         limits.steps = 2000
         return try? RouterRequest.build(router, endpoint, params: params, overrides: overrides, limits: limits)
