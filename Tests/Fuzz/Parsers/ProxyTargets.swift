@@ -80,10 +80,10 @@ private func number(_ text: Substring, digits: Int) -> UInt32? {
     (1...digits).contains(text.utf8.count) && text.first != "+" ? UInt32(text) : nil
 }
 
-/// The address as the C library reads it.
+/// The address as the C library reads it, for which a text ends at its first zero.
 private func address(_ text: Substring) -> UInt32? {
     var address = in_addr()
-    guard inet_pton(AF_INET, String(text), &address) == 1 else { return nil }
+    guard !text.utf8.contains(0), inet_pton(AF_INET, String(text), &address) == 1 else { return nil }
     return UInt32(bigEndian: address.s_addr)
 }
 
