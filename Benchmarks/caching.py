@@ -306,7 +306,10 @@ def write(rows):
     lines = ["| what | figure | goal |", "| --- | --- | --- |"]
     lines += [f"| {row['what']} | {row['figure']} | {row['goal']} |" for row in rows]
     command = "Benchmarks/caching.py --best --write" if "--best" in sys.argv else "Benchmarks/caching.py --write"
-    told = f"`{command}` measures this, with all programs in turn in one run:"
+    told = (
+        f"`{command}` measures the costs, with all programs in turn in a single run. Between calls that follow each"
+        " other closely the service polls instead of sleeping; that time counts as CPU, too:"
+    )
     PAGE.write_text("\n".join([head, "", SECTION, "", told, "", *lines, ""]))
 
 

@@ -35,6 +35,15 @@ struct BusyPollPolicyTests {
         }
     }
 
+    @Test func `a late event among many close ones does not begin the count anew`() {
+        for _ in 0..<5 { rhythm.machine.missed() }
+        let wanted = BusyPollPolicy.fewest << 5
+        let events = (1...2 * wanted).first { number in
+            number.isMultiple(of: 32) ? rhythm.isPollingAfterRare() : rhythm.isPollingAfterClose()
+        }
+        #expect(events.map { $0 > wanted && $0 < 3 * wanted / 2 } == true)
+    }
+
     @Test func `the first poll in vain ends them, and doubles what it takes, up to a limit`() {
         var wanted = BusyPollPolicy.fewest
         while wanted < BusyPollPolicy.most {

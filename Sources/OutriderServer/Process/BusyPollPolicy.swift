@@ -6,14 +6,16 @@
 /// Waking up costs both sides more than a small call. If events have followed each other closely for some time, as when
 /// a program makes call after call, the loop polls for a moment instead of sleeping. Each successful poll pays for a
 /// quarter of a vain poll; when the credit is used up, twice as many close events are needed to begin again. So at most
-/// every fifth poll is in vain, and one or two more for every `fewest` close events, soon for far more of them. Where
-/// events are rare the loop never polls. Where other processes need the processor, events come late, and polling ends
+/// every fifth poll is in vain, and one or two more for every `fewest` close events, soon for far more of them. A late
+/// event takes back as many close ones, so that one among hundreds, as on a busy machine, does not begin the count anew.
+/// Where events are rare the loop never polls. Where other processes need the processor, events come late, and polling ends
 /// by itself.
 struct BusyPollPolicy: Sendable {
     /// The longest poll, in nanoseconds.
     static let patience: Int64 = 100_000
-    /// The longest gap that counts as close, in nanoseconds, including the wake-up and the work for the event.
-    static let close: Int64 = 250_000
+    /// The longest gap that counts as close, in nanoseconds: such an event would have ended a poll in time. A gap includes
+    /// the wake-up, which a poll saves.
+    static let close: Int64 = 150_000
     /// Close events before the first poll.
     static let fewest = 8
     /// Upper limit of close events before a poll.
@@ -34,7 +36,7 @@ struct BusyPollPolicy: Sendable {
     /// An event is handled that came `gap` nanoseconds after the loop became idle. True if a poll follows.
     mutating func turned(after gap: Int64) -> Bool {
         if credit > 0 { return true }
-        run = gap <= Self.close ? run + 1 : 0
+        run = gap <= Self.close ? run + 1 : max(0, run - Self.fewest)
         guard run >= wanted else { return false }
         credit = 1
         return true
