@@ -72,8 +72,11 @@ def run(directory, origin, *words):
         "OUTRIDER_BIN": contract.binary(),
         "PYTHONPATH": str(contract.ROOT / "clients/python/src"),
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outrider.testing.plugin", *words]
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=120)
+    # else the run cleans up behind all others of this user
+    own = f"--basetemp={directory / 'temporary'}"
+    command = [sys.executable, "-m", "pytest", own, "-q", "-p", "no:cacheprovider", "-p", "outrider.testing.plugin"]
+    done = subprocess.run(
+        [*command, *words], cwd=directory, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
