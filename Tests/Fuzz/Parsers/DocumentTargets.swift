@@ -102,8 +102,11 @@ func yaml(_ input: Input) {
     // what is written as JSON is YAML, too, but for long keys and characters that YAML wants escaped
     let written = JSONWriter.bytes(of: value)
     guard written.count < 1000, written.allSatisfy({ (0x20...0x7E).contains($0) }) else { return }
-    let again = Result { () throws(YAMLFault) in try YAMLDocument.parse(written, limits: limits) }
-    expect((try? again.get()) == value, "read again: \(again), and not \(written.shown)")
+    // JSON escapes a character beyond U+FFFF as two surrogates, which YAML does not join
+    if written.firstRange(of: Array("\\ud".utf8)) == nil {
+        let again = Result { () throws(YAMLFault) in try YAMLDocument.parse(written, limits: limits) }
+        expect((try? again.get()) == value, "read again: \(again), and not \(written.shown)")
+    }
     // a name with a zero is one in YAML only
     if written.firstRange(of: Array("\\u0000".utf8)) != nil { return }
     var wide = JSONLimits()
