@@ -31,7 +31,7 @@ class Mute(Listening):
 
 
 def recovers(server, store, generation=1):
-    """No process has the lock any more, and nothing was lost."""
+    """The lock is free again, and nothing was lost."""
     found = store.obtain()
     assert isinstance(found, Snapshot), found
     assert found.generation == generation + 1 and server.is_good(found.access)

@@ -8,7 +8,7 @@ import time
 import contract
 import pytest
 from request_client import get, result
-from tape_client import entries, fresh, start, stop
+from tape_client import entries, entry, fresh, start, stop, write
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -75,15 +75,7 @@ def test_identical_requests_play_in_order_and_then_as_repeat_says(server, tape):
 def in_trouble(tape):
     """A cassette of a server that asks for a pause of half a minute, and then responds."""
     url = "http://api.test/item"
-
-    def entry(status, *headers):
-        fields = [{"name": name, "value": value} for name, value in headers]
-        return {"request": {"method": "GET", "url": url, "headers": []},
-                "response": {"status": status, "headers": fields, "content": {"size": 0, "mimeType": ""}}}  # fmt: skip
-
-    found = [entry(503, ("Retry-After", "30")), entry(204)]
-    with open(tape, "w") as file:
-        json.dump({"log": {"version": "1.2", "entries": found}}, file)
+    write(tape, entry(url, 503, method="GET", headers=[("Retry-After", "30")]), entry(url, 204, method="GET"))
     return {"url": url, "interceptors": [{"retry": {"limit": 1}}], "events": ["retry"]}
 
 

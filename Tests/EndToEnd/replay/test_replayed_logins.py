@@ -14,7 +14,7 @@ from browser_login import approved
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from request_client import result
-from tape_client import entries, fresh, start, stop
+from tape_client import entries, entry, fresh, start, stop, write
 from test_replayed_tokens import calls
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -188,19 +188,13 @@ def test_a_device_login_plays_with_its_events(issuer, tape, polls):
 def test_a_device_login_that_expired_plays_as_such(tape):
     """A code of ten minutes, whose recorded polls took longer than their interval."""
     host = "https://login.example"
-
-    def entry(path, status, value):
-        return {"request": {"method": "POST", "url": host + path, "headers": []},
-                "response": {"status": status, "headers": [{"name": "Content-Type", "value": "application/json"}],
-                             "content": {"mimeType": "application/json", "text": json.dumps(value)}}}  # fmt: skip
-
     codes = {"device_code": "d", "user_code": "U-1", "verification_uri": host, "expires_in": 600, "interval": 30}
-    recorded = [entry("/device", 200, codes)] + [entry("/token", 400, {"error": "authorization_pending"})] * 17
+    recorded = [entry(host + "/device", 200, codes)]
+    recorded += [entry(host + "/token", 400, {"error": "authorization_pending"})] * 17
     params = {"name": "work", "grant": "device", "clientId": "c", "tokenUrl": host + "/token", "persist": "memory",
               "deviceUrl": host + "/device", "origins": [host + "/"], "events": True}  # fmt: skip
     for count, reason in ((18, "expired_token"), (3, "not_played")):
-        with open(tape, "w") as file:
-            json.dump({"log": {"version": "1.2", "entries": recorded[:count]}}, file)
+        write(tape, *recorded[:count])
         with fresh() as wire:
             start(wire, tape, mode="none", match={"body": False})
             seen = device(wire, params)

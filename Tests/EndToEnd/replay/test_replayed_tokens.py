@@ -10,7 +10,7 @@ import subprocess
 import contract
 import pytest
 from request_client import get, result
-from tape_client import entries, fresh, start, stop
+from tape_client import entries, entry, fresh, start, stop, write
 from tape_server import SECRET
 from test_replay_secrets import encodings
 
@@ -184,18 +184,10 @@ def test_stubs_have_tokens(server):
 def test_a_played_device_login_does_not_wait_between_polls(tape):
     """A server that is asked every half minute; the login ends before the first of them is over."""
     host = "https://login.example"
-
-    def entry(path, status, value):
-        return {"request": {"method": "POST", "url": host + path, "headers": []},
-                "response": {"status": status, "headers": [{"name": "Content-Type", "value": "application/json"}],
-                             "content": {"mimeType": "application/json", "text": json.dumps(value)}}}  # fmt: skip
-
     codes = {"device_code": "d", "user_code": "U-1", "verification_uri": host, "expires_in": 900, "interval": 30}
-    pending = entry("/token", 400, {"error": "authorization_pending"})
-    tokens = entry("/token", 200, {"access_token": "t", "token_type": "Bearer", "expires_in": 60})
-    with open(tape, "w") as file:
-        recorded = [entry("/device", 200, codes), pending, pending, tokens]
-        json.dump({"log": {"version": "1.2", "entries": recorded}}, file)
+    pending = entry(host + "/token", 400, {"error": "authorization_pending"})
+    tokens = entry(host + "/token", 200, {"access_token": "t", "token_type": "Bearer", "expires_in": 60})
+    write(tape, entry(host + "/device", 200, codes), pending, pending, tokens)
     with fresh() as wire:
         start(wire, tape, mode="none", match={"body": False})
         created = {"name": "work", "grant": "device", "clientId": "c", "tokenUrl": host + "/token",

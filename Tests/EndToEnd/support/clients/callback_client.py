@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""What tests of callbacks share: a client that replies, in one way or the other, and waits for a reply meanwhile."""
+"""For tests of callbacks: a client that replies, in either way, and waits for the result of its call meanwhile."""
 
 import base64
 import contextlib
@@ -9,7 +9,7 @@ import contract
 
 
 def reply_to(wire, callback, result=None, **error):
-    """Replies to one callback: with a result, or with an error if there is one."""
+    """Replies to a callback: with an error if members of an error are given, else with a result."""
     said = {"error": error} if error else {"result": {} if result is None else result}
     wire.send({"jsonrpc": "2.0", "id": callback["id"], **said})
 

@@ -27,3 +27,20 @@ def entries(path):
 def fresh():
     """A service of its own."""
     return contract.Wire()
+
+
+def entry(url, status, value=None, method="POST", headers=()):
+    """An entry as other programs write it; a value is the JSON of the response."""
+    fields = [{"name": name, "value": text} for name, text in headers]
+    content = {"size": 0, "mimeType": ""}
+    if value is not None:
+        fields.append({"name": "Content-Type", "value": "application/json"})
+        content = {"mimeType": "application/json", "text": json.dumps(value)}
+    response = {"status": status, "headers": fields, "content": content}
+    return {"request": {"method": method, "url": url, "headers": []}, "response": response}
+
+
+def write(path, *entries):
+    """An archive with these entries."""
+    with open(path, "w") as file:
+        json.dump({"log": {"version": "1.2", "entries": entries}}, file)

@@ -52,7 +52,7 @@ class Browser:
             urllib.request.ProxyHandler({}), Stay(), urllib.request.HTTPCookieProcessor(self.jar))
 
     def request(self, method, url, *, form=None, data=None, wanted=(200, 201, 204)):
-        """The fields and the body of the response, whose status is one of those wanted."""
+        """The fields and the body of the response, whose status is among `wanted`."""
         fields, body = {}, None
         if data is not None:
             fields, body = {"Content-Type": "application/json"}, json.dumps(data).encode()
@@ -75,7 +75,7 @@ def free_port():
 
 
 def quiet_port():
-    """A port that the system gives only to a program that names it, to be listened on later."""
+    """A port that the system gives only to a program with its number, to be listened on later."""
     lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for port in random.sample(range(max(1025, lowest - 12000), lowest), 100):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -102,7 +102,7 @@ def running(command, port, log):
 
 
 class Provider:
-    """One that runs, with a client of each kind, and a person who says yes."""
+    """A running server, with a client of each kind, and a person that says yes."""
 
     client, secret, public = "app", "secret", "cli"
     redirect = "http://127.0.0.1:1/callback"
@@ -119,7 +119,7 @@ class Provider:
             with self.person.opener.open(request, timeout=LONG) as response:
                 return json.dumps(json.load(response)).encode()
         except urllib.error.HTTPError as response:
-            # the mock responds 400 to one that has ended
+            # the mock responds 400 to an ended token
             assert response.code in (400, 401), response.code
             return None
 

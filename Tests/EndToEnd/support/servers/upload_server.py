@@ -103,7 +103,7 @@ class Taker(Listening):
         return self.at_keep(connection, reader, request, argument)
 
     def at_watch(self, connection, reader, request, argument):
-        """Counts in `received` what comes of the body, as it comes; keeps nothing, and responds with its length."""
+        """Counts the bytes of the body in `received` as they come; keeps nothing, and responds with the length."""
         left = size = int(request.field("content-length"))
         try:
             while left:
@@ -122,12 +122,12 @@ class Taker(Listening):
         return True
 
     def at_refuse(self, connection, reader, request, argument):
-        """Responds before the body, and closes at once: what is still on its way meets a reset."""
+        """Responds before the body, and closes at once: bytes still on their way meet a reset."""
         self.taken.append(request)
         connection.sendall(b"HTTP/1.1 %d No\r\nContent-Length: 6\r\nConnection: close\r\n\r\nenough" % int(argument))
 
     def at_times(self, connection, reader, request, argument):
-        """Takes the body, and responds with a status so many times, before it is content: `503/2`."""
+        """Takes the body, and responds with a status so many times, then with 200: `503/2`."""
         status, _, times = argument.partition("/")
         if sum(one.path == request.path for one in self.taken) >= int(times):
             return self.at_keep(connection, reader, request, argument)
@@ -163,7 +163,7 @@ class Taker(Listening):
         return self.at_keep(connection, reader, request, argument)
 
     def at_final(self, connection, reader, request, argument):
-        """Responds without the body, and waits for what the client does then."""
+        """Responds without the body, and waits for the next step of the client."""
         connection.sendall(b"HTTP/1.1 %d Final\r\nContent-Length: 5\r\n\r\nfinal" % int(argument))
         with contextlib.suppress(OSError, EOFError):
             while True:
