@@ -25,12 +25,13 @@ class Client:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.socket.settimeout(60)
-        self.came = threading.Condition()
+        self.came, self.writing = threading.Condition(), threading.Lock()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def write(self, message):
-        with contextlib.suppress(OSError):
+        """Write the whole message: pieces of a long reply never stand around another thread's call."""
+        with self.writing, contextlib.suppress(OSError):
             self.socket.sendall(message)
 
     def send(self, number, name, /, **params):
