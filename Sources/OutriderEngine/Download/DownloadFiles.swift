@@ -94,10 +94,25 @@ enum DownloadFiles {
     private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 }
 
-/// The journal of an interrupted download to that path; nil for none. Throws `destinationBusy` while a download is
-/// under way.
+/// Opens the files of a download. While another download holds them, tries again for a second: the end of a client, or
+/// a cancellation by another client, may still be on its way to the service. Then throws `destinationBusy`.
+func openFiles<Value: Sendable>(
+    for client: ClientKey, _ open: @escaping @Sendable () throws(HTTPFailure) -> Value
+) async throws(HTTPFailure) -> Value {
+    let end = ContinuousClock.now.advanced(by: .seconds(1))
+    while true {
+        do throws(HTTPFailure) {
+            return try await offLoop(for: client, open)
+        } catch {
+            guard error.kind == .destinationBusy, !Task.isCancelled, ContinuousClock.now < end else { throw error }
+        }
+        try? await Task.sleep(for: .milliseconds(20))
+    }
+}
+
+/// The journal of an interrupted download to that path; nil for none. Throws `destinationBusy` if a download goes on.
 package func interruptedDownload(to path: String, for client: ClientKey) async throws(HTTPFailure) -> DownloadJournal? {
-    try await offLoop(for: client) { () throws(HTTPFailure) in
+    try await openFiles(for: client) { () throws(HTTPFailure) in
         let place = try DownloadPlace(path: path, replaces: true, creating: false)
         let name = PartialName.partial(of: place.name)
         var info = stat()

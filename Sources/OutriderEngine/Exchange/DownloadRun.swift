@@ -127,7 +127,7 @@ final class DownloadRun: Sendable {
         let options = options
         let workspace = exchange.environment.workspace
         let url = attempt.url.description
-        let opened = try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
+        let opened = try await openFiles(for: exchange.quota.client) { () throws(HTTPFailure) in
             try DownloadFiles.open(options, suggested: suggested, url: url, workspace)
         }
         state.withLock { state in
