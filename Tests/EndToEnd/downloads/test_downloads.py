@@ -176,10 +176,11 @@ def test_one_download_at_a_time_goes_to_a_path(wire, server, tmp_path, monkeypat
 
 def test_a_download_waits_for_another_that_is_about_to_end(wire, server, tmp_path):
     """A client was cancelled just now, and the same command runs again."""
+    assert download(wire, server.url("/fine"), destination=to(tmp_path / "other"))["ok"]
     with os.fdopen(os.open(tmp_path / ".file.outrider-part", os.O_CREAT | os.O_RDWR, 0o600)) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         number = wire.start("download.send", {"url": server.url("/fine"), "destination": to(tmp_path / "file")})
-        time.sleep(0.2)
+        time.sleep(0.3)
     assert result(wire.reply(number))["ok"]
     assert (tmp_path / "file").read_bytes() == server.data
 
