@@ -180,7 +180,7 @@ def test_a_download_waits_for_another_that_is_about_to_end(wire, server, tmp_pat
     with os.fdopen(os.open(tmp_path / ".file.outrider-part", os.O_CREAT | os.O_RDWR, 0o600)) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         number = wire.start("download.send", {"url": server.url("/fine"), "destination": to(tmp_path / "file")})
-        time.sleep(0.3)
+        time.sleep(0.2)
     assert result(wire.reply(number))["ok"]
     assert (tmp_path / "file").read_bytes() == server.data
 
