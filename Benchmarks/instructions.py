@@ -62,7 +62,7 @@ TARGETS = (
     ("OutriderJSON", r"^\$s12OutriderJSON|OutriderJSON"), ("OutriderHTTP", r"^\$s12OutriderHTTP|OutriderHTTP"),
     ("OutriderTransport", r"OutriderTransport"), ("OutriderEngine", r"OutriderEngine"),
     ("OutriderMethods", r"OutriderMethods"), ("OutriderRPC", r"OutriderRPC"), ("OutriderServer", r"OutriderServer"),
-    ("BoringSSL", r"BoringSSL|^(bssl|_?aes|gcm|_?sha\d|SSL_|EVP_)"), ("NIO", r"NIO"),
+    ("BoringSSL", r"BoringSSL|^(_ZN4bssl|_?aes|gcm|_?sha\d|SSL_|EVP_)"), ("NIO", r"NIO"),
     ("jansson", r"^(json|lex|parse_|hashtable|utf8|stream_|strbuffer|hashlittle|string_create)"),
     ("Swift library", r"^\$s[Ss0-9a-zA-Z_]"),
     ("Swift runtime", r"^_?swift|^_ZN5swift|^_ZNK5swift"),
@@ -89,11 +89,11 @@ def respond(connection, context):
                 stream.sendall(b"HTTP/1.1 200 OK\r\n" + fields + b"\r\n" + body)
 
 
-def run(binary, folder, url, params, requests, way):
-    """Instructions of the service for so many requests, its start and its end: by function."""
+def run(binary, folder, url, params, requests, way, read):
+    """What callgrind counts of the service for so many requests, its start and its end, as `read` takes it."""
     path, out = os.path.join(folder, "o.sock"), os.path.join(folder, "callgrind.out")
-    command = ("valgrind", "--tool=callgrind", "--compress-strings=yes", "--callgrind-out-file=" + out, binary, "serve",
-               "--socket", path)
+    command = ("valgrind", "--tool=callgrind", "--compress-strings=yes", "--demangle=no", "--callgrind-out-file=" + out,
+               binary, "serve", "--socket", path)
     env = dict(os.environ, SSL_CERT_FILE=os.path.join(folder, "ca.pem"))
     service = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     try:
@@ -108,9 +108,9 @@ def run(binary, folder, url, params, requests, way):
     finally:
         service.terminate()
         service.wait(60)
-    costs = self_costs(out)
+    counts = read(out)
     os.unlink(out)
-    return costs
+    return counts
 
 
 def record(folder, url):
@@ -124,30 +124,33 @@ def record(folder, url):
     return path
 
 
-def self_costs(path):
-    """Self cost by function: a line `fn=` names it, costs follow; a cost after `calls=` is that of a callee."""
-    names, costs, function, is_call = {}, collections.Counter(), None, False
+def lines_of(path):
+    """The function and its callee, or None, with the number of calls and the instructions of a line of costs."""
+    names, function, callee, calls = {}, None, None, 0
     with open(path) as lines:
         for line in lines:
-            if line.startswith("fn="):
-                number, _, name = line[3:].strip().partition(" ")
+            if line.startswith(("fn=", "cfn=")):
+                number, _, name = line.partition("=")[2].strip().partition(" ")
                 if name:
-                    names[number] = name
-                function = number
-            elif line.startswith("cfn="):
-                number, _, name = line[4:].strip().partition(" ")
-                if name:
-                    names[number] = name
+                    names[number] = re.sub(r"'\d+$", "", name)
+                if line[0] == "f":
+                    function = number
+                else:
+                    callee = number
             elif line.startswith("calls="):
-                is_call = True
+                calls = int(line[6:].split()[0])
             elif line[0] in "0123456789+-*":
-                if not is_call:
-                    costs[function] += int(line.split()[1])
-                is_call = False
-    named = collections.Counter()
-    for number, cost in costs.items():
-        named[re.sub(r"'\d+$", "", names.get(number, number))] += cost
-    return named
+                yield names.get(function), names.get(callee) if calls else None, calls, int(line.split()[1])
+                calls = 0
+
+
+def self_costs(path):
+    """Self cost by function."""
+    costs = collections.Counter()
+    for function, callee, _, cost in lines_of(path):
+        if callee is None:
+            costs[function] += cost
+    return costs
 
 
 def connect(path, service):
@@ -216,8 +219,8 @@ def target(name):
     return next((title for title, pattern in TARGETS if re.search(pattern, name)), "other")
 
 
-def measure(binary, folder, kind, ports, requests):
-    """Instructions of one request, by function."""
+def measure(binary, folder, kind, ports, requests, read=self_costs):
+    """Instructions of one request, by function; or what `read` takes from the counts."""
     secure, path = kind in ("https", "https64", "batch"), "1k" if kind in ("http", "https", "https64", "batch") else "a"
     if kind == "hit":
         path = "kept"
@@ -225,7 +228,7 @@ def measure(binary, folder, kind, ports, requests):
     if kind in NGINX:
         url = "https://localhost:%d/1k.json" % ports[2]
     way = WAYS.get(kind, one_by_one)
-    few, many = (run(binary, folder, url, KINDS[kind], requests * n, way) for n in (1, 3))
+    few, many = (run(binary, folder, url, KINDS[kind], requests * n, way, read) for n in (1, 3))
     many.subtract(few)
     return {name: cost / (2 * requests) for name, cost in many.items()}
 
@@ -263,9 +266,16 @@ def main():
     if not shutil.which("valgrind"):
         print("instructions: valgrind is not installed, nothing is counted (apt-get install valgrind)")
         return
+    with measuring(options.kinds.split(",")) as measured:
+        for kind in options.kinds.split(","):
+            report(kind, measured(kind, options.requests), options.functions)
+
+
+@contextlib.contextmanager
+def measuring(kinds):
+    """A function that measures a kind, with the servers of these kinds."""
     binary = os.environ.get("OUTRIDER") or str(ROOT / ".build/release/outrider")
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        kinds = options.kinds.split(",")
         secure = stack.enter_context(nginx(folder)) if any(kind in NGINX for kind in kinds) else None
         if secure is None:
             origin.certificates(folder)
@@ -275,8 +285,7 @@ def main():
         # valgrind cannot read the debug information that Swift writes
         stripped = os.path.join(folder, "outrider")
         subprocess.run(("strip", "--strip-debug", "-o", stripped, binary), check=True)
-        for kind in kinds:
-            report(kind, measure(stripped, folder, kind, ports, options.requests), options.functions)
+        yield lambda kind, requests, read=self_costs: measure(stripped, folder, kind, ports, requests, read)
 
 
 if __name__ == "__main__":
