@@ -94,7 +94,8 @@ def test_clients_are_spread_and_leave(tmp_path, origin):
             numbers = [wire.start("data.send", {"url": origin + "/json"}) for wire in wires]
             assert [result(wire.reply(number, 20))["status"] for wire, number in zip(wires, numbers)] == [200] * 6
         with contract.Wire(path) as wire:
-            assert loops(wire) == [0, 0, 1]
+            # its loop is the first one without clients, and some of the six may still have been there
+            assert sorted(loops(wire)) == [0, 0, 1]
 
 
 def test_a_service_that_is_not_busy_keeps_to_one_loop(tmp_path):
