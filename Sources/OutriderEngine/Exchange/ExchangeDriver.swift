@@ -231,9 +231,11 @@ final class ExchangeDriver: @unchecked Sendable {
 
     /// The delay before an attempt that a cassette plays: as its timing says, since no server is in trouble.
     private func paced(_ seconds: Double) -> Double {
-        guard let stage = exchange.stage, let attempt, stage.playsOnly(attempt.url.description) else { return seconds }
+        guard let stage = exchange.stage, let url = attempt?.url.description, stage.playsOnly(url) else {
+            return seconds
+        }
         // a pause bounds the work of an exchange whose last response is repeated for ever
-        return min(seconds, max(seconds * stage.factor, 0.01))
+        return min(seconds, max(seconds * stage.factor(for: url), 0.01))
     }
 
     /// Ends the delay of a lasting exchange early if the network came back or changed.

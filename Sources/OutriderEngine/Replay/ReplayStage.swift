@@ -156,12 +156,19 @@ package final class ReplayStage: Sendable {
     }
 
     /// For messages of WebSockets that are compared with recorded ones.
-    var mask: CassetteMask { tape?.state.withLock { $0.mask } ?? base?.mask ?? CassetteMask() }
+    func mask(for url: String) -> CassetteMask {
+        tape(for: url)?.state.withLock { $0.mask } ?? CassetteMask()
+    }
 
     /// Of the recorded waits.
-    var factor: Double {
-        guard let tape else { return base?.factor ?? 0 }
-        return if case .factor(let factor) = tape.settings.timing { factor } else { 0 }
+    func factor(for url: String) -> Double {
+        if case .factor(let factor) = tape(for: url)?.settings.timing { factor } else { 0 }
+    }
+
+    /// The cassette for the URL; nil if none covers it.
+    private func tape(for url: String) -> Tape? {
+        if let tape, tape.covers(url) { return tape }
+        return base?.tape(for: url)
     }
 
     /// Bytes that may be compared on the event loop for a request.

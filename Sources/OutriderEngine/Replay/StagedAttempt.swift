@@ -259,7 +259,9 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// A recorded WebSocket is open.
     private func open(_ upgrade: Upgrade, _ head: AttemptScript.Head, _ messages: [ReplayMessage]) {
-        let socket = PlayedSocket(messages, stage.mask, factor: stage.factor, for: attempt.client, on: loop)
+        let url = attempt.url.description
+        let socket = PlayedSocket(
+            messages, stage.mask(for: url), factor: stage.factor(for: url), for: attempt.client, on: loop)
         source = .socket(socket)
         deadline?.cancel()
         socket.wake = { [weak self] in self?.wake() }

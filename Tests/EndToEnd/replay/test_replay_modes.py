@@ -100,6 +100,16 @@ def test_the_delay_of_a_played_retry_follows_the_timing(tape):
         assert time.monotonic() - began >= 1.5
 
 
+def test_the_delay_follows_the_cassette_that_has_the_response(tape, tmp_path):
+    """A session's cassette for another server has no say beside that of the service."""
+    request, other = in_trouble(tape), str(tmp_path / "other.har")
+    write(other, entry("http://other.test/", 204, method="GET"))
+    with contract.Wire(arguments=("--replay", json.dumps({"path": tape, "mode": "none"}))) as wire:
+        replay = {"path": other, "mode": "none", "only": ["http://other.test/*"], "timing": "recorded"}
+        session = result(wire.call("session.create", {"replay": replay}))["session"]
+        assert result(wire.call("data.send", {**request, "session": session}, 20))["status"] == 204
+
+
 def test_modes(server, tape):
     with fresh() as wire:
         error = wire.call("replay.start", {"path": tape, "mode": "none"})["error"]
