@@ -98,16 +98,19 @@ class Service:
     def on_one_processor(self):
         """This program and the service share a processor. Otherwise the service polls for a moment between calls, which
         counts as CPU time, too."""
-        threads = [int(task.name) for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()]
         before = os.sched_getaffinity(0)
-        for thread in (0, *threads):
-            os.sched_setaffinity(thread, {min(before)})
+        self.place({min(before)})
         try:
             yield
         finally:
-            for thread in (0, *threads):
-                with contextlib.suppress(OSError):
-                    os.sched_setaffinity(thread, before)
+            self.place(before)
+
+    def place(self, processors):
+        """Moves this program and all threads of the service to the processors."""
+        threads = [int(task.name) for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()]
+        for thread in (0, *threads):
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, processors)
 
     def cpu(self):
         """Seconds of all threads so far, from the scheduler: `stat` counts in ticks."""
@@ -279,6 +282,26 @@ def filled(folder, origin, name, count):
     database.close()
 
 
+def first_use(binary, folder, origin, cache, count, hits):
+    """Milliseconds of the opening with a hit, MB of the entries, and microseconds of a hit. A service of its own has no
+    entry in memory, and none is used twice: of a few entries all would soon be there."""
+    with Service(binary, folder) as service:
+        wire = Wire(service.path)
+        wire.call("diagnostics.echo", {})
+        before = service.memory()
+        began = time.perf_counter()
+        first = wire.call("data.send", {"url": origin.url("many/7"), "cache": cache})
+        opened = (time.perf_counter() - began) * 1000
+        assert first["cache"]["status"] == "hit", first["cache"]
+        numbers = random.Random(1).sample(range(8, count), min(hits, count // 2))
+
+        def send(index):
+            wire.call("data.send", {"url": origin.url(f"many/{numbers[index]}"), "cache": cache})
+
+        hit = timed(send, len(numbers))
+        return opened, service.memory() - before, hit
+
+
 def many_entries(report, binary, origin, options):
     figures = {}
     for count in (1000, options.entries):
@@ -290,28 +313,15 @@ def many_entries(report, binary, origin, options):
                 wire.call("data.send", {"url": origin.url("many/0"), "cache": cache})
                 wire.call("cache.stats", {"cache": "many"})
             filled(folder, origin, "many", count)
-            with Service(binary, folder) as service:
-                wire = Wire(service.path)
-                wire.call("diagnostics.echo", {})
-                before = service.memory()
-                began = time.perf_counter()
-                first = wire.call("data.send", {"url": origin.url("many/7"), "cache": cache})
-                opened = (time.perf_counter() - began) * 1000
-                assert first["cache"]["status"] == "hit", first["cache"]
-                chance = random.Random(1)
-                numbers = [chance.randrange(count) for _ in range(options.hits)]
-
-                def send(index, numbers=numbers, wire=wire, cache=cache):
-                    wire.call("data.send", {"url": origin.url(f"many/{numbers[index]}"), "cache": cache})
-
-                values = [timed(send, options.hits) for _ in range(options.rounds)]
-                figures[count] = (opened, service.memory() - before, typical(values))
+            rounds = [first_use(binary, folder, origin, cache, count, options.hits) for _ in range(options.rounds)]
+            opened, memory, hit = zip(*rounds)
+            figures[count] = typical(opened), max(memory), typical(hit)
     for count, (opened, memory, hit) in figures.items():
         report(f"{count} entries: opening, with the first hit", f"{opened:.1f} ms", "at most 50 ms")
         report(f"{count} entries: more memory", f"{memory:.0f} MB", "at most 60 MB")
-        report(f"{count} entries: a hit", f"{hit:.0f} µs", "")
+        report(f"{count} entries: a first hit, from the disk", f"{hit:.0f} µs", "")
     ratio = figures[options.entries][2] / figures[1000][2]
-    report(f"a hit of {options.entries} entries / of 1000", f"{ratio:.2f}", "at most 1.5")
+    report(f"a first hit of {options.entries} entries / of 1000", f"{ratio:.2f}", "at most 1.5")
 
 
 def write(rows):
