@@ -126,7 +126,7 @@ def outrider_figures(origin, directory, figures):
                     lambda: median(lambda index: client.call("diagnostics.echo", value=1), 300))
                 times, ratios = in_turn(works)
             client.call("replay.stop")
-            figures[name], figures["vcr " + name], figures["echo"] = times
+            figures[name], figures["vcr " + name], figures["echo " + name] = times
             figures["vcr/" + name], figures["echo/" + name] = ratios[1:]
         client.call("replay.start", path=os.path.join(directory, "sse.har"), mode="all")
         start = time.perf_counter()
@@ -180,7 +180,7 @@ def main():
     rows = [
         ("played request, 1 entry", f["one"], "vcrpy", f["vcr one"], f["vcr/one"], 10, False),
         ("played request, 300 entries", f["many"], "vcrpy", f["vcr many"], f["vcr/many"], 10, False),
-        ("played request", f["one"], "diagnostics.echo", f["echo"], 1 / f["echo/one"], 3, True),
+        ("played request", f["one"], "diagnostics.echo", f["echo one"], 1 / f["echo/one"], 3, True),
         ("loading 300 entries", f["load"], "vcrpy", f["vcr load"], f["load"], 20, True),
         ("recorded request", f["recorded"], "plain", f["plain"], f["recorded"] / f["plain"], 1.15, True),
         ("first event while recording", f["first"], "vcrpy", f["vcr first"], f["first"], 100, True),
