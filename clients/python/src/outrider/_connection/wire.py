@@ -21,6 +21,7 @@ from time import monotonic
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import Incoming
 from .locks import atomic_acquire
+from .polling import PATIENCE, BusyPolling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Wire:
         self._written = 0
         self._refusal: Any = None
         self._patience = 0.0
+        self._polling = BusyPolling()
         stream.settimeout(None)
 
     # Reading: only with the reading lock
@@ -87,8 +89,7 @@ class Wire:
                     [self._fresh] = map(self._stream.recv_into, (incoming.room(),), (0,), (MSG_WAITALL,))
                 else:
                     # little is asked for where little is expected: the memory for it is made before anything is read
-                    size = 1 << 16 if incoming.size < 1 << 17 else 1 << 20
-                    [self._fresh] = map(self._stream.recv, (size,))
+                    self._receive_some(1 << 16 if incoming.size < 1 << 17 else 1 << 20)
             except BlockingIOError:
                 self._patience = 0.0
                 continue
@@ -101,6 +102,24 @@ class Wire:
             if arrived:
                 return arrived
             self._fresh = None
+
+    def _receive_some(self, size: int) -> None:
+        """Reads at least a byte into ``_fresh``, and polls before it sleeps if that pays."""
+        polling = self._polling
+        start = monotonic()
+        if polling.credit > 0:
+            while monotonic() - start < PATIENCE:
+                try:
+                    [self._fresh] = map(self._stream.recv, (size,), (MSG_DONTWAIT,))
+                    return polling.came()
+                except BlockingIOError:
+                    # the service may wait for this very processor
+                    os.sched_yield()
+            polling.missed()
+            [self._fresh] = map(self._stream.recv, (size,))
+        else:
+            [self._fresh] = map(self._stream.recv, (size,))
+            polling.slept(monotonic() - start)
 
     def _set_patience(self, seconds: float) -> None:
         """The kernel ends a ``recv`` by itself after that time, so that no second system call has to watch the time."""
