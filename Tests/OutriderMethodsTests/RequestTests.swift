@@ -128,7 +128,7 @@ struct RequestTests {
         #expect(stage.scope.quota.held == (0, 0))
     }
 
-    @Test(arguments: [0, 4095, 4096, 65_535, 65_536, 65_537, 1 << 20])
+    @Test(arguments: [0, 511, 512, 65_535, 65_536, 65_537, 1 << 20])
     func `a client that takes raw bodies gets the bytes beside the result, if they are many`(size: Int) async throws {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let stage = RequestStage(CannedTransport(contentType: "a/b", body: bytes))
@@ -141,9 +141,9 @@ struct RequestTests {
         let reply = try await stage.reply("data.send", params, isAlone: true)
         let body = try #require(try JSONParser.parse(reply.bytes).object?["body"]?.object)
         #expect(body["size"] == .integer(Int64(size)))
-        #expect(reply.raw == (size < 4096 ? nil : bytes))
-        #expect(body["kind"] == .string(size == 0 ? "none" : size < 4096 ? "base64" : "raw"))
-        #expect((body["base64"] == nil) == (size == 0 || size >= 4096))
+        #expect(reply.raw == (size < 512 ? nil : bytes))
+        #expect(body["kind"] == .string(size == 0 ? "none" : size < 512 ? "base64" : "raw"))
+        #expect((body["base64"] == nil) == (size == 0 || size >= 512))
     }
 
     @Test func `raw bytes count to the longest message of a client`() async throws {

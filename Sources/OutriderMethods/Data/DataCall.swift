@@ -47,13 +47,16 @@ final class DataCall: InlineCall {
             return state
         }
         // what a reply has told is so: the client may list its requests at once
-        record.callEnded(call.scope)
-        switch before {
-        case .over: break
-        case .cancelled:
-            if !record.isDetached { record.exchange.dropBody() }
-            completion(.failure(Self.cancelled))
-        case .waiting: reply()
+        let forgotten = record.callEnded(call.scope)
+        // destroyed after the reply, for which the client waits
+        withExtendedLifetime(forgotten) {
+            switch before {
+            case .over: break
+            case .cancelled:
+                if !record.isDetached { record.exchange.dropBody() }
+                completion(.failure(Self.cancelled))
+            case .waiting: reply()
+            }
         }
     }
 
@@ -74,9 +77,12 @@ final class DataCall: InlineCall {
 }
 
 extension RequestRecord {
-    /// The call has ended; its handle stays resolvable for a while.
-    func callEnded(_ scope: ClientScope) {
-        guard showsHandle, !isDetached else { return }
-        scope.recent.add(handle.name, memoryBytes) { scope.handles.forget($0, of: .request) }
+    /// The call has ended; its handle stays resolvable for a while. Returns the request that was forgotten instead.
+    @discardableResult
+    func callEnded(_ scope: ClientScope) -> (any Holdable)? {
+        guard showsHandle, !isDetached else { return nil }
+        var forgotten: (any Holdable)?
+        scope.recent.add(handle.name, memoryBytes) { forgotten = scope.handles.forget($0, of: .request) }
+        return forgotten
     }
 }

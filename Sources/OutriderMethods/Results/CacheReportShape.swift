@@ -17,8 +17,8 @@ struct CacheReportShape: JSONEncodable {
             guard let report else { return writer.member("status", "bypass") }
             writer.member("status", report.status.rawValue)
             writer.member("forward", report.forward?.rawValue)
-            writer.member("age", report.age)
-            writer.member("ttl", report.timeToLive)
+            if let age = report.age { writer.member("age", Int(age)) }
+            if let timeToLive = report.timeToLive { writer.member("ttl", Int(timeToLive)) }
             if report.isStored { writer.member("stored", true) }
             if report.isCollapsed { writer.member("collapsed", true) }
             writer.member("reason", report.reason)

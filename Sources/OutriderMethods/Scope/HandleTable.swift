@@ -81,9 +81,8 @@ package final class HandleTable: Sendable {
     }
 
     /// The same for an object known only by name, in this table alone.
-    func forget(_ name: String, of kind: HandleKind) {
-        _ = take(name, of: kind)
-    }
+    @discardableResult
+    func forget(_ name: String, of kind: HandleKind) -> (any Holdable)? { take(name, of: kind) }
 
     /// Moves the object to the user's table, so that the object outlives its connection. Throws `tooMany` without
     /// moving.

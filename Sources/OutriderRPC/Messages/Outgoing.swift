@@ -26,10 +26,16 @@ package struct OutgoingFrame: Sendable {
 
     /// A reply whose `raw` bytes follow the frame of its text. The member before all others announces how many.
     init(head: [UInt8], text: [UInt8], raw: [UInt8], framing: Framing) {
-        var text = Array("{\"raw\":\(raw.count),".utf8) + head.dropFirst() + text
-        text.append(UInt8(ascii: "}"))
-        messageBytes = text.count + raw.count
-        if framing == .header { self.head = Self.lengthField(text.count) + text } else { self.head = text + [0x0A] }
+        let start = Array("{\"raw\":\(raw.count),".utf8)
+        let length = start.count + head.count + text.count
+        messageBytes = length + raw.count
+        self.head = framing == .header ? Self.lengthField(length) : []
+        self.head.reserveCapacity(self.head.count + length + 1)
+        self.head += start
+        self.head += head.dropFirst()
+        self.head += text
+        self.head.append(UInt8(ascii: "}"))
+        if framing == .line { self.head.append(UInt8(ascii: "\n")) }
         body = raw
         tail = ""
     }

@@ -15,7 +15,7 @@ from request_client import expected
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-LEAST = 4096
+LEAST = 512
 SIZES = [0, 1, LEAST - 1, LEAST, 65535, 65536, 65537, 1 << 20]
 
 
