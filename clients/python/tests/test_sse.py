@@ -260,7 +260,13 @@ def test_an_editor_streams_a_response_into_a_buffer(
     (tmp_path / "outrider").symlink_to(binary)
     file = tmp_path / f"program-{name}"
     file.write_text(program.format(example=example, url=f"{origin}/chat"))
-    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    socket = str(tmp_path / "s")
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "OUTRIDER_SOCKET": socket}
     words = [word.format(file) for word in command]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    service = serve(binary, socket)
+    try:
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    finally:
+        stop(service)
     assert done.stdout == f"> Hi\n{SAYS}", done.stdout + done.stderr
