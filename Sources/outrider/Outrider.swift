@@ -79,7 +79,7 @@ struct Outrider: AsyncParsableCommand {
         var words = Array(CommandLine.arguments.dropFirst())
         do {
             try CommandWords.check()
-            words = try ConfigFile.extended(words)
+            words = ShortOptions.parsable(try ConfigFile.extended(words))
             ProcessArguments.hideSecrets()
             if try await startPlainly(words) { return }
             CommandWords.widen()

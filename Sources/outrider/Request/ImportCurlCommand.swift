@@ -39,56 +39,27 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(.usage, message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message)
         }
         if makesRequest { return try call.run(nil) }
+        if call.cookies.hasJar {
+            StandardError.line(
+                "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
+        }
         for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
     }
 
-    /// What differs between curl's command line and ours: curl follows redirects only with `-L`, takes the value of a short
-    /// option in the same word, and some options say what holds anyway.
+    /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what
+    /// holds anyway.
     private static func translated(_ words: [String]) -> [String] {
         var translated: [String] = []
         var follows = false
-        var words = words[...]
-        while let word = words.popFirst() {
-            if let name = translated.last, valueOptions.contains(name) {
-                add(word, of: translated.removeLast(), to: &translated)
-                continue
-            }
+        for word in ShortOptions.ofCurl.parsable(words) {
             switch word {
-            case "--data-ascii": translated.append("--data")
-            case "--url": continue
-            case "-#", "--progress-bar", "--no-progress-meter", "-N", "--no-buffer", "--path-as-is":
-                continue
-            default:
-                guard word.hasPrefix("-"), word != "-", !word.hasPrefix("--") else {
-                    follows = follows || word == "--location"
-                    translated.append(word)
-                    continue
-                }
-                let flags = word.dropFirst().prefix { !valueLetters.contains($0) }
-                follows = follows || flags.contains("L")
-                if !flags.isEmpty { translated.append("-" + flags) }
-                guard let letter = word.dropFirst(flags.count + 1).first else { continue }
-                let value = word.dropFirst(flags.count + 2)
-                guard let value = value.isEmpty ? words.popFirst() : String(value) else {
-                    translated.append("-\(letter)")
-                    continue
-                }
-                add(value, of: "-\(letter)", to: &translated)
+            case "--url", "-#", "--progress-bar", "--no-progress-meter", "-N", "--no-buffer", "--path-as-is": continue
+            case "-L", "--location": follows = true
+            default: break
             }
+            let isURL = word.hasPrefix("--url=")
+            translated.append(word == "--data-ascii" ? "--data" : isURL ? String(word.dropFirst(6)) : word)
         }
         return follows ? translated : translated + ["--no-location"]
-    }
-
-    /// Letters of short options that have a value.
-    private static let valueLetters = Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz")
-    /// Long options whose value may begin with a hyphen.
-    private static let valueOptions: Set = [
-        "--cookie", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode", "--form",
-        "--form-string", "--header", "--json", "--referer", "--request", "--user", "--user-agent",
-    ]
-
-    /// A value that begins with a hyphen must stand in the word of its option.
-    private static func add(_ value: String, of option: String, to words: inout [String]) {
-        words += value.hasPrefix("-") && value != "-" ? ["\(option)=\(value)"] : [option, value]
     }
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+/// The grammar of options that curl has and the parser of arguments has not: `-XPOST`, `-sd@file`, and values that begin
+/// with a hyphen, as in `-r -100`.
+struct ShortOptions {
+    /// The letters of options without a value; nil if every other letter is one.
+    private let flags: Set<Character>?
+    /// The letters of options with a value.
+    private let values: Set<Character>
+
+    /// The options of curl itself.
+    static let ofCurl = ShortOptions(flags: nil, values: Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz"))
+    /// The options of the commands for requests.
+    static let ofRequests = ShortOptions(flags: Set("fGgIiJjkLnOSsvZ"), values: Set("AbcdDeEFHmorTuwxX"))
+
+    /// The commands with these options.
+    private static let commands: Set = [
+        "get", "post", "put", "patch", "delete", "head", "download", "sse", "websocket",
+    ]
+
+    /// Long options whose value may begin with a hyphen.
+    private static let longOptions: Set = [
+        "--cookie", "--cookie-jar", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode",
+        "--dump-header", "--form", "--form-string", "--header", "--json", "--output", "--range", "--referer",
+        "--request", "--upload-file", "--user", "--user-agent", "--write-out",
+    ]
+
+    /// The words of a command line, in the grammar of the parser.
+    static func parsable(_ words: [String]) -> [String] {
+        guard let command = words.first, commands.contains(command) else { return words }
+        return [command] + ofRequests.parsable(words.dropFirst())
+    }
+
+    /// Gives each option a word of its own. A word with an unknown letter stays as it is, for the parser to refuse.
+    func parsable(_ words: some Collection<String>) -> [String] {
+        var parsable: [String] = []
+        var words = Array(words)[...]
+        while let word = words.popFirst() {
+            if word == "--" { return parsable + [word] + words }
+            if Self.longOptions.contains(word) {
+                Self.add(word, words.popFirst(), to: &parsable)
+                continue
+            }
+            guard word.hasPrefix("-"), !word.hasPrefix("--"), let options = split(word.dropFirst()) else {
+                parsable.append(word)
+                continue
+            }
+            parsable += options.flags.map { "-\($0)" }
+            guard let letter = options.letter else { continue }
+            Self.add("-\(letter)", options.value.isEmpty ? words.popFirst() : String(options.value), to: &parsable)
+        }
+        return parsable
+    }
+
+    /// The flags of a word, and the option with a value at its end; nil for an unknown letter, and for no letters at all.
+    private func split(_ word: Substring) -> (flags: Substring, letter: Character?, value: Substring)? {
+        let leading = word.prefix { !values.contains($0) }
+        if let flags, !leading.allSatisfy(flags.contains) { return nil }
+        let rest = word.dropFirst(leading.count)
+        return word.isEmpty ? nil : (leading, rest.first, rest.dropFirst())
+    }
+
+    /// A value that begins with a hyphen must stand in the word of its option; a single hyphen is a file.
+    private static func add(_ option: String, _ value: String?, to words: inout [String]) {
+        guard let value else { return words.append(option) }
+        words += value.hasPrefix("-") && value != "-" ? ["\(option)=\(value)"] : [option, value]
+    }
+}
