@@ -75,7 +75,7 @@ enum SecretArguments {
             } else if command == "import" {
                 // a command line of curl in a single word
                 secret = 0..<word.count
-            } else if hasItems, word.first == UInt8(ascii: "{") || url(in: word).isEmpty {
+            } else if hasItems, word.first == UInt8(ascii: "{") || !isURL(word, of: command) {
                 secret = parameter(in: word)
             }
             for range in secret.map({ [$0] }) ?? url(in: word) where !range.isEmpty { found.append((number, range)) }
@@ -102,6 +102,11 @@ enum SecretArguments {
     private static func parameter(in word: [UInt8]) -> Range<Int>? {
         if word.first == UInt8(ascii: "{") { return 0..<word.count }
         return word.firstIndex { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }.map { $0 + 1..<word.count }
+    }
+
+    /// Whether a word is shown as a URL, and not as `name=value`.
+    private static func isURL(_ word: [UInt8], of command: String) -> Bool {
+        !url(in: word).isEmpty && (command == "call" || !ItemWords.isItem(String(decoding: word, as: UTF8.self)))
     }
 
     /// The user and the password of a URL, and the query with the rest.

@@ -38,6 +38,13 @@ enum ShellURL {
         return parts.count == 1 || (!parts[1].isEmpty && parts[1].allSatisfy(\.isNumber))
     }
 
+    /// Whether `name:value` is a host with its port, and not a field: names of fields have no dots.
+    static func isHost(_ name: Substring, port value: Substring) -> Bool {
+        let port = value.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard !port.isEmpty, port.allSatisfy(\.isNumber) else { return false }
+        return name == "localhost" || (name.contains(".") && !name.contains("/"))
+    }
+
     private static func isLoopback(_ authority: Substring) -> Bool {
         if authority.hasPrefix("[::1]") { return true }
         let host = authority.prefix { $0 != ":" }.lowercased()
@@ -51,6 +58,8 @@ extension ShellURL {
     struct Expanded {
         var text: String
         fileprivate(set) var choices: [String] = []
+        /// The number of the word from which the URL was made.
+        var word = 0
 
         /// A name of a file, with `#1`, `#2` … replaced by the choices, and without any other part of the URL.
         func filled(_ name: String) -> String {

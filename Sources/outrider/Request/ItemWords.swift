@@ -28,9 +28,10 @@ struct ItemWords {
     /// The separators: at the same place, the longer separator counts.
     private static let separators = [":=@", ":=", "==", "=@", "=", "@", ":"]
 
-    /// Whether a word is an item, and no URL.
+    /// Whether a word is an item, and no URL such as `https://example.org/?a=b` or `127.0.0.1:8080`.
     static func isItem(_ word: String) -> Bool {
-        !word.contains("://") && split(word) != nil
+        guard !word.hasPrefix("["), let (name, separator, value) = split(word) else { return false }
+        return separator != ":" || !(value.hasPrefix("//") || ShellURL.isHost(name, port: value))
     }
 
     private static func split(_ word: String) -> (name: Substring, separator: String, value: Substring)? {
