@@ -12,7 +12,9 @@ struct BodyOptions: ParsableArguments {
         help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
     var data: [String] = []
 
-    @Option(name: .customLong("data-raw"), help: "Data to send unchanged, even with a leading @. May be repeated.")
+    @Option(
+        name: .customLong("data-raw"),
+        help: "Data to send unchanged, even with a leading @. May be repeated; stands behind the pieces of --data.")
     var rawData: [String] = []
 
     @Option(
@@ -23,8 +25,11 @@ struct BodyOptions: ParsableArguments {
             """)
     var urlEncoded: [String] = []
 
-    @Option(name: .long, help: "The same as --data, sent as application/json.")
-    var json: String?
+    @Option(
+        name: .long,
+        help: "The same as --data, sent as application/json, with Accept. May be repeated, with nothing between pieces."
+    )
+    var json: [String] = []
 
     @Option(
         name: [.customShort("F"), .customLong("form")],
@@ -55,7 +60,7 @@ struct BodyOptions: ParsableArguments {
 
     /// Whether an option asks for a body.
     var isGiven: Bool {
-        hasData || json != nil || hasForm || uploadFile != nil
+        hasData || !json.isEmpty || hasForm || uploadFile != nil
     }
 
     private var hasData: Bool { !data.isEmpty || !rawData.isEmpty || !urlEncoded.isEmpty }
@@ -64,7 +69,7 @@ struct BodyOptions: ParsableArguments {
 
     /// The words that may name standard input.
     var readers: [String] {
-        data + [json].compactMap { $0 }
+        data + json
             + urlEncoded.map { $0.hasSuffix("@-") ? "@-" : "" }
             + form.map { $0.contains("=@-") || $0.contains("=<-") ? "@-" : "" }
             + [uploadFile == "-" || uploadFile == "." ? "@-" : ""]
@@ -72,7 +77,7 @@ struct BodyOptions: ParsableArguments {
 
     func validate() throws {
         let kinds = [
-            ("--data", hasData), ("--json", json != nil), ("--form", hasForm),
+            ("--data", hasData), ("--json", !json.isEmpty), ("--form", hasForm),
             ("--upload-file", uploadFile != nil),
         ].filter(\.1).map(\.0)
         if kinds.count > 1 { throw ValidationError("give only one of \(kinds[0]) and \(kinds[1])") }
@@ -87,7 +92,9 @@ struct BodyOptions: ParsableArguments {
             throw CommandFailure(.usage, "give the body either as name=value or by an option, not both")
         }
         if let rawBody { return SentBody(rawBody) }
-        if let json { return SentBody(try DataWords.body(DataWords.pieces([json]), type: "application/json")) }
+        if !json.isEmpty {
+            return SentBody(try DataWords.body(DataWords.pieces(json), type: "application/json", separator: ""))
+        }
         if let uploadFile { return SentBody(try DataWords.file(uploadFile), method: "PUT") }
         if hasForm {
             var parts: [JSONValue] = []
@@ -127,8 +134,11 @@ struct SentBody {
         var url = ShellURL.complete(given)
         let fragment = url.firstIndex(of: "#").map { String(url[$0...]) } ?? ""
         url.removeLast(fragment.count)
-        if let file, file != "-", file != ".", url.hasSuffix("/"), let name = file.split(separator: "/").last {
-            url += DataWords.escaped(Array(name.utf8))
+        if let file, file != "-", file != ".", let name = file.split(separator: "/").last {
+            var path = String(url.prefix { $0 != "?" })
+            let query = url.dropFirst(path.count)
+            if !ShellURL.afterScheme(path).contains("/") { path += "/" }
+            if path.hasSuffix("/") { url = path + DataWords.escaped(Array(name.utf8)) + query }
         }
         for added in [query, items.query].compactMap({ $0 }) where !added.isEmpty {
             url += (url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?") + added

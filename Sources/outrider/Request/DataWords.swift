@@ -24,14 +24,16 @@ enum DataWords {
     }
 
     /// The service reads a single file unchanged; pipes, which only this process has, are read here.
-    static func body(_ pieces: [Piece], type: String) throws(CommandFailure) -> JSONObject {
+    static func body(
+        _ pieces: [Piece], type: String, separator: String = "&"
+    ) throws(CommandFailure) -> JSONObject {
         let contentType = JSONValue.string(type)
         if pieces.count == 1, case .file(let name)? = pieces.first {
             var body = try file(name)
             body["contentType"] = contentType
             return body
         }
-        let bytes = try joined(pieces)
+        let bytes = try joined(pieces, separator)
         // a text stays readable in `--curl` and in logs of the service
         guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
             return ["base64": .string(Base64.encode(bytes)), "contentType": contentType]
@@ -55,8 +57,8 @@ enum DataWords {
         }
     }
 
-    /// Texts and files with `&` between them, as curl joins repeated data.
-    private static func joined(_ pieces: [Piece]) throws(CommandFailure) -> [UInt8] {
+    /// Texts and files with `&` between them, as curl joins repeated data, or another separator.
+    private static func joined(_ pieces: [Piece], _ separator: String = "&") throws(CommandFailure) -> [UInt8] {
         var all: [[UInt8]] = []
         for piece in pieces {
             switch piece {
@@ -64,12 +66,12 @@ enum DataWords {
             case .file(let name): all.append(try StandardInput.bytes(of: name))
             }
         }
-        return Array(all.joined(separator: [UInt8(ascii: "&")]))
+        return Array(all.joined(separator: Array(separator.utf8)))
     }
 
     /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays unchanged.
     private static func escapedWord(_ word: String) throws(CommandFailure) -> String {
-        guard let mark = word.firstIndex(where: { $0 == "=" || $0 == "@" }) else { return escaped(Array(word.utf8)) }
+        guard let mark = word.firstIndex(of: "=") ?? word.firstIndex(of: "@") else { return escaped(Array(word.utf8)) }
         let name = word[..<mark].isEmpty ? "" : word[..<mark] + "="
         let rest = String(word[word.index(after: mark)...])
         return name + escaped(word[mark] == "=" ? Array(rest.utf8) : try StandardInput.bytes(of: rest))
