@@ -126,7 +126,7 @@ struct DownloadCommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(url: url, headers: headers, timeout: timeout).params()
+        var params = try RequestWords(url: url, headers: headers, timeout: timeout, isDownload: true).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
         try trust.add(to: &params)

@@ -95,7 +95,7 @@ struct SSECommand: ParsableCommand {
     }
 
     private func params() throws(CommandFailure) -> JSONObject {
-        var params = try RequestWords(url: url, headers: headers).params()
+        var params = try RequestWords(url: url).params()
         let pieces = json.map { [$0] } ?? data
         params["method"] = .string(method ?? (pieces.isEmpty ? "GET" : "POST"))
         if !pieces.isEmpty {
@@ -103,6 +103,7 @@ struct SSECommand: ParsableCommand {
             params["body"] = .object(try DataWords.body(DataWords.pieces(pieces), type: type))
             if method == "GET" { params["allowGetBody"] = .bool(true) }
         }
+        try RequestWords.fields(headers).add(to: &params)
         try auth.add(to: &params)
         proxy.add(to: &params)
         try trust.add(to: &params)

@@ -42,7 +42,7 @@ struct ServiceProcess {
         let stage = settings.replay.map { _ in ReplayStage(tape, isClosed: true) }
         let engine = Engine(
             transport: transport, group: group, settings: own,
-            fields: Self.fields, stage: stage)
+            fields: DefaultFields.ofThisUser, stage: stage)
         tape?.hide(engine.credentials)
         let vault = settings.store.vault(trustRoots: own.caFile, proxy: settings.proxy)
         engine.credentials.use(vault)
@@ -134,12 +134,14 @@ struct ServiceProcess {
         let passed = try Activation.descriptors()
         return passed.isEmpty ? [.socket(SocketPath.choose(explicit: settings.socket))] : [.activated(passed)]
     }
+}
 
+extension DefaultFields {
     /// The default fields of every request: the user agent, and the user's languages.
-    private static var fields: HTTPFields {
-        let languages = DefaultFields.languages(
+    static var ofThisUser: HTTPFields {
+        let languages = languages(
             language: environmentVariable("LANGUAGE"), lcAll: environmentVariable("LC_ALL"),
             lcMessages: environmentVariable("LC_MESSAGES"), lang: environmentVariable("LANG"))
-        return DefaultFields.make(version: ProgramVersion.current, languages: languages)
+        return make(version: ProgramVersion.current, languages: languages)
     }
 }

@@ -146,7 +146,7 @@ struct WebSocketCommand: ParsableCommand {
     private func params() throws(CommandFailure) -> JSONObject {
         let address = ShellURL.webSocket(url)
         var params: JSONObject = ["url": .string(address), "mode": .string("push"), "credit": .integer(Self.credit)]
-        if !headers.isEmpty { params["headers"] = .array(try RequestWords.fields(headers)) }
+        try RequestWords.fields(headers).add(to: &params)
         if !protocols.isEmpty { params["protocols"] = .array(protocols.map { .string($0) }) }
         if let ping { params["ping"] = ping == 0 ? .bool(false) : .object(["interval": .real(ping)]) }
         if reconnect { params["reconnect"] = .bool(true) }

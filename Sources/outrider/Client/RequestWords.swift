@@ -2,13 +2,51 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderHTTP
 import OutriderJSON
+
+/// The fields of a request, as `-H` names them.
+struct FieldWords {
+    /// Fields of the contract, in their order.
+    private(set) var fields: [JSONValue] = []
+    /// The names of `Name:`, which remove a field that would be sent by itself; in lower case.
+    private(set) var removed: Set<String> = []
+
+    mutating func add(_ name: Substring, _ value: Substring?) {
+        guard let value else { return _ = removed.insert(name.lowercased()) }
+        fields.append(.object(["name": .string(String(name)), "value": .string(String(value))]))
+    }
+
+    /// Adds the members for these fields; the body, if any, is among the members already. Where a default field is
+    /// removed the others are named, since the contract has all of them or none.
+    ///
+    /// - Parameter isDownload: the service chooses Accept-Encoding itself.
+    func add(to params: inout JSONObject, isDownload: Bool = false) {
+        var fields = fields
+        if removed.contains("content-type"), var body = params["body"]?.object {
+            body["contentType"] = nil
+            params["body"] = .object(body)
+        }
+        let defaults = DefaultFields.ofThisUser.list
+        if removed.contains("content-type") || defaults.contains(where: { removed.contains($0.name.lowercased()) }) {
+            var names = Set(fields.compactMap { $0.object?["name"]?.string?.lowercased() }).union(removed)
+            // parts of a coded body could not be decoded
+            if isDownload || names.contains("range") { names.insert("accept-encoding") }
+            for field in defaults where !names.contains(field.name.lowercased()) {
+                fields.append(.object(["name": .string(field.name), "value": .string(field.value)]))
+            }
+            params["defaultHeaders"] = .bool(false)
+        }
+        if !fields.isEmpty { params["headers"] = .array(fields) }
+    }
+}
 
 /// The URL, the fields and the time of a request, as commands take them.
 struct RequestWords {
     var url: String
-    var headers: [String]
+    var headers: [String] = []
     var timeout: Double?
+    var isDownload = false
 
     /// The fault of the value of `--timeout`, if any: the bounds come from the contract.
     static func fault(timeout: Double?) -> String? {
@@ -18,31 +56,29 @@ struct RequestWords {
 
     func params() throws(CommandFailure) -> JSONObject {
         var params: JSONObject = ["url": .string(ShellURL.complete(url))]
-        if !headers.isEmpty { params["headers"] = .array(try Self.fields(headers)) }
+        try Self.fields(headers).add(to: &params, isDownload: isDownload)
         if let timeout { params["timeout"] = .real(timeout) }
         return params
     }
 
     /// The fields of all words, in their order.
-    static func fields(_ words: [String]) throws(CommandFailure) -> [JSONValue] {
-        var fields: [JSONValue] = []
-        for word in words { fields += try self.fields(word) }
+    static func fields(_ words: [String]) throws(CommandFailure) -> FieldWords {
+        var fields = FieldWords()
+        for word in words { try add(word, to: &fields) }
         return fields
     }
 
-    /// A field; or with `@` the fields of a file, a line each, hidden from lists of processes.
-    private static func fields(_ word: String) throws(CommandFailure) -> [JSONValue] {
+    /// Adds a field; or with `@` the fields of a file, a line each, hidden from lists of processes.
+    private static func add(_ word: String, to fields: inout FieldWords) throws(CommandFailure) {
         guard word.hasPrefix("@") else {
-            return [try header(word, "\(word) is no field: write -H 'Name: value', or -H @file")]
+            return try add(word[...], to: &fields, "\(word) is no field: write -H 'Name: value', or -H @file")
         }
         let name = String(word.dropFirst())
         let text = String(decoding: try fieldBytes(name), as: UTF8.self)
-        var fields: [JSONValue] = []
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            if line.allSatisfy(\.isWhitespace) { continue }
-            fields.append(try header(String(line), "line \(number + 1) of \(name) is no field: write Name: value"))
+            if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") { continue }
+            try add(line, to: &fields, "line \(number + 1) of \(name) is no field: write Name: value")
         }
-        return fields
     }
 
     private static func fieldBytes(_ name: String) throws(CommandFailure) -> [UInt8] {
@@ -68,11 +104,16 @@ struct RequestWords {
             : nil
     }
 
-    private static func header(_ line: String, _ fault: String) throws(CommandFailure) -> JSONValue {
-        guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-            throw CommandFailure(.usage, fault)
+    /// Adds `Name: value`, the empty field `Name;` or the removal `Name:`.
+    private static func add(
+        _ line: Substring, to fields: inout FieldWords, _ fault: String
+    ) throws(CommandFailure) {
+        guard let colon = line.firstIndex(of: ":") else {
+            guard line.count > 1, line.hasSuffix(";") else { throw CommandFailure(.usage, fault) }
+            return fields.add(line.dropLast(), "")
         }
+        guard colon != line.startIndex else { throw CommandFailure(.usage, fault) }
         let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-        return .object(["name": .string(String(line[..<colon])), "value": .string(String(value))])
+        fields.add(line[..<colon], value.isEmpty ? nil : value)
     }
 }

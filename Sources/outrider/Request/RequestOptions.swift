@@ -11,7 +11,10 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: "A field to send: 'Name: value', or @file with a field on each line. May be repeated.")
+        help: """
+            A field to send: 'Name: value', 'Name:' to leave a default field out, 'Name;' for an empty field, or @file with \
+            a field on each line. May be repeated.
+            """)
     var headers: [String] = []
 
     @Option(name: [.customShort("A"), .customLong("user-agent")], help: "The User-Agent field.")
@@ -88,12 +91,15 @@ struct RequestOptions: ParsableArguments {
 
     /// The fields that options stand for. A field of `-H` with the same name wins, as with curl.
     private var namedFields: [String] {
-        [userAgent.map { "User-Agent: \($0)" }, referer.map { "Referer: \($0)" }, range.map { "Range: bytes=\($0)" }]
-            .compactMap { $0 }
-            .filter { field in
-                let name = field.prefix { $0 != ":" }.lowercased() + ":"
-                return !headers.contains { $0.lowercased().hasPrefix(name) }
-            }
+        [
+            userAgent.map { "User-Agent: \($0)" }, referer.map { "Referer: \($0)" }, range.map { "Range: bytes=\($0)" },
+            body.json.isEmpty ? nil : "Accept: application/json",
+        ]
+        .compactMap { $0 }
+        .filter { field in
+            let name = field.prefix { $0 != ":" }.lowercased() + ":"
+            return !headers.contains { $0.lowercased().hasPrefix(name) || $0.lowercased() == name.dropLast() + ";" }
+        }
     }
 
     /// Everything of a `RequestSpec` that these options say, but for its URL.
@@ -105,12 +111,11 @@ struct RequestOptions: ParsableArguments {
         var params = JSONObject()
         let method = method ?? (head ? "HEAD" : verb ?? sent.method)
         params["method"] = .string(method)
-        let fields = try RequestWords.fields(headers + namedFields + items.fields)
-        if !fields.isEmpty { params["headers"] = .array(fields) }
         if let body = sent.body {
             params["body"] = .object(body)
             if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
         }
+        try RequestWords.fields(headers + namedFields + items.fields).add(to: &params)
         addTimeouts(to: &params)
         if noLocation || maxRedirects == 0 {
             params["redirect"] = .string("none")
