@@ -61,7 +61,8 @@ struct RequestBuild: Method {
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)
         do throws(HTTPFailure) {
-            let attempt = try await engine.attempt(for: spec, of: call.scope.quota.client)
+            let built = try await engine.attempt(for: spec, of: call.scope.quota.client)
+            let attempt = SessionCookies.step(params.cookies, nil, url: spec.url)?.shown(built) ?? built
             // escaping may make text six times as long
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
             return Result(

@@ -13,13 +13,16 @@ struct BodyOutput: ~Copyable {
     private let refusesBinary: Bool
     /// Whether there was no such file before.
     private var isNew = false
-    private var isBegun = false
+    private var isBegun: Bool
 
     /// The file is opened at once, so that a wrong path is known before anything is sent, and keeps what is in it until there
     /// is something to write.
     ///
-    /// - Parameter isNew: refuse a file that exists; for names that a server chose.
-    init(_ path: String?, isNew mustBeNew: Bool = false) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - isNew: refuse a file that exists; for names that a server chose.
+    ///   - appends: write behind what is in the file.
+    init(_ path: String?, isNew mustBeNew: Bool = false, appends: Bool = false) throws(CommandFailure) {
+        isBegun = appends
         guard let path, path != "-" else {
             file = STDOUT_FILENO
             name = nil
@@ -28,9 +31,10 @@ struct BodyOutput: ~Copyable {
         }
         name = path
         refusesBinary = false
-        let created = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0)
+        let created = open(path, flags | O_EXCL, 0o666)
         isNew = created >= 0
-        file = isNew || mustBeNew ? created : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        file = isNew || mustBeNew ? created : open(path, flags, 0o666)
         guard file >= 0 else {
             throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))")
         }

@@ -40,7 +40,7 @@ struct CookieOptions: ParsableArguments {
     private var files: [String] { cookies.filter { !$0.contains("=") && !$0.isEmpty } }
 
     /// Whether cookies are kept beyond a single request.
-    private var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
+    var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
 
     /// The cookies of a text; nil if a part has no name.
     private static func pairs(_ text: String) -> [JSONValue]? {
@@ -58,14 +58,18 @@ struct CookieOptions: ParsableArguments {
         return found
     }
 
+    /// Adds the cookies that need no jar.
+    func add(to shared: inout JSONObject) {
+        let extra = texts.flatMap { Self.pairs($0) ?? [] }
+        if !extra.isEmpty { shared["cookies"] = .object(["extra": .array(extra)]) }
+    }
+
     /// Makes the session that keeps the cookies, and adds the session to the members of all requests.
     ///
     /// - Parameter connectionsPerHost: a limit other than the service's, which also needs a session.
     func add(
         to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?
     ) throws(CommandFailure) {
-        let extra = texts.flatMap { Self.pairs($0) ?? [] }
-        if !extra.isEmpty { shared["cookies"] = .object(["extra": .array(extra)]) }
         var session = JSONObject()
         if hasJar { session["cookies"] = jar.map { .string($0) } ?? .bool(true) }
         if let connectionsPerHost { session["connectionsPerHost"] = .integer(Int64(connectionsPerHost)) }

@@ -83,9 +83,9 @@ struct OutputOptions: ParsableArguments {
     /// Whether failures are told.
     var tells: Bool { !silent || showError }
 
-    /// The file of the URL with this number; nil for standard output.
-    func path(_ number: Int, url: ShellURL.Expanded, response: JSONObject?) throws(CommandFailure) -> String? {
-        var name = outputs.indices.contains(number) ? outputs[number] : nil
+    /// The file of the body of a URL; nil for standard output.
+    func path(url: ShellURL.Expanded, response: JSONObject?) throws(CommandFailure) -> String? {
+        var name = outputs.indices.contains(url.word) ? outputs[url.word] : nil
         // one pattern names the files of all URLs
         if name == nil, let only = outputs.first, outputs.count == 1, only.contains("#") { name = only }
         if remoteName { name = try Self.remoteName(url.text, response: remoteHeaderName ? response : nil) }

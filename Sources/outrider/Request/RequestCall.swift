@@ -90,8 +90,11 @@ struct RequestCall: ParsableArguments {
             }
         }
         var expanded: [ShellURL.Expanded] = []
-        for url in urls {
-            expanded += globoff ? [ShellURL.Expanded(text: url)] : try ShellURL.expanded(url)
+        for (number, url) in urls.enumerated() {
+            for var one in globoff ? [ShellURL.Expanded(text: url)] : try ShellURL.expanded(url) {
+                one.word = number
+                expanded.append(one)
+            }
             if expanded.count > ShellURL.most {
                 throw CommandFailure(.usage, "these are more than \(ShellURL.most) URLs")
             }
@@ -116,6 +119,7 @@ struct RequestCall: ParsableArguments {
         version.add(to: &shared)
         try trust.add(to: &shared)
         cache.add(to: &shared)
+        cookies.add(to: &shared)
         if output.writeOut != nil { shared["metrics"] = .bool(true) }
         if !auth.isByHost { try auth.add(to: &shared) }
         return shared

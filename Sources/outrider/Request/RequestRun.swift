@@ -29,6 +29,7 @@ extension RequestCall {
         let isParallel = parallel && !curl
         try cookies.add(to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil)
         let base = shared
+        let heads = HeadFile()
         var failed: CommandFailure?
         var queue = TransferQueue(
             count: urls.count, limit: isParallel ? parallelMax : 1,
@@ -42,7 +43,8 @@ extension RequestCall {
         }
         try queue.run(over: &service.client) { (number) throws(CommandFailure) in
             let params = try params(base, urls[number], sent, items)
-            return (try RequestTransfer(self, url: urls[number], number: number, kept: kept), params)
+            let transfer = try RequestTransfer(self, url: urls[number], number: number, heads: heads, kept: kept)
+            return (transfer, params)
         }
         if !curl { try cookies.write(shared, over: &service.client) }
         if let failed { throw failed }

@@ -3,6 +3,11 @@
 
 import OutriderJSON
 
+/// The file of `-D`: the first head of a command replaces what is in it, and the others follow.
+final class HeadFile {
+    fileprivate var isBegun = false
+}
+
 /// A request of a command line as a series of calls: from its params to the body on standard output or in a file.
 final class RequestTransfer {
     /// The step after a result.
@@ -33,6 +38,7 @@ final class RequestTransfer {
     let meter: ProgressMeter?
     /// Takes a copy of the response.
     private let kept: KeptResponse?
+    private let heads: HeadFile
     private let call: RequestCall
     private let url: ShellURL.Expanded
     private var sink: BodyOutput
@@ -44,15 +50,18 @@ final class RequestTransfer {
 
     /// Opens the file, so that a wrong path is told before anything is sent; with `-J` the response names the file.
     ///
-    /// - Parameter number: its place among the URLs of the command.
+    /// - Parameters:
+    ///   - number: its place among the URLs of the command.
+    ///   - heads: common to all transfers of the command.
     init(
-        _ call: RequestCall, url: ShellURL.Expanded, number: Int, kept: KeptResponse? = nil
+        _ call: RequestCall, url: ShellURL.Expanded, number: Int, heads: HeadFile, kept: KeptResponse? = nil
     ) throws(CommandFailure) {
         self.call = call
+        self.heads = heads
         self.kept = kept
         self.url = url
         self.number = number
-        let path = call.output.remoteHeaderName ? nil : try call.output.path(number, url: url, response: nil)
+        let path = call.output.remoteHeaderName ? nil : try call.output.path(url: url, response: nil)
         sink = try BodyOutput(call.output.remoteHeaderName ? "-" : path)
         outcome = WriteOut.Outcome(filename: path, urlNumber: number)
         let isFile = call.output.remoteName || (path ?? "-") != "-"
@@ -115,7 +124,7 @@ final class RequestTransfer {
     func resume() throws(CommandFailure) -> Step {
         guard let body else { return .end }
         if output.remoteHeaderName {
-            let path = try output.path(number, url: url, response: body.response)
+            let path = try output.path(url: url, response: body.response)
             outcome.filename = path
             sink = try BodyOutput(path, isNew: true)
         }
@@ -187,7 +196,8 @@ final class RequestTransfer {
     private func writeHead(of body: StreamedBody) throws(CommandFailure) {
         guard body.status > 0, !(output.fail && body.status >= 400) || output.dumpHeader != nil else { return }
         if let name = output.dumpHeader {
-            var file = try BodyOutput(name)
+            var file = try BodyOutput(name, appends: heads.isBegun)
+            heads.isBegun = true
             try file.write(body.head(isShown: file.isShown))
             try file.finish()
         }
