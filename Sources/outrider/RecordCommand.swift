@@ -5,6 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderEngine
 import OutriderJSON
+import Synchronization
 
 /// Runs a program, and records its requests.
 struct RecordCommand: ParsableCommand {
@@ -168,19 +169,51 @@ struct StagedProgram {
         defer { posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()
         sigemptyset(&signals)
-        for one in [SIGPIPE, SIGXFSZ, SIGINT] { sigaddset(&signals, one) }
+        for one in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, one) }
         posix_spawnattr_setsigdefault(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
         // the terminal's interrupt is for the program, whose end also ends this command
         signal(SIGINT, SIG_IGN)
+        ForwardedSignals.begin()
         var processID: pid_t = 0
         let result = posix_spawnp(&processID, command[0], nil, &attributes, words, environ)
         guard result == 0 else {
             throw CommandFailure(.usage, "cannot start \(command[0]): \(systemError(result))")
         }
+        ForwardedSignals.forward(to: processID)
         var status: Int32 = 0
         while waitpid(processID, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    }
+}
+
+/// SIGTERM and SIGHUP go to the program, whose end also ends this command: so the service ends, and its directory goes.
+private enum ForwardedSignals {
+    /// 0 before the program runs.
+    private static let program = Atomic<pid_t>(0)
+    /// A signal that came before; else 0.
+    private static let early = Atomic<Int32>(0)
+
+    static func begin() {
+        // made here, because a handler must not allocate
+        early.store(0, ordering: .relaxed)
+        program.store(0, ordering: .relaxed)
+        for one in [SIGTERM, SIGHUP] {
+            signal(one) { number in
+                let program = ForwardedSignals.program.load(ordering: .sequentiallyConsistent)
+                if program > 0 {
+                    kill(program, number)
+                } else {
+                    ForwardedSignals.early.store(number, ordering: .sequentiallyConsistent)
+                }
+            }
+        }
+    }
+
+    static func forward(to processID: pid_t) {
+        program.store(processID, ordering: .sequentiallyConsistent)
+        let number = early.exchange(0, ordering: .sequentiallyConsistent)
+        if number > 0 { kill(processID, number) }
     }
 }

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The grammar that options have with curl and items with httpie: words that a user types by habit."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import contract
+import pytest
+from shell import outrider, refused
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def run(service):
+    return lambda *words, **more: outrider(words[0], "--socket", service, *words[1:], **more)
+
+
+def echoed(done):
+    assert done.returncode == 0, done.stderr.decode()
+    echo = json.loads(done.stdout)
+    echo["fields"] = {name.lower(): value for name, value in echo["headers"]}
+    return echo
+
+
+def test_a_value_stands_in_the_word_of_its_option_or_begins_with_a_hyphen(run, origin, tmp_path):
+    url = origin + "/echo"
+    (tmp_path / "body").write_text("howl")
+    echo = echoed(run("get", "-XPUT", "-d@body", "-HX-A: 1", "-sm5", "-bsid=-1", url, cwd=tmp_path))
+    assert (echo["method"], echo["body"], echo["fields"]["x-a"]) == ("PUT", "howl", "1")
+    assert echo["fields"]["cookie"] == "sid=-1"
+    for words in (["-r", "-5"], ["-r-5"], ["--range", "-5"], ["-sr-5"]):
+        assert echoed(run("get", *words, url))["fields"]["range"] == "bytes=-5"
+    assert echoed(run("get", "-d", "-5", "-d", "--json", url))["body"] == "-5&--json"
+    run("get", "-s", "-o", "-x.txt", url, cwd=tmp_path)
+    assert (tmp_path / "-x.txt").exists()
+    assert run("get", "-w", "-%{http_code}", "-o/dev/null", url).stdout == b"-200"
+    refused(run("get", "-sQ", url), 2, "-Q")
+
+
+def test_an_item_may_hold_a_url(run, origin):
+    echo = echoed(run("post", origin + "/echo", "to=https://a.test/x?y=1", "Referer:https://b.test/", "q==http://c/"))
+    assert echo["body"] == '{"to":"https://a.test/x?y=1"}'
+    assert echo["fields"]["referer"] == "https://b.test/" and echo["target"] == "/echo?q=http%3A%2F%2Fc%2F"
+    assert "127.0.0.1" not in echo["fields"]
+
+
+def test_a_second_url_needs_no_scheme(run, origin):
+    host = origin.removeprefix("http://")
+    done = run("get", "-w", "%{urlnum}", "-o/dev/null", "-o/dev/null", origin + "/json", host + "/json")
+    assert (done.returncode, done.stdout) == (0, b"01")
+
+
+def test_a_field_without_a_value_is_left_out(run, origin):
+    url = origin + "/echo"
+    fields = echoed(run("get", "-H", "Accept:", "-H", "Expect:", "-H", "X-Empty;", "-A", "", "-e", "", url))["fields"]
+    assert not {"accept", "expect", "user-agent", "referer"} & fields.keys()
+    assert fields["x-empty"] == "" and "gzip" in fields["accept-encoding"]
+    echo = echoed(run("post", "-d", "a", "-H", "content-type:", url))
+    assert "content-type" not in echo["fields"] and (echo["body"], echo["fields"]["accept"]) == ("a", "*/*")
+    fields = echoed(run("get", "-H", "Accept:", "-r", "0-1", url))["fields"]
+    assert "accept-encoding" not in fields and "user-agent" in fields
+    refused(run("get", "-H", ";", url), 2, "Name: value")
+
+
+def test_fields_of_a_file_may_have_comments(run, origin, tmp_path):
+    (tmp_path / "fields").write_text("# mine\nX-A: 1\nAccept:\n")
+    fields = echoed(run("get", "-H", "@fields", origin + "/echo", cwd=tmp_path))["fields"]
+    assert fields["x-a"] == "1" and "accept" not in fields
+
+
+def test_data_is_put_together_as_by_curl(run, origin, tmp_path):
+    url = origin + "/echo"
+    (tmp_path / "b=c").write_text("secret")
+    assert echoed(run("get", "--data-urlencode", "a@b=c", url, cwd=tmp_path))["body"] == "a@b=c"
+    echo = echoed(run("get", "--json", "[1", "--json", ",2]", url))
+    assert (echo["body"], echo["fields"]["accept"]) == ("[1,2]", "application/json")
+    (tmp_path / "wolf.txt").write_text("howl")
+    assert echoed(run("get", "-T", "wolf.txt", origin + "/echo/?x=1", cwd=tmp_path))["target"] == "/echo/wolf.txt?x=1"
+
+
+def test_files_for_bodies_and_heads_of_several_urls(run, origin, tmp_path):
+    done = run("get", origin + "/status/[200-202]", "-o", "/dev/null", "-w", "%{http_code} ", cwd=tmp_path)
+    assert done.stdout == b"200 201 202 "
+    (tmp_path / "heads").write_text("old")
+    run("get", "-D", "heads", "-o/dev/null", "-o/dev/null", origin + "/status/201", origin + "/json", cwd=tmp_path)
+    heads = (tmp_path / "heads").read_text()
+    assert [line for line in heads.splitlines() if line.startswith("HTTP")] == ["HTTP/1.1 201 ", "HTTP/1.1 200 "]
+
+
+def test_cookies_are_in_what_is_shown(run, origin):
+    done = outrider("import", f"curl -b sid=1 {origin}/echo")
+    assert json.loads(done.stdout)["cookies"] == {"extra": [{"name": "sid", "value": "1"}]}
+    assert b"'Cookie: ***'" in run("get", "--curl", "-b", "sid=1", origin + "/echo").stdout
+    done = outrider("import", f"curl -c jar {origin}/echo")
+    assert done.returncode == 0 and b"left out" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_recorded_program_and_its_service(tmp_path, number):
+    script = "trap 'echo ended >ended; exit 7' TERM HUP; echo begun >begun; while :; do sleep 0.05; done"
+    words = [contract.binary(), "record", "a.har", "--", "sh", "-c", script]
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    child = subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "begun").exists():
+        assert time.monotonic() < deadline and child.poll() is None
+        time.sleep(0.01)
+    child.send_signal(number)
+    # the service holds standard error until its end
+    child.communicate(timeout=30)
+    assert child.returncode == 7 and (tmp_path / "ended").exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
