@@ -89,9 +89,13 @@ struct FormWord {
             case "type": type = value
             case "filename": filename = value
             case let other:
-                throw CommandFailure(
-                    .usage,
-                    "\(word): a part has no \(other) (it has ;type= and ;filename=; quote a text with semicolons)")
+                guard let begun = type else {
+                    throw CommandFailure(
+                        .usage,
+                        "\(word): a part has no \(other) (it has ;type= and ;filename=; quote a text with semicolons)")
+                }
+                // a parameter of the type, as in ;type=text/html;charset=utf-8
+                type = "\(begun);\(other)=\(value)"
             }
             left = rest
         }

@@ -83,6 +83,11 @@ def test_data_is_put_together_as_by_curl(run, origin, tmp_path):
     assert echoed(run("get", "-T", "wolf.txt", origin + "/echo/?x=1", cwd=tmp_path))["target"] == "/echo/wolf.txt?x=1"
 
 
+def test_the_type_of_a_part_may_have_parameters(run, origin):
+    body = echoed(run("get", "-F", "a=b;type=text/html;charset=utf-8;filename=x", origin + "/echo"))["body"]
+    assert 'name="a"; filename="x"\r\nContent-Type: text/html;charset=utf-8\r\n\r\nb' in body
+
+
 def test_files_for_bodies_and_heads_of_several_urls(run, origin, tmp_path):
     done = run("get", origin + "/status/[200-202]", "-o", "/dev/null", "-w", "%{http_code} ", cwd=tmp_path)
     assert done.stdout == b"200 201 202 "
