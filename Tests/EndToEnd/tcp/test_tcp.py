@@ -142,12 +142,13 @@ def test_events_tell_how_a_pushed_stream_stands(wire):
 
 def test_reading_can_be_ended_alone(wire):
     """[S4]"""
-    got = []
+    got, ended = [], threading.Event()
 
     def act(connection):
         connection.sendall(b"unwanted" * 100)
         while piece := connection.recv(100):
             got.append(piece)
+        ended.set()
 
     with Host(act) as host:
         stream = dial(wire, host.port)["stream"]
@@ -155,6 +156,7 @@ def test_reading_can_be_ended_alone(wire):
         rest(wire, stream)
         write(wire, stream, b"said")
         result(wire.call("stream.finish", {"stream": stream}))
+        assert ended.wait(LONG)
     assert b"".join(got) == b"said"
 
 
