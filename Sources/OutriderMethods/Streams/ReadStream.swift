@@ -14,6 +14,8 @@ package final class ReadStream: Holdable {
     struct Contents: ~Copyable {
         var machine: StreamMachine
         var isRead = false
+        /// The read whose turn it is was cancelled, and ends soon.
+        var isReadCancelled = false
         /// Reads of a TCP stream that wait for their turn.
         var readers: [AsyncSignal] = []
         /// The writing direction; nil for a stream that is only read.
@@ -87,6 +89,14 @@ package final class ReadStream: Holdable {
         let deadline = ContinuousClock.now.advanced(by: wait)
         guard try await takeTurn() else { return .busy }
         defer { passTurn() }
+        return try await withTaskCancellationHandler {
+            try await read(options, until: deadline)
+        } onCancel: {
+            contents.withLock { $0.isReadCancelled = true }
+        }
+    }
+
+    private func read(_ options: ReadLimits, until deadline: ContinuousClock.Instant) async throws -> Outcome {
         if let outcome = try await attempt(options, isLast: ContinuousClock.now >= deadline) { return outcome }
         // Ends with this read; only rings.
         let alarm = Task { [data] in

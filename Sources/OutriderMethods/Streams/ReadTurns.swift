@@ -49,7 +49,10 @@ extension ReadStream {
                 contents.isRead = true
                 return true
             }
-            guard contents.duplex != nil, contents.readers.count < Self.mostReaders else { return false }
+            // a cancelled read gives its turn back a moment later
+            guard contents.duplex != nil || contents.isReadCancelled, contents.readers.count < Self.mostReaders else {
+                return false
+            }
             contents.readers.append(signal)
             return nil
         }
@@ -68,6 +71,7 @@ extension ReadStream {
 
     func passTurn() {
         let next = contents.withLock { contents -> AsyncSignal? in
+            contents.isReadCancelled = false
             if !contents.readers.isEmpty { return contents.readers.removeFirst() }
             contents.isRead = false
             return nil

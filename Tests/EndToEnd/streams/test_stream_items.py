@@ -282,3 +282,22 @@ def test_a_read_that_is_cancelled_leaves_a_long_item_for_the_next(wire, feeder):
         assert reply["error"]["code"] == -32800
     ended = bool(found) and reply["result"]["end"]
     assert found + ([] if ended else whole(wire, stream)[0]) == [long, 2]
+
+
+def test_a_read_follows_a_cancelled_one_at_once(wire, feeder):
+    stream = opened(wire, feeder.url("/hand/a"), **{"as": "lines"})["stream"]
+
+    def reading(number):
+        params = {"stream": stream, "wait": 30}
+        return {"jsonrpc": "2.0", "id": number, "method": "stream.read", "params": params}
+
+    wire.send(reading(1000))
+    for number in range(1001, 1021):
+        cancelling = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number - 1}}
+        wire.send_text("\n".join(json.dumps(one) for one in (cancelling, reading(number))) + "\n")
+        wire.methods[repr(number)] = "stream.read"
+        refused = wire.receive(10)
+        assert (refused["id"], refused["error"]["code"]) == (number - 1, -32800)
+    feeder.give("/hand/a", b"after all\n")
+    came = wire.receive(10)
+    assert (came["id"], came["result"]["values"]) == (1020, ["after all"])
