@@ -148,6 +148,23 @@ def test_a_body_from_an_iterator(client: Client, service: str, origin: str) -> N
     asyncio.run(work())
 
 
+@pytest.mark.parametrize("problem", [outrider.HandleError("mine"), outrider.RequestTimeout("mine")])
+def test_an_iterator_may_fail_with_an_error_of_this_client(
+    client: Client, service: str, origin: str, problem: outrider.OutriderError
+) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"x"
+        raise problem
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as awaiting:
+            await awaiting.post(f"{origin}/echo", data=broken(), timeout=5)
+
+    for post in (lambda: client.post(f"{origin}/echo", data=broken(), timeout=5), lambda: asyncio.run(work())):
+        with pytest.raises(type(problem), match="mine"):
+            post()
+
+
 def test_a_server_that_refuses_a_body_early_is_heard(client: Client, peer: MakePeer) -> None:
     def parts() -> Iterator[bytes]:
         while True:

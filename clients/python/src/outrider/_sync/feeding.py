@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from .._protocol.exceptions import HandleError
 from .._protocol.forms import Fed
 from .._protocol.parameters import UNTIMED_GUARD, build
@@ -28,24 +30,28 @@ def feed(
     patience: Patience,
     ended: Callable[[], dict[str, Any] | None],
 ) -> dict[str, Any] | None:
-    """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before."""
-    try:
-        for given in steps(body):
-            for piece in pieces(given):
-                patience.begin()
-                room = 0
-                while room == 0:
+    """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before.
+
+    A :class:`HandleError` of a call means that the request takes no more of the body, and its response says why. One
+    of the program's own iterator is the program's.
+    """
+    for given in steps(body):
+        for piece in pieces(given):
+            patience.begin()
+            room = 0
+            while room == 0:
+                try:
                     taken = invoke("stream.write", written(stream, piece, patience.wait), timeout=60)
-                    room, piece = taken["room"], b""
-                    if room == 0:
-                        found = ended()
-                        if found is not None:
-                            return found
-                    patience.note(room)
+                except HandleError:
+                    return None
+                room, piece = taken["room"], b""
+                if room == 0:
+                    found = ended()
+                    if found is not None:
+                        return found
+                patience.note(room)
+    with suppress(HandleError):
         invoke("stream.finish", {"stream": stream}, timeout=60)
-    except HandleError:
-        # the request takes no more of the body, and its response says why
-        pass
     return None
 
 
