@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Exceptions from signal handlers, at every point of a call: no lock is lost, and no reply is cut or mixed up."""
+"""Exceptions from signal handlers, at every point of a call: no lock is lost, and no reply is cut or mixed up. And
+calls of signal handlers and finalizers within a call: none waits for the outer call, which cannot go on."""
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import outrider
@@ -47,10 +49,33 @@ def interrupted(step: int, work: Callable[[], object]) -> bool:
     return False
 
 
+def within(step: int, work: Callable[[], object], inner: Callable[[], object]) -> bool:
+    """Whether ``inner`` was called at that step of ``work``, as by a signal handler."""
+    left = step
+
+    def watch(frame: Any, event: str, argument: Any) -> None:
+        nonlocal left
+        if event in ("call", "c_return") and "outrider" in frame.f_code.co_filename:
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                inner()
+
+    sys.setprofile(watch)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return left <= 0
+
+
 def free(client: Client) -> bool:
     """Whether no thread holds the connection."""
     connection = client._connection
-    return connection is None or not (connection._reading.locked() or connection._writing.locked())
+    if connection is None:
+        return True
+    locked = connection._reading.locked() or connection._writing.locked()
+    return not (locked or connection._leader or connection._writer)
 
 
 @pytest.mark.parametrize("size", [10, 600_000])
@@ -144,3 +169,92 @@ def test_nobody_waits_for_ever_to_write(peer: Callable[..., Peer]) -> None:
         connection = client._live()
         with connection._writing, pytest.raises(outrider.RequestTimeout):
             connection.call("server.info", "{}", 0.2)
+
+
+@pytest.mark.parametrize("size", [10, 600_000])
+@pytest.mark.parametrize("led", [False, True])
+def test_a_call_within_a_call_waits_for_nothing(client: Client, size: int, led: bool) -> None:
+    """At every step of a call that leads, and of one that follows another thread."""
+    outer = {"text": "x" * size}
+    refused: list[int] = []
+
+    def work() -> None:
+        assert client.invoke("diagnostics.echo", outer, timeout=20) == outer
+
+    def inner() -> None:
+        try:
+            assert client.invoke("diagnostics.echo", {"step": step}, timeout=3) == {"step": step}
+        except RuntimeError as problem:
+            assert "use a client or a thread of its own" in str(problem)
+            refused.append(step)
+            assert client.invoke("request.forget", {"request": "none"}, timeout=3) == {}
+
+    client.info()
+    leader = threading.Thread(target=lambda: client.call("diagnostics.sleep", seconds=1))
+    if led:
+        leader.start()
+        until(lambda: client._live()._reading.locked())
+    for step in itertools.count(1):
+        over = not within(step, work, inner)
+        assert led or free(client), f"a lock is lost at step {step}"
+        if over or (led and not leader.is_alive()):
+            break
+    assert refused and step > 15
+    if led:
+        leader.join()
+    assert free(client)
+
+
+def test_a_signal_handler_may_call_while_the_client_waits(client: Client, service: str) -> None:
+    seen: list[object] = []
+
+    def handle(number: int, frame: object) -> None:
+        with pytest.raises(RuntimeError, match="of its own"):
+            client.info()
+        with Client(socket=service) as other:
+            seen.append(other.invoke("diagnostics.echo", {"a": 1}, timeout=5))
+
+    client.info()
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        client.call("diagnostics.sleep", seconds=0.3)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert seen == [{"a": 1}]
+
+
+def test_a_generator_with_a_stream_may_be_collected_within_a_call(client: Client, peer: Callable[..., Peer]) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\none\ntwo\n", b"")
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.lines, self.me = self.read(), self
+            assert next(self.lines) == "one"
+
+        def read(self) -> Iterator[str]:
+            with client.stream(server.url) as stream:
+                yield from stream.lines()
+
+    gc.disable()
+    try:
+        for step in itertools.count(1):
+            Cycle()
+            if not within(step, client.info, gc.collect):
+                break
+            until(lambda: client.call("request.list")["requests"] == [])
+    finally:
+        gc.enable()
+    assert step > 15
+
+
+def test_a_signal_handler_may_call_while_the_client_connects(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    reach = outrider._sync.connected.reach
+
+    def slow(*given: Any) -> Any:
+        with pytest.raises(RuntimeError, match="is connecting"):
+            client.info()
+        return reach(*given)
+
+    monkeypatch.setattr("outrider._sync.connected.reach", slow)
+    assert client.info()["version"]

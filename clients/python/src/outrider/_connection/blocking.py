@@ -19,8 +19,8 @@ signal handler may prevent the waking, so a follower also looks by itself, if no
 from __future__ import annotations
 
 import os
-from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK
-from _thread import allocate_lock
+from _socket import MSG_DONTWAIT, MSG_PEEK
+from _thread import allocate_lock, get_ident
 from itertools import count
 from time import monotonic, sleep
 
@@ -97,7 +97,6 @@ class Connection(Wire):
         self.inbox = inbox
         self._next = count(1).__next__
         self._waiting: dict[int, Waiter] = {}
-        self._owed: list[bytes] = []
         self._handed = 0
         self._greeting = GREETING
 
@@ -108,11 +107,13 @@ class Connection(Wire):
         for errors."""
         number = self._next()
         frame = call_frame(number, method, params)
+        me = get_ident()
         mine = False
         try:
             [mine] = atomic_acquire(self._reading)
-            if not mine:
+            if not mine or self._writer == me:
                 return self._follow(number, method, frame, seconds)
+            self._leader = me
             self._send(frame, True, seconds)
             try:
                 return self._lead(number, method, monotonic() + seconds)
@@ -123,13 +124,17 @@ class Connection(Wire):
                 raise
         finally:
             if mine:
+                self._leader = 0
                 self._reading.release()
                 if self._waiting:
                     self._appoint()
 
     def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
+        if self._is_nested():
+            return self._nested(method, frame)
         waiter = Waiter(method)
         deadline = monotonic() + seconds
+        me = get_ident()
         while len(self._waiting) >= IN_FLIGHT:
             self._expect_life(method, deadline)
             sleep(0.002)
@@ -141,9 +146,11 @@ class Connection(Wire):
                 try:
                     [mine] = atomic_acquire(self._reading)
                     if mine and waiter.message is None:
+                        self._leader = me
                         waiter.message = self._lead(number, method, deadline)
                 finally:
                     if mine:
+                        self._leader = 0
                         self._reading.release()
                 if mine:
                     break
@@ -167,6 +174,9 @@ class Connection(Wire):
 
         A call without a reply has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
+        if self._is_nested():
+            self._nested(method, b"")
+        me = get_ident()
         batch = Batch(method, len(params))
         leading = False
         sent = 0
@@ -174,6 +184,8 @@ class Connection(Wire):
         try:
             [leading] = atomic_acquire(self._reading)
             while batch.left:
+                if leading:
+                    self._leader = me
                 free = window - (sent - len(params) + batch.left)
                 free = min(free, IN_FLIGHT - len(self._waiting))
                 if sent < len(params) and (free * 4 >= window or free >= len(params) - sent):
@@ -206,6 +218,7 @@ class Connection(Wire):
                     self._waiting.pop(number, None)
             finally:
                 if leading:
+                    self._leader = 0
                     self._reading.release()
                 self._appoint()
         return batch.replies
@@ -255,19 +268,7 @@ class Connection(Wire):
         if self.dead is not None or self.pid != os.getpid():
             return
         frame = b"".join([call_frame(self._next(), method, encode(params)) for method, params in calls])
-        mine = False
-        try:
-            [mine] = atomic_acquire(self._writing)
-            if mine:
-                # the kernel takes so little as a whole, or not at all
-                self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
-            else:
-                self._owed.append(frame)
-        except BlockingIOError:
-            self._owed.append(frame)
-        finally:
-            if mine:
-                self._writing.release()
+        self._post(frame)
 
     # Events
 
@@ -279,6 +280,9 @@ class Connection(Wire):
         if self.pid != os.getpid():
             self.abandon()
             return False
+        if self._is_nested():
+            self._nested(waiter.method, b"")
+        me = get_ident()
         before = self._handed
         self._waiting[number] = waiter
         try:
@@ -286,11 +290,13 @@ class Connection(Wire):
             try:
                 [mine] = atomic_acquire(self._reading)
                 if mine and waiter.lock.locked() and self.dead is None:
+                    self._leader = me
                     self._read(waiter.method, deadline, -1)
             except (RequestTimeout, ServerGone, ProtocolError, LimitError):
                 pass
             finally:
                 if mine:
+                    self._leader = 0
                     self._reading.release()
             if mine:
                 return self._handed != before

@@ -8,6 +8,10 @@ wait to write reads meanwhile, because the service takes nothing more from a cli
 A signal handler may raise between any two steps of the main thread, also between a call and the assignment of its
 result. So locks are taken by :func:`atomic_acquire`, and bytes are read and written in the same form. A message that is
 nevertheless interrupted ends the connection.
+
+A signal handler, or a finalizer that the garbage collector runs, may also make a call in the middle of a call of the
+same thread. The inner call would wait for locks that only the outer call can release, so it does not wait: see
+:meth:`Wire._nested`.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from __future__ import annotations
 import os
 from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
 from _struct import pack
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
@@ -34,6 +38,11 @@ IN_FLIGHT = 240
 WRITE_PATIENCE = 60.0
 """Seconds in which a live service takes at least a byte."""
 
+ENDINGS = frozenset(
+    {"events.unsubscribe", "request.forget", "response.release", "session.close", "stream.close", "websocket.close"}
+)
+"""The calls that end something, and may do so later than they return."""
+
 _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 
@@ -51,9 +60,12 @@ class Wire:
         self._stream = stream
         self._writing = allocate_lock()
         self._reading = allocate_lock()
+        # the threads that hold the locks, apart from the writer that is the leader; 0 for none
+        self._leader = self._writer = 0
         self._incoming = Incoming()
         self._stash: list[bytes] = []
         self._fresh: bytes | int | None = None
+        self._owed: list[bytes] = []
         self._greeting = b""
         self._written = 0
         self._refusal: Any = None
@@ -135,6 +147,7 @@ class Wire:
         """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is the
         longest wait for other writers."""
         mine = False
+        me = 0 if reading else get_ident()
         try:
             [mine] = atomic_acquire(self._writing)
             if not mine:
@@ -142,6 +155,7 @@ class Wire:
                 while not mine:
                     self._bide(reading, deadline)
                     [mine] = atomic_acquire(self._writing, 0.05)
+            self._writer = me
             if self.dead is not None:
                 raise self._unsent()
             if self._greeting:
@@ -149,20 +163,59 @@ class Wire:
             self._write(frame, reading)
         finally:
             if mine:
+                self._writer = 0
                 self._writing.release()
 
     def _try_send(self, frame: bytes) -> None:
         """Writes a frame if there is room now; only for optional messages."""
         mine = False
+        me = get_ident()
         try:
             [mine] = atomic_acquire(self._writing, 1.0)
             if mine and frame and self.dead is None:
+                self._writer = me
                 self._write(frame, False)
         except OutriderError:
             pass
         finally:
             if mine:
+                self._writer = 0
                 self._writing.release()
+
+    def _post(self, frame: bytes) -> None:
+        """Writes a frame at once if the writing lock is free, else leaves it to the thread that reads next."""
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._writing)
+            if mine:
+                # the kernel takes so little as a whole, or not at all
+                self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
+            else:
+                self._owed.append(frame)
+        except BlockingIOError:
+            self._owed.append(frame)
+        except OSError:
+            # the connection has ended, and with it the things that these calls would end
+            pass
+        finally:
+            if mine:
+                self._writing.release()
+
+    # Calls within calls
+
+    def _is_nested(self) -> bool:
+        """Whether this thread is in the middle of a call, and holds a lock of this connection."""
+        return get_ident() in (self._leader, self._writer)
+
+    def _nested(self, method: str, frame: bytes) -> dict[str, Any]:
+        """The reply to a call within a call: that of the end of something is as good as there, others raise."""
+        if method not in ENDINGS:
+            raise RuntimeError(
+                f"{method or 'an event'} cannot be waited for within another call of the same client and thread: in a"
+                " signal handler or a finalizer, use a client or a thread of its own"
+            )
+        self._post(frame)
+        return {"result": {}}
 
     def _bide(self, reading: bool, deadline: float) -> None:
         """Waits while others write. A reader continues to read, for the writer may wait for just that."""
@@ -301,7 +354,7 @@ class Wire:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
         if self.dead is None:
             self._fail("", "this client closed the connection")
-        if self._reading.acquire(True, 1.0):
+        if not self._is_nested() and self._reading.acquire(True, 1.0):
             try:
                 self._stream.close()
             finally:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 
 from .._connection.blocking import Connection
 from .._connection.discovery import end, reach
@@ -40,6 +40,7 @@ class Connected:
         self._child: Popen[bytes] | None = None
         self._subscriptions: ClientInbox | None = None
         self._opening = allocate_lock()
+        self._opener = 0
         self._pid = os.getpid()
         self._closed = False
 
@@ -68,27 +69,38 @@ class Connected:
         if self._pid != pid:
             # Another thread of the parent may have held the lock when it forked.
             self._opening = allocate_lock()
+            self._opener = 0
             self._pid = pid
+        me = get_ident()
+        if self._opener == me:
+            raise RuntimeError("this client is connecting: in a signal handler or a finalizer, use a client of its own")
         with self._opening:
-            if self._closed:
-                raise ServerGone("this client is closed")
-            old = self._connection
-            if old is not None:
-                if old.pid != pid:
-                    old.abandon()
-                    self._child = None
-                elif old.dead is None:
-                    return old
-                else:
-                    old.close()
-                    if self._child is not None:
-                        raise ServerGone(f"the service that this client started has ended: {old.dead}")
-            stream, name, self._child = reach(self._socket, self._stdio, self._command, self._spawn)
-            inbox = Inbox() if self._subscriptions is None else self._subscriptions
-            self._connection = connection = Connection(stream, inbox, name)
-            if self._subscriptions is not None:
-                self._subscriptions.serve(connection)
-            return connection
+            self._opener = me
+            try:
+                return self._reach(pid)
+            finally:
+                self._opener = 0
+
+    def _reach(self, pid: int) -> Connection:
+        if self._closed:
+            raise ServerGone("this client is closed")
+        old = self._connection
+        if old is not None:
+            if old.pid != pid:
+                old.abandon()
+                self._child = None
+            elif old.dead is None:
+                return old
+            else:
+                old.close()
+                if self._child is not None:
+                    raise ServerGone(f"the service that this client started has ended: {old.dead}")
+        stream, name, self._child = reach(self._socket, self._stdio, self._command, self._spawn)
+        inbox = Inbox() if self._subscriptions is None else self._subscriptions
+        self._connection = connection = Connection(stream, inbox, name)
+        if self._subscriptions is not None:
+            self._subscriptions.serve(connection)
+        return connection
 
     def _socket_path(self) -> str | None:
         """The path of the service's socket, for another connection; None on stdio."""
