@@ -254,6 +254,16 @@ def test_wrong_parameters_are_named(client: Client) -> None:
         client.call("response.read", response="rsp_aaaaaaaaaaaaaaaa")
 
 
+@pytest.mark.parametrize("name", ["", "x" * 200])
+def test_a_call_that_is_refused_as_a_message_leaves_the_connection(client: Client, name: str) -> None:
+    client.info()
+    connection = client._connection
+    with pytest.raises(outrider.InvalidCall, match="method must have 1 to 128 characters") as caught:
+        client.invoke(name)
+    assert (caught.value.code, isinstance(caught.value, ValueError)) == (-32600, True)
+    assert client.info() and client._connection is connection
+
+
 def test_any_method_can_be_called(client: Client) -> None:
     assert client.call("diagnostics.echo", a=1, name="x", b=None, timeout=3) == {
         "a": 1,

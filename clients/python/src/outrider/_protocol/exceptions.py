@@ -103,7 +103,7 @@ class CallError(OutriderError):
 
 
 class InvalidCall(CallError, ValueError):
-    """A parameter is missing, unknown or of the wrong kind; ``pointer`` names the parameter."""
+    """A parameter is missing, unknown or of the wrong kind, or the call is unreadable; ``pointer`` names its member."""
 
 
 class UnknownMethod(InvalidCall):
@@ -307,10 +307,8 @@ class ReplayError(ExchangeError):
 
 
 _CALL_ERRORS: dict[int, type[OutriderError]] = {
-    -32700: ProtocolError,
-    -32600: ProtocolError,
+    **dict.fromkeys((-32700, -32600, -32602), InvalidCall),
     -32601: UnknownMethod,
-    -32602: InvalidCall,
     -32603: ServerError,
     -32800: CallCancelled,
     **dict.fromkeys((-32010, -32011, -32016), LimitError),
