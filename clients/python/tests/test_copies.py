@@ -66,6 +66,32 @@ def test_an_exception_can_be_copied(client: Client, origin: str, peer: MakePeer,
             assert other.response.content == one.response.content and other.response.url == one.response.url
 
 
+class Own(outrider.ServerGone):
+    """An exception of a program, with a constructor of its own."""
+
+    def __init__(self, number: int, *, name: str) -> None:
+        super().__init__(f"{number}: {name}")
+        self.number = number
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "problem",
+    [
+        outrider.WebSocketClosed({"code": 1008, "reason": "policy", "clean": True}),
+        outrider.LoginFailed({"message": "no", "kind": "oauth", "reason": "access_denied"}),
+        outrider.ServerGone("gone", in_flight=("data.send",)),
+        Own(7, name="x"),
+    ],
+)
+def test_an_exception_with_its_own_constructor_can_be_copied(
+    problem: outrider.OutriderError, way: Callable[[Any], Any]
+) -> None:
+    other = way(problem)
+    assert type(other) is type(problem) and other.__dict__ == problem.__dict__
+    assert (str(other), other.args, repr(other)) == (str(problem), problem.args, repr(problem))
+
+
 def test_a_process_pool_loses_neither(service: str, origin: str) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(fetch, service, f"{origin}/json").result(60).json() == {"id": 1, "x": 0.1}

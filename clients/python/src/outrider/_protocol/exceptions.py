@@ -50,6 +50,8 @@ class or the code, never on the message.
 
 from __future__ import annotations
 
+from copyreg import __newobj__  # type: ignore[attr-defined]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +87,10 @@ class OutriderError(Exception):
         self.reason = reason
         self.data = {} if data is None else data
         self.retryable = retryable
+
+    def __reduce__(self) -> Any:
+        # without the constructor, whose parameters need not be the arguments of the exception
+        return __newobj__, (type(self), *self.args), {**self.__dict__, "args": self.args}
 
     @property
     def message(self) -> str:
@@ -322,18 +328,15 @@ _CALL_ERRORS: dict[int, type[OutriderError]] = {
 
 _EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
     1401: NameNotFound,
-    1402: ConnectError,
-    1403: ConnectError,
+    **dict.fromkeys((1402, 1403, 1412), ConnectError),
     1404: ConnectionLost,
     1405: RequestTimeout,
     1406: TLSError,
     1407: TooManyRedirects,
     1408: MalformedResponse,
     **dict.fromkeys((1409, 1415, 1416), ProxyError),
-    1410: RequestError,
+    **dict.fromkeys((1410, 1413), RequestError),
     1411: ResponseTooLarge,
-    1412: ConnectError,
-    1413: RequestError,
     1600: StatusError,
     1705: SchemaError,
 }
