@@ -148,6 +148,13 @@ def test_a_body_from_an_iterator(client: Client, service: str, origin: str) -> N
     asyncio.run(work())
 
 
+def test_an_iterator_gives_bytes_of_any_type_but_no_integers(client: Client, origin: str) -> None:
+    url = f"{origin}/echo"
+    assert client.post(url, data=iter([bytearray(b"a"), memoryview(b"xby")[::2]])).json()["body"] == "axy"
+    with pytest.raises(TypeError, match="bytes or text is sent, not int"):
+        client.post(url, data=iter(b"AB"))
+
+
 @pytest.mark.parametrize("problem", [outrider.HandleError("mine"), outrider.RequestTimeout("mine")])
 def test_an_iterator_may_fail_with_an_error_of_this_client(
     client: Client, service: str, origin: str, problem: outrider.OutriderError

@@ -235,6 +235,11 @@ def test_a_generator_that_fails_fails_the_request_and_no_whole_body_arrives(
         assert not received[0].endswith(b"0\r\n\r\n")
 
 
+def test_a_generator_of_integers_is_refused(session: requests.Session, origin: str) -> None:
+    with pytest.raises(TypeError, match="bytes or text is sent, not int"):
+        session.post(f"{origin}/echo", data=(number for number in (5, 6)))
+
+
 def test_an_early_response_ends_an_upload_without_end(
     session: requests.Session, scripted: Callable[..., Scripted]
 ) -> None:

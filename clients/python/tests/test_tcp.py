@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import outrider
 import pytest
@@ -94,6 +95,15 @@ def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> Non
             assert (await client.reachability(host="127.0.0.1")).status == "reachable"
 
     asyncio.run(work())
+
+
+def test_what_is_neither_bytes_nor_text_is_not_written(client: Client, scripted: Serve) -> None:
+    given: Any = 7
+    with client.tcp("127.0.0.1", scripted(shouting).port) as connection:
+        with pytest.raises(TypeError, match="bytes or text is sent, not int"):
+            connection.write(given)
+        connection.write(bytearray(b"one\n"))
+        assert [connection.read_line(), connection.read_line()] == [b"220 hello\r\n", b"ONE\n"]
 
 
 def test_tls_is_not_begun_over_unread_bytes(client: Client, scripted: Serve) -> None:

@@ -42,7 +42,7 @@ from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
 from ._protocol.trust import identity, roots
-from ._resources.feeding import PIECE
+from ._resources.feeding import PIECE, octets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -258,16 +258,12 @@ def _body(request: requests.PreparedRequest) -> tuple[Any, int | None]:
         return b"" if body is None and length == 0 else body, length
     if hasattr(body, "read"):
         return _read(body), length
-    return (_encoded(piece) for piece in body), length
+    return map(octets, body), length
 
 
 def _read(file: Any) -> Iterator[bytes]:
     while piece := file.read(PIECE):
-        yield _encoded(piece)
-
-
-def _encoded(piece: Any) -> bytes:
-    return piece.encode("utf-8") if isinstance(piece, str) else bytes(piece)
+        yield octets(piece)
 
 
 # What comes from the service

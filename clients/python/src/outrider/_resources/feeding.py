@@ -30,9 +30,19 @@ def seconds(timeout: float | None) -> float:
     return LONGEST if timeout is None else min(max(timeout, 0.001), LONGEST)
 
 
+def octets(content: Any) -> bytes:
+    """Bytes, or text as UTF-8. ``bytes`` alone would turn an integer into so many zeros."""
+    if isinstance(content, str):
+        return content.encode()
+    try:
+        return bytes(memoryview(content))
+    except TypeError:
+        raise TypeError(f"bytes or text is sent, not {type(content).__name__}") from None
+
+
 def pieces(content: Any) -> Iterator[bytes]:
     """Bytes, or text as UTF-8, in the pieces in which a body is written."""
-    content = content.encode() if isinstance(content, str) else bytes(content)
+    content = octets(content)
     for start in range(0, len(content), PIECE):
         yield content[start : start + PIECE]
 
