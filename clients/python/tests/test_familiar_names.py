@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 
 import outrider
@@ -53,6 +54,23 @@ def test_lines_are_the_same_however_the_body_is_cut(size: int) -> None:
     splitter = LineSplitter("utf-8")
     found = [line for start in range(0, len(body), size) for line in splitter.lines(body[start : start + size])]
     assert found + splitter.lines(b"", end=True) == ["one", "two", "naïve", "", "🐺"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("text", ["one\n2ë\r\n🐺", "\ufeffone\n", "", "x"])
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [
+        ("utf-16", f"utf-16-{sys.byteorder[0]}e"), ("utf-16", "utf-16"), ("UTF_32", f"utf-32-{sys.byteorder[0]}e"),
+        ("utf-32", "utf-32"), ("utf-8", "utf-8"), ("base64", "utf-8"), ("undefined", "utf-8"), ("x\0y", "utf-8"),
+    ],
+)  # fmt: skip
+def test_lines_have_the_charset_of_the_text(charset: str, encoding: str, text: str, size: int) -> None:
+    from outrider._resources.lines import LineSplitter
+
+    body, splitter = text.encode(encoding), LineSplitter(charset)
+    found = [line for start in range(0, len(body), size) for line in splitter.lines(body[start : start + size])]
+    assert found + splitter.lines(b"", end=True) == text.removeprefix("\ufeff").splitlines()
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

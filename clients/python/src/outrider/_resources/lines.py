@@ -6,20 +6,28 @@ from __future__ import annotations
 
 
 class LineSplitter:
-    """Splits pieces of a text into lines, which end in LF, CR LF or CR."""
+    """Splits pieces of a text into lines, which end in LF, CR LF or CR.
+
+    A server may name anything as its charset: what decodes no text is taken for UTF-8, as of :attr:`Response.text`.
+    """
 
     def __init__(self, charset: str) -> None:
         from codecs import getincrementaldecoder
 
+        self._charset = charset
         try:
+            b"x".decode(charset, "replace")
             self._decoder = getincrementaldecoder(charset)("replace")
-        except LookupError:
+        except (LookupError, ValueError):
             self._decoder = getincrementaldecoder("utf-8")("replace")
         self._rest = ""
+        self._at_start = True
 
     def lines(self, piece: bytes, end: bool = False) -> list[str]:
         """The lines that are complete with this piece; with ``end`` also the last line."""
-        text = self._rest + self._decoder.decode(piece, end)
+        text = self._rest + self._text(piece, end)
+        if self._at_start and text:
+            self._at_start, text = False, text.removeprefix("\ufeff")
         # an LF that follows may belong to a CR at the end
         held = "" if end else "\r" if text.endswith("\r") else ""
         lines = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -27,6 +35,19 @@ class LineSplitter:
         if end and self._rest:
             lines.append(self._rest)
         return lines
+
+    def _text(self, piece: bytes, end: bool) -> str:
+        try:
+            return self._decoder.decode(piece, end)
+        except ValueError:
+            # UTF-16 or UTF-32 without a byte order mark, which has the order of this machine, as for bytes.decode
+            from codecs import getincrementaldecoder, lookup
+            from sys import byteorder
+
+            name, held = lookup(self._charset).name, self._decoder.getstate()[0]
+            native = f"{name}-{byteorder[0]}e" if name in ("utf-16", "utf-32") else "utf-8"
+            self._decoder = getincrementaldecoder(native)("replace")
+            return self._decoder.decode(held + piece, end)
 
 
 def links(field: str) -> dict[str, dict[str, str]]:
