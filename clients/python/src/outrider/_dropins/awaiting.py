@@ -12,7 +12,7 @@ from .._async.client import AsyncClient
 from .._async.feeding import feed
 from .._protocol.exceptions import CallError
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .bodies import WAIT, BodyState, arrived, headless, is_of_session
+from .bodies import WAIT, BodyState, arrived, ending, headless, is_of_session
 from .parameters import fed
 
 if TYPE_CHECKING:
@@ -69,13 +69,14 @@ class AsyncLink:
         invoke = self.client.invoke
         if "session" in self.settings.members:
             return await invoke(method, params, timeout=LONGEST)
-        params["session"] = self._sessions.get(asyncio.get_running_loop()) or await self._begin()
+        session = self._sessions.get(asyncio.get_running_loop())
+        session = params["session"] = session or await self._begin(None)
         try:
             return await invoke(method, params, timeout=LONGEST)
         except CallError as refused:
             if not is_of_session(refused):
                 raise
-        params["session"] = await self._begin()
+        params["session"] = await self._begin(session)
         return await invoke(method, params, timeout=LONGEST)
 
     def _headed(self, result: dict[str, Any]) -> dict[str, Any]:
@@ -84,10 +85,19 @@ class AsyncLink:
             raise problem
         return result
 
-    async def _begin(self) -> str:
-        """A session that opens as many connections to a host as the library would."""
-        made = await self.client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
-        self._sessions[asyncio.get_running_loop()] = session = str(made["session"])
+    async def _begin(self, last: str | None) -> str:
+        """A session that opens as many connections to a host as the library would.
+
+        Tasks that make one at the same time, after the same ``last`` session, agree on the first one.
+        """
+        client, loop = self.client, asyncio.get_running_loop()
+        result = await client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
+        made = str(result["session"])
+        session = self._sessions.get(loop)
+        if session == last or session is None:
+            self._sessions[loop] = session = made
+        else:
+            client._leave(ending([made]))
         return session
 
     async def upload(
@@ -123,7 +133,7 @@ class AsyncLink:
         if made is not None:
             await made.close()
         elif self.given is not None and sessions:
-            self.given._leave([("session.close", {"session": one, "cancel": False}) for one in sessions.values()])
+            self.given._leave(ending(sessions.values()))
 
 
 async def _next_head(client: AsyncClient, started: dict[str, Any], wait: float) -> dict[str, Any] | None:

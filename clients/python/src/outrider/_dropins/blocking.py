@@ -8,7 +8,7 @@ from .._protocol.exceptions import CallError, OutriderError
 from .._resources.feeding import LONGEST, PIECE, Patience
 from .._sync.client import Client
 from .._sync.feeding import feed
-from .bodies import WAIT, BodyState, arrived, headless, is_of_session
+from .bodies import WAIT, BodyState, arrived, ending, headless, is_of_session
 from .parameters import fed
 
 TYPE_CHECKING = False
@@ -29,11 +29,18 @@ class Lease:
         self.client = client
         self._is_given = is_given
         self.session: str | None = None
+        self._successors: dict[str | None, str] = {}
 
-    def begin(self, connections: int) -> str:
-        """Makes the session of the drop-in, which opens as many connections to a host as the library would."""
-        made = self.client.invoke("session.create", {"connectionsPerHost": connections})
-        self.session = session = str(made["session"])
+    def begin(self, connections: int, last: str | None) -> str:
+        """Makes the session of the drop-in, which opens as many connections to a host as the library would.
+
+        Threads that do so at the same time, after the same ``last`` session, agree on the first one. That needs no
+        lock, which a fork or a call within a call would find held.
+        """
+        made = str(self.client.invoke("session.create", {"connectionsPerHost": connections})["session"])
+        self.session = session = self._successors.setdefault(last, made)
+        if session != made:
+            self.client._leave(ending([made]))
         return session
 
     def __del__(self) -> None:
@@ -41,7 +48,7 @@ class Lease:
             if not self._is_given:
                 self.client.close()
             elif self.session is not None:
-                self.client._leave([("session.close", {"session": self.session, "cancel": False})])
+                self.client._leave(ending([self.session]))
         except Exception:
             # at the end of the interpreter functions may be gone
             pass
@@ -83,14 +90,14 @@ class Link:
     def __init__(self, settings: Settings, client: Client | None) -> None:
         self.settings = settings
         self.given = client
-        self._lease: Lease | None = None
+        self._leases: dict[str, Lease] = {}
 
     def lease(self) -> Lease:
-        """The given client, or this drop-in's own client, made on first use."""
-        lease = self._lease
+        """The given client, or this drop-in's own client, made on first use; the same for all threads."""
+        lease = self._leases.get("")
         if lease is None:
             client = Client(socket=self.settings.socket) if self.given is None else self.given
-            self._lease = lease = Lease(client, self.given is not None)
+            lease = self._leases.setdefault("", Lease(client, self.given is not None))
         return lease
 
     def send(self, lease: Lease, params: dict[str, Any]) -> dict[str, Any]:
@@ -102,13 +109,13 @@ class Link:
         invoke = lease.client.invoke
         if "session" in self.settings.members:
             return invoke(method, params, timeout=LONGEST)
-        params["session"] = lease.session or lease.begin(self.settings.connections)
+        session = params["session"] = lease.session or lease.begin(self.settings.connections, None)
         try:
             return invoke(method, params, timeout=LONGEST)
         except CallError as refused:
             if not is_of_session(refused):
                 raise
-        params["session"] = lease.begin(self.settings.connections)
+        params["session"] = lease.begin(self.settings.connections, session)
         return invoke(method, params, timeout=LONGEST)
 
     @staticmethod
@@ -141,7 +148,7 @@ class Link:
 
     def close(self) -> None:
         """Lets go of the client: requests and bodies that are under way still end well."""
-        self._lease = None
+        self._leases.pop("", None)
 
 
 def _end(invoke: Callable[..., Any], method: str, params: dict[str, Any]) -> None:

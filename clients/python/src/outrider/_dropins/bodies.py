@@ -14,7 +14,7 @@ from .._resources.responses import ResponseData
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
@@ -27,6 +27,11 @@ WAIT = 600.0
 def is_of_session(problem: CallError) -> bool:
     """Whether the service does not know the session that a call named: the service has restarted since."""
     return problem.code == -32012 and problem.pointer == "/session"
+
+
+def ending(sessions: Iterable[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that end sessions; requests that are under way still end well."""
+    return [("session.close", {"session": one, "cancel": False}) for one in sessions]
 
 
 def arrived(started: dict[str, Any], result: dict[str, Any]) -> dict[str, Any] | None:
