@@ -37,8 +37,9 @@ def test_bytes_go_both_ways(client: Client, scripted: Serve) -> None:
         assert connection.read_line(timeout=10) == "NAïVE\n".encode()
         with pytest.raises(outrider.RequestTimeout, match=r"nothing came within 0\.05 seconds"):
             connection.read(timeout=0.05)
-        connection.write(b"x" * 1_000_000 + b"\nend\n")
+        connection.write(b"x" * 1_000_000 + b"\n" + b"y" * 600_000 + b"\nend\n")
         assert len(connection.read_line()) == 1_000_001
+        assert connection.read(600_001, min=600_001) == b"Y" * 600_000 + b"\n"
         connection.finish()
         assert list(connection.lines()) == [b"END", b"bye"] and connection.read() == b""
     connection.close()

@@ -76,7 +76,7 @@ class AsyncTCPConnection:
 
     async def _more(self, least: int, timeout: float | None) -> None:
         wait = WAIT if timeout is None else timeout
-        params = {"stream": self._name(), "bytes": PIECE, "min": least, "wait": wait}
+        params = {"stream": self._name(), "bytes": PIECE, "min": min(least, PIECE), "wait": wait}
         piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
         self._rest += data_of(piece)
         self._ended = piece["end"]
