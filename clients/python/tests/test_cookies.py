@@ -88,6 +88,14 @@ def test_jars_of_the_standard_library_go_in_and_out(client: Client, server: str,
     assert fresh.cookies["theme"] == "dark"
 
 
+def test_the_jar_of_requests_is_a_jar(client: Client, server: str) -> None:
+    jar = pytest.importorskip("requests").cookies.RequestsCookieJar()
+    jar.set("mine", "2", domain="127.0.0.1", path="/")
+    session = client.session(cookies=True)
+    session.cookies.update(jar)
+    assert (dict(session.cookies.items()), session.get(server).text) == ({"mine": "2"}, "mine=2")
+
+
 def test_the_awaiting_client_has_the_same_methods(service: str, server: str) -> None:
     async def work() -> None:
         async with AsyncClient(socket=service) as client:

@@ -62,7 +62,8 @@ class Cookies:
 
     def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
         """Adds the cookies of a jar of ``http.cookiejar``, a result of :meth:`all`, or names and values for ``url``."""
-        if hasattr(cookies, "items"):
+        # the jar of requests is a mapping, too
+        if hasattr(cookies, "items") and not hasattr(cookies, "add_cookie_header"):
             if not url:
                 raise ValueError("names and values need a host: give url=")
             cookies = [{"name": name, "value": value} for name, value in cookies.items()]
