@@ -39,7 +39,7 @@ class ResponseData(Facts):
 
     def __reduce__(self) -> Any:
         # a copy has no client: what the service keeps stays with the one it was made of
-        return _copied, (type(self), self._raw, self._content)
+        return _copied, (type(self), self._raw, self._content, self._seconds)
 
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
@@ -215,9 +215,12 @@ class ResponseData(Facts):
         return decode(text[1:] if text[:1] == BYTE_ORDER_MARK else text)
 
 
-def _copied(kind: Callable[..., ResponseData], raw: Any, content: bytes | None) -> ResponseData:
+def _copied(
+    kind: Callable[..., ResponseData], raw: Any, content: bytes | None, seconds: float | None = None
+) -> ResponseData:
     made = kind(raw, _elsewhere)
     made._content = content
+    made._seconds = seconds
     made._released = True
     return made
 
