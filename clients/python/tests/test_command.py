@@ -22,7 +22,7 @@ import pytest
         (["nonsense"], 2, "usage"),
         (["call", "diagnostics.echo", "word"], 2, "neither"),
         ([], 2, "usage"),
-        (["--help"], 0, "usage"),
+        (["--help"], 0, "\nget URL                   print the body of a page\ncall METHOD [PARAM...]    call any"),
     ],
 )
 def test_the_module_is_a_command(service: str, words: list[str], status: int, says: str) -> None:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 USAGE = """\
 usage: python -m outrider [--socket PATH | --stdio] COMMAND
 
-get URL                      print the body of a page call METHOD [PARAM...]       call any method, and print its result
-as a line of JSON PARAM is name=text, name:=JSON, or one JSON object with all of them info                         print
-what the service says about itself
+get URL                   print the body of a page
+call METHOD [PARAM...]    call any method, and print its result as a line of JSON
+                          PARAM is name=text, name:=JSON, or one JSON object with all of them
+info                      print what the service says about itself
 
 The service is found by itself, and started if there is none.
 """
