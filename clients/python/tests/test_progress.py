@@ -12,7 +12,9 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import AsyncIterator
 from io import StringIO
+from itertools import repeat
 from pathlib import Path
 
 import outrider
@@ -78,6 +80,24 @@ def test_a_body_that_comes_as_a_stream_has_no_progress(client: Client, service: 
                 await awaiting.get(f"{origin}/bytes/{BYTES}", progress=lambda _: None, body_to="stream", timeout=5)
 
     asyncio.run(work())
+
+
+def test_a_body_that_comes_in_pieces_has_no_progress(client: Client, service: str, origin: str) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    async def work(data: object) -> None:
+        async with AsyncClient(socket=service) as awaiting:
+            await awaiting.post(f"{origin}/echo", data=data, progress=lambda _: None)
+
+    with pytest.raises(TypeError, match="without progress="):
+        client.post(f"{origin}/echo", data=repeat(b"x"), progress=lambda _: None)
+    for data in (repeat(b"x"), pieces()):
+        with pytest.raises(TypeError, match="without progress="):
+            asyncio.run(work(data))
+    form = client.post(f"{origin}/echo", data=iter([("a", "1"), ("b", "2")]), progress=lambda _: None)
+    assert form.json()["body"] == "a=1&b=2"
+    assert client.post(f"{origin}/echo", data=iter(()), progress=lambda _: None).json()["body"] == ""
 
 
 def test_the_function_may_use_the_client(client: Client, origin: str) -> None:

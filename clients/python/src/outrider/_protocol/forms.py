@@ -33,12 +33,17 @@ def body(value: Any) -> dict[str, Any]:
         from binascii import b2a_base64
 
         return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+    in_pieces = hasattr(value, "__aiter__")
     if hasattr(value, "__next__"):
-        value = list(value)
-        if any(not isinstance(one, (tuple, list)) for one in value):
-            raise TypeError(
-                "data comes piece by piece only in a request that is waited for: join the pieces, or give file="
-            )
+        # the first item decides, for there may be no end of them
+        first = next(value, None)
+        in_pieces = not isinstance(first, (tuple, list, type(None)))
+        value = [] if first is None or in_pieces else [first, *value]
+    if in_pieces:
+        raise TypeError(
+            "data comes piece by piece only in a request that is waited for, without progress= (the iterator knows how"
+            " far it is): join the pieces, or give file="
+        )
     return {"form": named(value, "data")}
 
 
