@@ -181,8 +181,6 @@ def test_events_and_callbacks(run: Callable[[Work], None], origin: str) -> None:
     run(work)
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_client_serves_several_event_loops(service: str) -> None:
     client = AsyncClient(socket=service)
 
@@ -225,8 +223,6 @@ def test_event_loops_at_the_same_time_have_a_connection_each(service: str) -> No
     assert peak - before <= 3 * (4 + 3), (before, peak)
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_one_event_loop_after_the_other_leaves_no_connections_behind(service: str) -> None:
     client = AsyncClient(socket=service)
 
@@ -244,8 +240,6 @@ def test_one_event_loop_after_the_other_leaves_no_connections_behind(service: st
         gc.collect()
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_service_of_ones_own_belongs_to_one_event_loop(binary: str) -> None:
     client = AsyncClient(command=[binary, "serve", "--stdio"])
     first = asyncio.new_event_loop()

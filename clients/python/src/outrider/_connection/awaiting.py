@@ -338,6 +338,9 @@ class AsyncConnection(asyncio.Protocol):
                 pass
             if self.loop.is_closed():
                 self.socket.close()
+                if hasattr(self._transport, "_sock"):
+                    # only the closed event loop could have closed the transport, which would warn of that
+                    cast(Any, self._transport)._sock = None
 
 
 def _late(method: str) -> RequestTimeout:
