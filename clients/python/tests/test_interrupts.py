@@ -103,6 +103,17 @@ def test_many_may_be_interrupted_at_every_step(client: Client) -> None:
     assert step > 15
 
 
+def test_the_end_of_a_connection_may_be_interrupted_at_every_step(service: str) -> None:
+    for step in itertools.count(1):
+        with Client(socket=service) as client:
+            connection = client._live()
+            over = not interrupted(step, connection.close)
+            assert free(client), f"a lock is lost at step {step}"
+        if over:
+            break
+    assert step > 5
+
+
 def test_a_thread_that_is_interrupted_while_it_reads_for_others_cuts_no_reply(client: Client) -> None:
     text = "wolf" * 150_000
     wrong: list[object] = []

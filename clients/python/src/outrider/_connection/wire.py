@@ -354,10 +354,13 @@ class Wire:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
         if self.dead is None:
             self._fail("", "this client closed the connection")
-        if not self._is_nested() and self._reading.acquire(True, 1.0):
-            try:
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._reading, 0.0 if self._is_nested() else 1.0)
+            if mine:
                 self._stream.close()
-            finally:
+        finally:
+            if mine:
                 self._reading.release()
 
     def abandon(self) -> None:
