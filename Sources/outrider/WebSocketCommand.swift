@@ -81,27 +81,38 @@ struct WebSocketCommand: ParsableCommand {
         }
         events.stream = stream
         try carry(events, over: &service.client)
-        if let failure = events.failure { throw failure }
+        if let failure = events.failure, !events.isFull { throw failure }
     }
 
     private func carry(_ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
         var input = LineInput()
         var isClosing = false
         while !events.isOver {
+            try grant(events, over: &client)
             try client.wait(or: input.isOver || isClosing ? nil : STDIN_FILENO) { (line) throws(CommandFailure) in
                 try events.take(line)
             }
             if !isClosing, !input.isOver, input.isReady {
                 for line in try input.lines() { try send(line, events, over: &client) }
             }
-            try grant(events, over: &client)
             let isDone = events.isFull || (input.isOver && input.hasBegun && count == nil)
             guard isDone, !isClosing, !events.isOver else { continue }
             isClosing = true
             events.isSilent = events.isFull
-            _ = try client.reply("websocket.close", ["stream": events.stream], by: Deadline(after: 30)) {
-                (line) throws(CommandFailure) in try events.take(line)
-            }
+            let reply = try call("websocket.close", ["stream": events.stream], events, over: &client)
+            _ = try ServiceClient.object(of: reply)
+        }
+    }
+
+    /// Calls, and grants credit for the messages that come before the reply: the reply may wait for those.
+    private func call(
+        _ method: String, _ params: JSONObject, _ events: Events, over client: inout ServiceClient
+    ) throws(CommandFailure) -> ServiceClient.Reply {
+        let id = try client.send(ServiceClient.Order(method: method, params: params))
+        while true {
+            try grant(events, over: &client)
+            let found = try client.next { (line) throws(CommandFailure) in try events.take(line) }
+            if let found, found.id == id { return found.reply }
         }
     }
 
@@ -112,12 +123,9 @@ struct WebSocketCommand: ParsableCommand {
         } else {
             params["text"] = .string(String(decoding: line, as: UTF8.self))
         }
-        let text = JSONText(written: JSONWriter.bytes(of: params))
         while true {
             let told = events.states
-            let reply = try client.call("websocket.send", text, by: .never) { (line) throws(CommandFailure) in
-                try events.take(line)
-            }
+            let reply = try call("websocket.send", params, events, over: &client)
             // an event reports the reason of the end
             guard reply.error != nil, !events.isOver else { return }
             let error = try reply.parsed().object
@@ -126,21 +134,20 @@ struct WebSocketCommand: ParsableCommand {
             case "reconnecting":
                 // the next state, or the end
                 while events.states == told, !events.isOver {
-                    try client.wait(or: nil) { (line) throws(CommandFailure) in try events.take(line) }
                     try grant(events, over: &client)
+                    try client.wait(or: nil) { (line) throws(CommandFailure) in try events.take(line) }
                 }
             default: return
             }
         }
     }
 
+    /// Does not wait for the reply, which tells nothing new.
     private func grant(_ events: Events, over client: inout ServiceClient) throws(CommandFailure) {
         guard events.taken > Self.credit / 2, !events.isOver else { return }
         let params: JSONObject = ["stream": events.stream, "bytes": .integer(events.taken)]
         events.taken = 0
-        _ = try client.call("stream.credit", JSONText(written: JSONWriter.bytes(of: params)), by: .never) {
-            (line) throws(CommandFailure) in try events.take(line)
-        }
+        _ = try client.send(ServiceClient.Order(method: "stream.credit", params: params))
     }
 
     private func params() throws(CommandFailure) -> JSONObject {

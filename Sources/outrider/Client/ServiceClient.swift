@@ -105,9 +105,15 @@ struct ServiceClient: ~Copyable {
                 continue
             }
             first = nil
-            if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { continue }
             if let found = try take(line, onEvent) { return found }
         }
+    }
+
+    /// The next message if it is a reply, to any call; nil for others. Events go to the closure.
+    mutating func next(
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) -> (id: Int, reply: Reply)? {
+        try take(try wire.receive(by: .never), onEvent)
     }
 
     /// Waits until the service has replied once, so that calls sent side by side meet a service that lives.
@@ -188,6 +194,7 @@ struct ServiceClient: ~Copyable {
     private func take(
         _ line: [UInt8], _ onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> (id: Int, reply: Reply)? {
+        if line.allSatisfy({ $0 == UInt8(ascii: " ") }) { return nil }
         let parts = try Self.parts(line)
         let id = parts.id.map { String(decoding: line[$0], as: UTF8.self) }
         if parts.method != nil {

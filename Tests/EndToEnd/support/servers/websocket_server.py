@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSocket servers: one of the package websockets, one that sends nothing; and the messages of a stream."""
+"""WebSocket servers: one of the package websockets, one that sends nothing, one that acts by hand; and the messages of
+a stream."""
 
 import base64
 import contextlib
 import hashlib
 import threading
+import time
 
 import websockets.sync.server
 from http_server import Listening
@@ -46,6 +48,62 @@ class Deaf(Listening):
             self.full.wait(20)
         while connection.recv(4096):
             pass
+
+
+class Frames:
+    """The frames of a connection, for a server that acts by hand."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.held = b""
+
+    def head(self):
+        """The fields of a request, by their lower-case names."""
+        while b"\r\n\r\n" not in self.held:
+            self.more()
+        head, _, self.held = self.held.partition(b"\r\n\r\n")
+        lines = [line.partition(":") for line in head.decode().split("\r\n")[1:]]
+        return {name.lower(): value.strip() for name, _, value in lines}
+
+    def accept(self, fields=None):
+        key = (fields or self.head())["sec-websocket-key"].encode()
+        digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+        fields = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
+        self.send(b"HTTP/1.1 101 So\r\n" + fields + base64.b64encode(digest) + b"\r\n\r\n")
+
+    def send(self, data):
+        self.connection.sendall(data)
+
+    def next(self, pause=0):
+        """The kind and the payload of a frame; a pause precedes each read of up to 16 KiB."""
+        first, second = self.take(2, pause)
+        length = second & 127
+        if length > 125:
+            length = int.from_bytes(self.take(2 if length == 126 else 8, pause), "big")
+        mask = self.take(4, pause)
+        payload = self.take(length, pause)
+        # a long payload is not looked at
+        if length < 4096:
+            payload = bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
+        return first & 15, payload
+
+    def take(self, count, pause):
+        pieces, got = [self.held], len(self.held)
+        while got < count:
+            time.sleep(pause)
+            pieces.append(self.connection.recv(16384))
+            if not pieces[-1]:
+                raise EOFError
+            got += len(pieces[-1])
+        data = b"".join(pieces)
+        self.held = data[count:]
+        return data[:count]
+
+    def more(self):
+        piece = self.connection.recv(4096)
+        if not piece:
+            raise EOFError
+        self.held += piece
 
 
 def opened(wire, url, **params):

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""WebSockets that end, reconnect and ping at bad moments, against a server that acts by hand."""
+
+import base64
+import itertools
+import socket
+import struct
+import threading
+import time
+
+import contract
+import pytest
+from http_server import Listening
+from shell import outrider
+from websocket_server import Deaf, Frames, last, opened, read
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+RESTART = b"\x88\x02" + (1001).to_bytes(2, "big")
+GOODBYE = b"\x88\x02" + (1000).to_bytes(2, "big")
+
+
+def text(payload):
+    length = len(payload)
+    if length < 126:
+        return bytes([0x81, length]) + payload
+    if length < 65536:
+        return struct.pack("!BBH", 0x81, 126, length) + payload
+    return struct.pack("!BBQ", 0x81, 127, length) + payload
+
+
+class Acting(Listening):
+    """Gives each connection, as frames, and its number to the function."""
+
+    def __init__(self, act):
+        self.act = act
+        super().__init__()
+
+    def serve(self, connection, number):
+        self.act(Frames(connection), number)
+
+
+# The command
+
+
+def test_a_shell_leaves_a_feed_that_never_ends():
+    """The service owes more than the granted credit when the command closes."""
+
+    def act(frames, number):
+        frames.accept()
+        closed = threading.Event()
+
+        def feed():
+            while not closed.is_set():
+                frames.send(text(b"x" * 50_000))
+
+        thread = threading.Thread(target=feed, daemon=True)
+        thread.start()
+        while frames.next()[0] != 8:
+            pass
+        closed.set()
+        thread.join(10)
+        frames.send(GOODBYE)
+
+    with Acting(act) as server:
+        found = outrider("websocket", "--stdio", "--count", "1", server.url("/", "ws"))
+        assert (found.returncode, found.stdout) == (0, b"x" * 50_000 + b"\n"), found.stderr
+
+
+def test_a_shell_writes_all_that_came_before_the_close():
+    many = 50
+
+    def act(frames, number):
+        frames.accept()
+        frames.next()
+        frames.send(text(b"x" * 100_000) * many)
+        while frames.next()[0] != 8:
+            pass
+        frames.send(GOODBYE)
+
+    with Acting(act) as server:
+        found = outrider("websocket", "--stdio", server.url("/", "ws"), stdin=b"dump\n")
+        assert (found.returncode, found.stdout.count(b"\n")) == (0, many), found.stderr
