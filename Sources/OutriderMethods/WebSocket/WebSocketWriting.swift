@@ -202,7 +202,8 @@ extension WebSocketSource {
     func close(_ code: Int, _ reason: String, wait: Duration) async throws -> SocketClose {
         let signal = AsyncSignal()
         let (ended, exchange) = state.withLock { state -> (SocketClose?, Exchange?) in
-            if let close = state.close, state.stage != .reconnecting { return (close, nil) }
+            // between connections, the end is that of the former
+            if let close = state.close, state.stage == .open || state.stage == .over { return (close, nil) }
             guard state.stage == .open else { return (SocketClose(code: CloseCode.lost), state.exchange) }
             var frames: [UInt8] = []
             let mask = state.sending.mask()

@@ -82,3 +82,35 @@ def test_a_shell_writes_all_that_came_before_the_close():
     with Acting(act) as server:
         found = outrider("websocket", "--stdio", server.url("/", "ws"), stdin=b"dump\n")
         assert (found.returncode, found.stdout.count(b"\n")) == (0, many), found.stderr
+
+
+# Reconnecting
+
+
+@pytest.mark.parametrize("stalls", [True, False])
+def test_closing_during_a_reconnection_ends_it(wire, stalls):
+    """The second handshake has no response, or the third waits for its time."""
+    ended = threading.Event()
+
+    def act(frames, number):
+        if number == 1:
+            frames.accept()
+            frames.send(RESTART)
+            frames.next()
+            return
+        frames.head()
+        server.note(server.arrived, number)
+        if stalls:
+            ended.wait(20)
+        frames.send(b"HTTP/1.1 503 no\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n")
+
+    with Acting(act) as server:
+        stream = opened(wire, server.url("/", "ws"), reconnect={"delay": 0.01, "maxDelay": 60})["stream"]
+        kinds = [value["socket"]["kind"] for value in read(wire, stream, 2 if stalls else 3)]
+        assert kinds == ["open", "reconnecting", "reconnecting"][: len(kinds)]
+        server.wait_for(2)
+        close = wire.call("websocket.close", {"stream": stream})["result"]
+        assert close == {"code": 1006, "clean": False}
+        assert last(wire, stream)["error"]["code"] == 1900
+        ended.set()
+    assert server.connections == 2
