@@ -103,8 +103,11 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
         let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }
         let now = now
         let chance = Double.random(in: 0...1)
-        let step = state.withLock {
-            $0.reconnect.ended(.refused(failure), retryAfter: retryAfter, now: now, chance: chance)
+        let step = state.withLock { state in
+            let step = state.reconnect.ended(.refused(failure), retryAfter: retryAfter, now: now, chance: chance)
+            // messages are refused until the next attempt, as after a lost connection
+            if case .reconnect = step, state.wasOpen, state.stage == .opening { state.stage = .reconnecting }
+            return step
         }
         switch step {
         case .finish: return .doNotRetry

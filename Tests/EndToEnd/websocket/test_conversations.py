@@ -114,3 +114,18 @@ def test_closing_during_a_reconnection_ends_it(wire, stalls):
         assert last(wire, stream)["error"]["code"] == 1900
         ended.set()
     assert server.connections == 2
+
+
+def test_a_message_in_the_delay_after_a_refused_reconnection_is_refused(wire):
+    def act(frames, number):
+        if number == 1:
+            frames.accept()
+            return frames.send(RESTART)
+        frames.head()
+        frames.send(b"HTTP/1.1 503 no\r\nRetry-After: 20\r\nContent-Length: 0\r\n\r\n")
+
+    with Acting(act) as server:
+        stream = opened(wire, server.url("/", "ws"), reconnect={"delay": 0.01, "maxDelay": 60})["stream"]
+        assert len(read(wire, stream, 3)) == 3
+        error = wire.call("websocket.send", {"stream": stream, "text": "x"})["error"]
+        assert (error["code"], error["data"]["state"]) == (-32013, "reconnecting")
