@@ -43,6 +43,9 @@ package struct KeepAlive: Sendable {
         pinged = nil
     }
 
+    /// Bytes before the ping left: a server that takes them lives, and cannot have seen the ping.
+    package mutating func progressed(now: Double) { if pinged != nil { pinged = now } }
+
     /// The network changed: the connection may be dead. The next `tick` tells when to ping.
     package mutating func networkChanged() { hasChanged = true }
 

@@ -101,7 +101,10 @@ extension WebSocketSource {
             // nothing is read while the request is suspended, or while the client takes nothing
             let isReading = !isSuspended && state.backlog.held < mostHeld
             let step = state.keepAlive?.tick(now: now, isReading: isReading)
-            if step == .ping { writePing(Array("keep-alive".utf8), &state) }
+            if step == .ping {
+                writePing(Array("keep-alive".utf8), &state)
+                state.sending.pinged()
+            }
             return step
         }
         switch step {

@@ -54,6 +54,8 @@ struct WebSocketSending: ~Copyable {
     /// The memory of long messages, each until the kernel has so many bytes of all that were appended.
     private var charges: [(memory: any PayloadCharge, end: Int)] = []
     private var appended = 0
+    /// The end of the last ping of keep-alive among all bytes that were appended.
+    private var pingEnd = 0
 
     /// Counts messages that were just taken, until the kernel has them.
     mutating func count(_ memory: any PayloadCharge) {
@@ -69,6 +71,12 @@ struct WebSocketSending: ~Copyable {
         let written = appended &- unwritten
         while let first = charges.first, waiting == 0 || first.end <= written { charges.removeFirst() }
     }
+
+    /// A ping of keep-alive was just appended.
+    mutating func pinged() { pingEnd = appended }
+
+    /// Whether the kernel does not have the last ping of keep-alive yet.
+    var isPingWaiting: Bool { pingEnd > appended &- unwritten }
 
     mutating func mask() -> UInt32 { masks.next() }
 

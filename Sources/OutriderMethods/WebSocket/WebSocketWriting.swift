@@ -9,6 +9,8 @@ import OutriderRPC
 extension WebSocketSource {
     /// Larger messages are not compressed: that would hold up the event loop.
     private static let mostCompressed = 128 << 10
+    /// Bytes that are written at once, so that a long message shows progress.
+    private static let pieceBytes = 64 << 10
 
     enum Refusal {
         case refused(RPCError)
@@ -113,11 +115,17 @@ extension WebSocketSource {
     func drain() {
         let (bytes, link) = state.withLock { ($0.sending.take(), $0.link) }
         guard !bytes.isEmpty, let link else { return }
-        link.write(bytes) { _ in self.wrote(bytes.count) }
+        guard bytes.count > Self.pieceBytes else { return link.write(bytes) { _ in self.wrote(bytes.count) } }
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+            let piece = Array(bytes[start..<min(start + Self.pieceBytes, bytes.count)])
+            link.write(piece) { _ in self.wrote(piece.count) }
+        }
     }
 
     private func wrote(_ count: Int) {
+        let now = now
         let signals = state.withLock { state in
+            if state.sending.isPingWaiting { state.keepAlive?.progressed(now: now) }
             let signals = state.sending.wrote(count)
             if !state.sending.isCongested, state.machine?.owesPong == true {
                 var frames: [UInt8] = []

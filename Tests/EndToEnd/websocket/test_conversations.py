@@ -129,3 +129,43 @@ def test_a_message_in_the_delay_after_a_refused_reconnection_is_refused(wire):
         assert len(read(wire, stream, 3)) == 3
         error = wire.call("websocket.send", {"stream": stream, "text": "x"})["error"]
         assert (error["code"], error["data"]["state"]) == (-32013, "reconnecting")
+
+
+# Pings
+
+
+def test_a_server_that_takes_a_long_message_slowly_is_alive(wire):
+    """The pong comes later than `timeout`, because the ping is behind the message."""
+
+    def act(frames, number):
+        frames.accept()
+        while True:
+            kind, payload = frames.next(pause=0.005)
+            if kind == 9:
+                frames.send(b"\x8a" + bytes([len(payload)]) + payload)
+            elif kind == 1:
+                frames.send(text(b"thanks"))
+
+    with Acting(act) as server:
+        server.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        ping = {"interval": 0.1, "timeout": 0.3}
+        stream = opened(wire, server.url("/", "ws"), ping=ping, compression=False)["stream"]
+        begun = time.monotonic()
+        wire.call("websocket.send", {"stream": stream, "text": "x" * (2 << 20)})
+        assert read(wire, stream, 1) == [{"text": "thanks"}]
+        assert time.monotonic() - begun > sum(ping.values())
+
+
+def test_a_server_that_takes_nothing_of_a_long_message_is_dead(wire):
+    with Deaf() as server:
+        server.full = threading.Event()
+        ping = {"interval": 0.1, "timeout": 0.3}
+        stream = opened(wire, server.url("/", "ws"), ping=ping, compression=False)["stream"]
+        wire.start("websocket.send", {"stream": stream, "text": "x" * (9 << 20)})
+        number = wire.start("stream.read", {"stream": stream, "wait": 10})
+        found = {}
+        while number not in found:
+            message = wire.receive()
+            found[message.get("id")] = message
+        assert found[number]["result"]["error"]["code"] == 2004
+        server.full.set()

@@ -79,6 +79,18 @@ struct FrameTests {
         #expect(keepAlive.tick(now: 28) == .dead)
     }
 
+    @Test func `a ping behind a long message waits for its own sending`() {
+        var settings = KeepAlive.Settings()
+        settings.interval = 10
+        settings.timeout = 5
+        var keepAlive = KeepAlive(settings, now: 0)
+        keepAlive.progressed(now: 9)
+        #expect(keepAlive.tick(now: 10) == .ping)
+        keepAlive.progressed(now: 14)
+        #expect(keepAlive.tick(now: 15) == .wait(4))
+        #expect(keepAlive.tick(now: 19) == .dead)
+    }
+
     @Test func `a change of the network is followed by a ping, once a second at most, and never forgotten`() {
         var keepAlive = KeepAlive(KeepAlive.Settings(), now: 0)
         var steps: [KeepAlive.Step] = []
