@@ -94,6 +94,9 @@ package protocol ItemScanner: Sendable {
     /// Whether `next` would return an item, or throw.
     mutating func hasNext() -> Bool
 
+    /// Whether `next` would return a state, which needs no credit.
+    mutating func isStateNext() -> Bool
+
     /// The next item; nil if more bytes are needed, or none will follow. The budget, at least a byte, limits only
     /// continuous items. An error ends the stream.
     mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem?
@@ -106,6 +109,8 @@ extension ItemScanner {
     package mutating func made(_ content: StreamItem.Content) {}
 
     package var countsItems: Bool { false }
+
+    package mutating func isStateNext() -> Bool { false }
 
     package var raw: [UInt8]? { nil }
 }

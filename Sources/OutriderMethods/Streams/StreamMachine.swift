@@ -155,7 +155,7 @@ package struct StreamMachine: ~Copyable {
         case .ended where !isPush: return .wait
         case .open, .ended:
             let most = ItemBudget(bytes: min(credit, budget.bytes), written: budget.written)
-            if credit > 0, let piece = take(most, isBatched) {
+            if credit > 0 || isStateNext(), let piece = take(most, isBatched) {
                 credit -= piece.bytes
                 return .send(piece)
             }
@@ -296,6 +296,12 @@ package struct StreamMachine: ~Copyable {
     private var held: Int { scanner.held + (pending?.bytes ?? 0) + (unmade?.bytes ?? 0) }
 
     private mutating func hasItem() -> Bool { pending != nil || unmade != nil || scanner.hasNext() }
+
+    /// Whether the next item is a state, which is told whatever the credit: the end may be behind the state.
+    private mutating func isStateNext() -> Bool {
+        if let pending { return pending.isState }
+        return unmade == nil && scanner.isStateNext()
+    }
 
     private mutating func drop() {
         scanner = ByteItems()

@@ -42,6 +42,11 @@ struct MessageItems: ItemScanner {
         return !window.isEmpty
     }
 
+    mutating func isStateNext() -> Bool {
+        skip()
+        return head()?.0 == .control
+    }
+
     mutating func next(within budget: ItemBudget) throws(HTTPFailure) -> StreamItem? {
         skip()
         guard let (kind, length) = head() else { return nil }

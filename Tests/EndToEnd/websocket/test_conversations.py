@@ -169,3 +169,15 @@ def test_a_server_that_takes_nothing_of_a_long_message_is_dead(wire):
             found[message.get("id")] = message
         assert found[number]["result"]["error"]["code"] == 2004
         server.full.set()
+
+
+# Credit, and a full backlog
+
+
+def test_the_end_needs_no_credit(wire):
+    with Deaf() as server:
+        server.frames = text(b"a") + text(b"b") + GOODBYE
+        opened(wire, server.url("/", "ws"), mode="push", credit=2)
+        events = [wire.receive() for _ in range(5)]
+    told = [event["params"].get("kind", event["method"]) for event in events]
+    assert told == ["open", "event.message", "event.message", "closing", "event.end"]
