@@ -49,7 +49,7 @@ package struct RedirectPolicy: Sendable, Equatable {
     ) throws(HTTPFailure) -> (attempt: Attempt, hop: RedirectHop)? {
         guard follows, Self.redirects(status), let location = try Self.location(fields) else { return nil }
         guard hops < limit else { throw Self.tooMany(limit, attempt.url) }
-        let (target, isStrict) = try Self.target(location, from: attempt.url, strict)
+        let (target, isStrict) = try Self.target(location, of: attempt, strict)
         var next = attempt
         next.url = target
         if next.strictFrom != nil { next.strictFrom = nil }
@@ -137,8 +137,9 @@ package struct RedirectPolicy: Sendable, Equatable {
     }
 
     private static func target(
-        _ location: String, from url: HTTPURL, _ strict: (any StrictTransport)?
+        _ location: String, of attempt: Attempt, _ strict: (any StrictTransport)?
     ) throws(HTTPFailure) -> (HTTPURL, isStrict: Bool) {
+        let url = attempt.url
         var target: HTTPURL
         do throws(HTTPFailure) {
             target = try url.resolve(reference: location)
@@ -150,6 +151,7 @@ package struct RedirectPolicy: Sendable, Equatable {
             }
             throw refused("cannot be followed: \(error.message)")
         }
+        if attempt.upgrade != nil { target.scheme = target.scheme.ofHandshake }
         let upgraded = strict?.upgraded(target)
         target = upgraded ?? target
         if url.isSecure, !target.isSecure {
@@ -182,6 +184,17 @@ package struct RedirectPolicy: Sendable, Equatable {
 
     private static func refused(_ why: String) -> HTTPFailure {
         HTTPFailure(.redirectRefused, "the redirect \(why)", sent: .sent)
+    }
+}
+
+extension HTTPURL.Scheme {
+    /// The scheme of the request that opens a WebSocket: http for ws, and https for wss (RFC 6455 section 3).
+    fileprivate var ofHandshake: Self {
+        switch self {
+        case .ws: .http
+        case .wss: .https
+        default: self
+        }
     }
 }
 
