@@ -53,7 +53,7 @@ final class ExchangeDriver: @unchecked Sendable {
     /// The attempt to carry first, if its response was found before the start.
     var ready: ReadyAttempt?
     /// The transport has the attempt, which is not over.
-    private var isCarried = false
+    private(set) var isCarried = false
     var signing = AttemptSigning()
     /// The tokens of credentials in the attempt, by credential name.
     var given: [String: GivenToken] = [:]

@@ -8,7 +8,12 @@ import OutriderTransport
 /// An attempt, from its request to the head of its response.
 extension ExchangeDriver {
     func send() {
-        guard let attempt else { return proceed(machine.failed(.unbuilt)) }
+        guard var attempt else { return proceed(machine.failed(.unbuilt)) }
+        if isCarried, let upgrade = attempt.upgrade {
+            upgrade.owner.renew(&attempt.fields)
+            self.attempt = attempt
+            exchange.sends(attempt)
+        }
         if hops.isEmpty, let given = attempt.strictFrom {
             var hop = RedirectHop(status: 307, from: given.described, to: attempt.url.described)
             hop.isStrict = true

@@ -15,6 +15,13 @@ package struct Upgrade: Sendable {
 package protocol UpgradeOwner: AnyObject, Sendable {
     /// The head with status 101 has arrived. The following bytes are the body of the response.
     func upgraded(_ link: any UpgradeLink)
+
+    /// The request is sent again, over another connection: after a challenge, or to the target of a redirect.
+    func renew(_ fields: inout HTTPFields)
+}
+
+extension UpgradeOwner {
+    package func renew(_ fields: inout HTTPFields) {}
 }
 
 /// The sending side of an upgraded connection. May be called from any thread.

@@ -27,12 +27,7 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
             guard let inner else { return moment.request }
             return try await inner.adapt(name, moment)
         }
-        var random: [UInt8] = []
-        let pair = RandomPool.pair()
-        for number in [pair.0, pair.1] {
-            withUnsafeBytes(of: number) { random.append(contentsOf: $0) }
-        }
-        let handshake = WebSocketHandshake(random: random, protocols: options.protocols, deflate: options.deflate)
+        let handshake = makeHandshake()
         state.withLock { state in
             state.handshake = handshake
             if state.stage != .over { state.stage = .opening }

@@ -183,6 +183,22 @@ final class WebSocketSource: StreamSocket {
 
 extension WebSocketSource: UpgradeOwner {
     func upgraded(_ link: any UpgradeLink) { state.withLock { $0.link = link } }
+
+    /// Each connection has a key of its own (RFC 6455 section 4.1 item 7).
+    func renew(_ fields: inout HTTPFields) {
+        let handshake = makeHandshake()
+        state.withLock { $0.handshake = handshake }
+        fields.set("Sec-WebSocket-Key", handshake.key)
+    }
+
+    func makeHandshake() -> WebSocketHandshake {
+        var random: [UInt8] = []
+        let pair = RandomPool.pair()
+        for number in [pair.0, pair.1] {
+            withUnsafeBytes(of: number) { random.append(contentsOf: $0) }
+        }
+        return WebSocketHandshake(random: random, protocols: options.protocols, deflate: options.deflate)
+    }
 }
 
 // MARK: BodyOutlet

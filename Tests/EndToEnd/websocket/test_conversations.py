@@ -181,3 +181,29 @@ def test_the_end_needs_no_credit(wire):
         events = [wire.receive() for _ in range(5)]
     told = [event["params"].get("kind", event["method"]) for event in events]
     assert told == ["open", "event.message", "event.message", "closing", "event.end"]
+
+
+# Handshakes
+
+
+@pytest.mark.parametrize("first", ["Location: ws://{host}/there", "WWW-Authenticate: Basic realm=x"])
+def test_each_connection_has_its_own_key(wire, first):
+    """RFC 6455 section 4.1 item 7; a redirect may lead to ws."""
+    keys = []
+
+    def act(frames, number):
+        fields = frames.head()
+        keys.append(fields["sec-websocket-key"])
+        if number == 1:
+            status, field = (302, first.format(host=fields["host"])) if "{" in first else (401, first)
+            return frames.send(f"HTTP/1.1 {status} so\r\n{field}\r\nContent-Length: 0\r\n\r\n".encode())
+        frames.accept(fields)
+        frames.send(text(b"here"))
+        frames.next()
+
+    with Acting(act) as server:
+        auth = {"username": "u", "password": "p"}
+        stream = opened(wire, server.url("/", "ws"), auth=auth)["stream"]
+        assert read(wire, stream, 1) == [{"text": "here"}]
+    assert len(set(keys)) == 2
+    assert all(len(base64.b64decode(key)) == 16 for key in keys)
