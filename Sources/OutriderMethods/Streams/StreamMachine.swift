@@ -169,7 +169,7 @@ package struct StreamMachine: ~Copyable {
             if phase == .open { return .fetch }
             phase = .done
             // the size includes bytes behind the last item
-            return .end(sequence: sequence, size: failure == nil && !scanner.countsItems ? fed : offset)
+            return .end(sequence: nextSequence(), size: failure == nil && !scanner.countsItems ? fed : offset)
         }
     }
 

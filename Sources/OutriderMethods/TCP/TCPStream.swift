@@ -30,6 +30,8 @@ final class TCPStream: StreamPartner, DuplexOwner {
         var pipe: (any RawPipe)?
         /// Reports the end of reading.
         var ending: Task<Void, Never>?
+        /// Reports the end of writing.
+        var writing: Task<Void, Never>?
     }
 
     let upload: UploadStream
@@ -90,7 +92,9 @@ final class TCPStream: StreamPartner, DuplexOwner {
             // Ends when all bytes were delivered, or with the stream.
             let ending = Task {
                 try? await hub.bodyEnded()
-                await self.tell("readClosed")
+                // the end of the stream follows all that came before
+                await self.contents.withLock { $0.writing }?.value
+                await self.tell("readClosed", of: self.contents.withLock { $0.stream })
                 await hub.end(nil)
             }
             contents.ending = ending
@@ -99,8 +103,12 @@ final class TCPStream: StreamPartner, DuplexOwner {
     }
 
     func writeEnded() {
-        // Ends with the event.
-        Task { await self.tell("writeClosed") }
+        contents.withLock { contents in
+            // the end of both halves follows, and forgets the stream
+            let stream = contents.stream
+            // Ends with the event.
+            contents.writing = Task { await self.tell("writeClosed", of: stream) }
+        }
     }
 
     // MARK: calls from the client
@@ -120,7 +128,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
             // a handshake cannot be undone
             close()
         }
-        if case .success = result { await tell("secured") }
+        if case .success = result { await tell("secured", of: stream) }
         return result
     }
 
@@ -166,10 +174,10 @@ final class TCPStream: StreamPartner, DuplexOwner {
     }
 
     /// Sends an event to the client of a push stream.
-    private func tell(_ kind: String) async {
-        guard let stream = contents.withLock({ $0.stream }), stream.isPushed, !stream.isClosed else { return }
+    private func tell(_ kind: String, of stream: ReadStream?) async {
+        guard let stream, stream.isPushed, !stream.isClosed else { return }
         let event = SocketEvent(stream: stream.handle, sequence: stream.nextSequence(), kind: kind)
-        try? await peer.notify(Event("event.socket", event), unless: { [weak stream] in stream?.isClosed ?? true })
+        try? await peer.notify(Event("event.socket", event), unless: { stream.isClosed })
     }
 }
 

@@ -140,6 +140,25 @@ def test_events_tell_how_a_pushed_stream_stands(wire):
     assert [params["seq"] for _, params in told] == list(range(len(told)))
 
 
+def test_the_end_of_writing_is_told_behind_the_end_of_the_peer(wire):
+    """[S8]"""
+
+    def act(connection):
+        connection.sendall(b"bye")
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(100)
+
+    with Host(act) as host:
+        stream = dial(wire, host.port, mode="push", credit=3)["stream"]
+        told = [wire.receive() for _ in range(3)]
+        wire.start("stream.finish", {"stream": stream})
+        told += [message for message in (wire.receive(), wire.receive()) if "method" in message]
+    params = [message["params"] for message in told]
+    names = [each.get("kind", message["method"]) for each, message in zip(params, told, strict=True)]
+    assert names == ["event.data", "readClosed", "event.end", "writeClosed"]
+    assert [each["seq"] for each in params] == [0, 1, 2, 3]
+
+
 def test_reading_can_be_ended_alone(wire):
     """[S4]"""
     got, ended = [], threading.Event()
