@@ -202,7 +202,7 @@ extension ExchangeDriver {
         if taken > most { body.abandon() }
     }
 
-    /// Keeps the beginning of a body that no outlet takes, if the bytes arrive within a second. Returns whether the
+    /// Keeps the first 64 KiB of a body that no outlet takes, if the bytes arrive within a second. Returns whether the
     /// body is complete.
     func keepRefused() async -> Bool {
         guard let body = response?.body else { return true }
@@ -212,13 +212,13 @@ extension ExchangeDriver {
         let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
         defer { patience.cancel() }
         do throws(HTTPFailure) {
-            while sink.size < 64 << 10 {
-                guard let chunk = try await body.next() else {
-                    note(body.timeline)
-                    return true
-                }
-                try await keep(chunk)
+            while let chunk = try await body.next() {
+                let room = min((64 << 10) - sink.size, chunk.readableBytes)
+                if let kept = chunk.getSlice(at: chunk.readerIndex, length: room) { try await keep(kept) }
+                if room < chunk.readableBytes { return false }
             }
+            note(body.timeline)
+            return true
         } catch {
             // the bytes so far are kept
         }

@@ -207,3 +207,17 @@ def test_each_connection_has_its_own_key(wire, first):
         assert read(wire, stream, 1) == [{"text": "here"}]
     assert len(set(keys)) == 2
     assert all(len(base64.b64decode(key)) == 16 for key in keys)
+
+
+@pytest.mark.parametrize(("size", "is_complete"), [(65536, True), (65537, False), (200_000, False)])
+def test_a_refused_response_keeps_its_first_64_kib(wire, size, is_complete):
+    def act(frames, number):
+        frames.head()
+        frames.send(b"HTTP/1.1 400 no\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % size)
+        frames.send(b"x" * size)
+        for _ in itertools.takewhile(bool, iter(lambda: frames.connection.recv(4096), None)):
+            pass
+
+    with Acting(act) as server:
+        body = wire.call("websocket.open", {"url": server.url("/", "ws")})["result"]["response"]["body"]
+    assert (body["size"], len(body["text"]), body.get("complete", True)) == (65536, 65536, is_complete)
