@@ -28,7 +28,8 @@ struct WebSocketOpen: Method {
             (options, mode, isBatched, style) = (own.options, own.mode, own.isBatched, own.style)
             // a single message per event is an object
             if mode != .pull, !isBatched { style.isCompact = false }
-            options.tellsStates = own.tellsStates ?? (mode != .pull || options.reconnect.isEnabled)
+            let mayMiss = options.reconnect.isEnabled || options.overflow == .dropOldest
+            options.tellsStates = own.tellsStates ?? (mode != .pull || mayMiss)
             try request.judgesHeadOnly()
             try check()
             waits = own.waits ?? (request.startsImmediately != false)

@@ -183,6 +183,27 @@ def test_the_end_needs_no_credit(wire):
     assert told == ["open", "event.message", "event.message", "closing", "event.end"]
 
 
+def test_dropped_messages_are_told_to_reads(wire):
+    closed = threading.Event()
+
+    def act(frames, number):
+        frames.accept()
+        frames.send(text(b"x" * 1000) * 200 + GOODBYE)
+        frames.next()
+        closed.set()
+
+    with Acting(act) as server:
+        stream = opened(wire, server.url("/", "ws"), overflow="dropOldest", backlog=1024)["stream"]
+        assert closed.wait(10)
+        values, end = [], False
+        while not end:
+            found = wire.call("stream.read", {"stream": stream, "wait": 10})["result"]
+            values, end = values + found["values"], found["end"]
+    came = sum("text" in value for value in values)
+    dropped = sum(value.get("socket", {}).get("dropped", 0) for value in values)
+    assert came + dropped == 200 and dropped > 0
+
+
 # Handshakes
 
 
