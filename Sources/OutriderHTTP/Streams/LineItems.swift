@@ -28,6 +28,8 @@ package struct LineItems: ItemScanner {
     private var found: (line: Int, end: Int)?
     /// The last line ended with CR.
     private var awaitsLineFeed = false
+    /// Bytes of the LF that was skipped behind that CR.
+    private var lateLineFeed = 0
 
     /// - Parameter longest: most bytes in a line; a longer line ends the stream with `limitExceeded`.
     package init(_ form: Form = .text(charset: nil), longest: Int = StreamItem.defaultLongest) {
@@ -53,6 +55,7 @@ package struct LineItems: ItemScanner {
         scanned = 0
         found = nil
         awaitsLineFeed = false
+        lateLineFeed = 0
     }
 
     package mutating func feed(_ bytes: [UInt8]) { window.append(bytes) }
@@ -72,11 +75,21 @@ package struct LineItems: ItemScanner {
         awaitsLineFeed = end > line && isCarriageReturn(end)
         let size = skipped + end
         skipped = 0
+        lateLineFeed = 0
         if line > StreamItem.mostAtOnce { return StreamItem(long(line, end), bytes: size) }
         let bytes = window.slice(line)
         let content = isJSON ? JSONItems.content(Array(bytes)) : text.content(bytes)
         forget(end)
         return StreamItem(content, bytes: size)
+    }
+
+    package var lateEnd: Int {
+        if awaitsLineFeed { return skipped == 0 && window.count == text.width && isLineFeedNext ? text.width : 0 }
+        return window.isEmpty && skipped == lateLineFeed ? lateLineFeed : 0
+    }
+
+    private var isLineFeedNext: Bool {
+        window.count >= text.width && text.unit(window.slice(text.width), at: window.start) == 0x0A
     }
 
     private mutating func long(_ line: Int, _ end: Int) -> StreamItem.Content {
@@ -97,7 +110,8 @@ package struct LineItems: ItemScanner {
             if awaitsLineFeed {
                 guard window.count >= text.width || isOver else { return false }
                 awaitsLineFeed = false
-                if window.count >= text.width, text.unit(window.slice(text.width), at: window.start) == 0x0A {
+                if isLineFeedNext {
+                    lateLineFeed = text.width
                     skip(text.width)
                     continue
                 }

@@ -71,6 +71,9 @@ package protocol ItemScanner: Sendable {
     /// Fed bytes that belong to no returned item yet.
     var held: Int { get }
 
+    /// Held bytes that only complete the end of the last item; 0 if other bytes are held.
+    var lateEnd: Int { get }
+
     /// Whether items may end at any byte, up to the requested length; otherwise each item is whole, however long.
     var isContinuous: Bool { get }
 
@@ -106,6 +109,8 @@ package protocol ItemScanner: Sendable {
 }
 
 extension ItemScanner {
+    package var lateEnd: Int { 0 }
+
     package mutating func made(_ content: StreamItem.Content) {}
 
     package var countsItems: Bool { false }

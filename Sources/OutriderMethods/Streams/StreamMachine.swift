@@ -264,8 +264,8 @@ package struct StreamMachine: ~Copyable {
         return held
     }
 
-    /// Bytes delivered.
-    package var delivered: Int { offset }
+    /// Bytes delivered, with a LF behind the CR of the last line.
+    package var delivered: Int { offset &+ (pending == nil && unmade == nil ? scanner.lateEnd : 0) }
 
     /// Whether a read may ask for a number of bytes.
     package var isOfBytes: Bool { scanner is ByteItems }

@@ -97,6 +97,24 @@ struct ItemScannerTests {
         #expect(second.map(Self.shown) == #""75 %""#)
     }
 
+    @Test func `a LF behind a CR that ended a line is a late end, alone and not with more bytes`() throws {
+        var scanner = LineItems()
+        scanner.feed(Self.bytes("go\r"))
+        #expect(scanner.lateEnd == 0)
+        #expect(try scanner.next(within: ItemBudget(bytes: 100))?.bytes == 3)
+        #expect(scanner.lateEnd == 0)
+        scanner.feed(Self.bytes("\n"))
+        #expect(scanner.lateEnd == 1)
+        let hasNext = scanner.hasNext()
+        #expect(!hasNext && scanner.lateEnd == 1)
+        scanner.feed(Self.bytes("x"))
+        #expect(scanner.lateEnd == 0)
+        var other = LineItems()
+        other.feed(Self.bytes("go\r\n\n"))
+        #expect(try other.next(within: ItemBudget(bytes: 100))?.bytes == 4)
+        #expect(other.lateEnd == 0)
+    }
+
     @Test func `lines are in the charset of the response, or in that which is wanted`() {
         let latin: [UInt8] = [0xFC, 0x0A, 0xE9]
         Self.check(latin, LineItems(), [#""\u00fc""#, #""\u00e9""#], contentType: "text/plain; charset=iso-8859-1")
