@@ -75,7 +75,7 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         stage = .open
         clock.enter(.request)
         observer.sending(self)
-        let remote = connection.channel.remoteAddress?.plain ?? key.socketPath
+        let remote = key.socketPath ?? connection.channel.remoteAddress?.plain
         clock.note(remote: remote, tls: security?.facts)
         clock.enter(.firstByte)
         clock.headEnds()

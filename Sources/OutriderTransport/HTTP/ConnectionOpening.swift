@@ -260,7 +260,7 @@ final class ConnectionOpening: @unchecked Sendable {
             return tell(.bare(channel, place, tls.map(DuplexSecurity.init)))
         }
         let facts = ConnectionFacts(
-            remote: channel.remoteAddress?.plain ?? key.socketPath, tls: tls,
+            remote: key.socketPath ?? channel.remoteAddress?.plain, tls: tls,
             until: tls.map { key.security.lastUse(of: $0) } ?? .distantFuture,
             local: channel.localAddress?.outwardBytes)
         do {

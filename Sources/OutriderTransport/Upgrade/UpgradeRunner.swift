@@ -90,7 +90,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         stage = .handshaking
         clock.enter(.request)
         observer.sending(self)
-        clock.note(remote: connection.channel.remoteAddress?.plain ?? key.socketPath, tls: security?.facts)
+        clock.note(remote: key.socketPath ?? connection.channel.remoteAddress?.plain, tls: security?.facts)
         observer.connected(clock.timeline)
         connection.start(self)
         if isHeld { isUnsent = true } else { write() }
