@@ -41,7 +41,7 @@ enum FailureBridge {
     /// The failure of a TLS handshake, except for certificates: the evaluator describes those.
     static func handshake(_ error: (any Error)?, with host: String, _ settings: TLSSettings) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
-        guard let error else {
+        guard let error, !isEndOfHandshake(error) else {
             let text = "\(host) closed the connection during the TLS handshake"
             return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true)
         }
@@ -57,6 +57,12 @@ enum FailureBridge {
         let text = "the TLS handshake with \(host) failed: \(words)\(hint)"
         return HTTPFailure(
             .tlsHandshakeFailed, text, phase: .tls, underlying: underlying, details: alert.map { [.alert($0)] } ?? [])
+    }
+
+    /// Whether the server ended the connection during the handshake.
+    private static func isEndOfHandshake(_ error: any Error) -> Bool {
+        guard case NIOSSLError.handshakeFailed(.sslError(let stack)) = error else { return false }
+        return stack == [.eofDuringHandshake] || stack == [.eofDuringAdditionalCertficiateChainValidation]
     }
 
     private static func hint(_ reason: String, _ alert: String?, _ settings: TLSSettings) -> String? {
