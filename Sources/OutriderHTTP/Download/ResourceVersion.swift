@@ -38,15 +38,15 @@ package struct ResourceVersion: Sendable, Equatable {
 
     package enum Comparison: Sendable, Equatable { case same, different, unknown }
 
-    /// Whether bytes of the other version may follow bytes of this version. Strong tags decide if both versions have
-    /// them, else the dates; another length or weak tag proves a difference, but equality of those proves nothing
-    /// (sections 8.8.1 and 15.3.7.3).
+    /// Whether bytes of the other version may follow bytes of this version. Another length or tag proves a difference,
+    /// whatever the dates say: weak tags that differ are two versions of the same second. Equal strong tags prove
+    /// equality, else equal dates do; an equal length or weak tag proves nothing (sections 8.8.1 and 15.3.7.3).
     package func compared(with other: ResourceVersion) -> Comparison {
         if coding != other.coding { return .different }
         if let total, let theirs = other.total, total != theirs { return .different }
-        if let strongTag, let theirs = other.strongTag { return strongTag == theirs ? .same : .different }
-        if let lastModified, let theirs = other.lastModified { return lastModified == theirs ? .same : .different }
         if let etag, let theirs = other.etag, Self.opaque(etag) != Self.opaque(theirs) { return .different }
+        if strongTag != nil, other.strongTag != nil { return .same }
+        if let lastModified, let theirs = other.lastModified { return lastModified == theirs ? .same : .different }
         return .unknown
     }
 

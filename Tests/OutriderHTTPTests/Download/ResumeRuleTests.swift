@@ -40,6 +40,19 @@ struct ResumeRuleTests {
         #expect(verdict(206, [rest, ("ETag", "\"b\"")], whenChanged: .restart) == .restart)
     }
 
+    @Test func `another tag is another version, though the date is the same`() {
+        let weak = ResourceVersion(total: 100, etag: "W/\"a\"", lastModified: "then")
+        let date = ("Last-Modified", "then")
+        #expect(kind(verdict(206, [rest, ("ETag", "W/\"b\""), date], version: weak)) == .resourceChanged)
+        #expect(kind(verdict(206, [rest, ("ETag", "\"b\""), date], version: weak)) == .resourceChanged)
+        #expect(kind(verdict(206, [rest, ("ETag", "W/\"b\""), date])) == .resourceChanged)
+        #expect(verdict(206, [rest, ("ETag", "W/\"b\""), date], version: weak, whenChanged: .restart) == .restart)
+        let going = ResumeRule.Verdict.part(40..<100, total: 100)
+        #expect(verdict(206, [rest, ("ETag", "W/\"a\""), date], version: weak) == going)
+        #expect(verdict(206, [rest, ("ETag", "W/\"a\""), date]) == going)
+        #expect(verdict(206, [rest, date], version: weak) == going)
+    }
+
     @Test func `what proves nothing is begun anew, or refused`() {
         #expect(verdict(206, [rest]) == .restart)
         #expect(verdict(206, [rest, ("ETag", "W/\"a\"")]) == .restart)
