@@ -21,8 +21,8 @@ extension ResponseHead {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
             let name = String(decoding: line[..<colon], as: UTF8.self)
             guard FieldRules.isToken(name) else { return nil }
-            let value = Substring(decoding: line[(colon + 1)...], as: UTF8.self)
-            fields.append(HTTPFields.Field(name, String(FieldRules.trimmed(value))))
+            let value = FieldRules.text(line[(colon + 1)...], of: name)
+            fields.append(HTTPFields.Field(name, String(FieldRules.trimmed(value[...]))))
         }
         self.init(status: status, reason: reason, version: version, fields: HTTPFields(fields))
     }
@@ -39,7 +39,7 @@ extension ResponseHead {
         else { return nil }
         return (
             HTTPVersion(major, minor), hundreds * 100 + tens * 10 + ones,
-            String(decoding: line.dropFirst(13), as: UTF8.self)
+            FieldRules.text(line.dropFirst(13))
         )
     }
 }

@@ -98,9 +98,10 @@ struct HPACKDecoder: ~Copyable {
         let needed = fields.takes(nameBytes + value.count + 32)
         guard needed || adds else { return .dropped }
         let kind = entry.map { HTTP2FieldKind.of($0) } ?? .of(name: name)
+        let nameText = entry?.name ?? String(decoding: name, as: UTF8.self)
         let field = HPACKField(
-            entry?.name ?? String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self),
-            kind: kind.with(value: value), nameBytes: nameBytes, valueBytes: value.count)
+            nameText, FieldRules.text(value, of: nameText), kind: kind.with(value: value), nameBytes: nameBytes,
+            valueBytes: value.count)
         if needed { fields.add(field) }
         if adds { _ = table.add(field) }
         return .field(field)

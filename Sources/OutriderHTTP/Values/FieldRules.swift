@@ -82,6 +82,23 @@ package enum FieldRules {
         return Substring(bytes)
     }
 
+    /// The text of a field value or a reason phrase: UTF-8, or else ISO 8859-1, which HTTP allowed before (RFC 9110
+    /// section 5.5). Of a Location the bytes that are not ASCII are percent-encoded instead, so that they are requested
+    /// as they are.
+    static func text(_ bytes: some Collection<UInt8>, of name: String = "") -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        let isLocation = HTTPFields.same(name, "Location")
+        var text = ""
+        for byte in bytes {
+            if isLocation, byte >= 0x80 {
+                text += "%" + String(byte, radix: 16, uppercase: true)
+            } else {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return text
+    }
+
     /// Parses digits alone, up to the largest Int64.
     package static func decimal(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty else { return nil }

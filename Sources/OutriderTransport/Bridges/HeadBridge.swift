@@ -5,12 +5,14 @@ import NIOHTTP1
 import OutriderHTTP
 
 extension ResponseHead {
-    /// - Parameter reason: the phrase that the server sent; nil for the standard phrase.
-    init(_ head: HTTPResponseHead, reason: String? = nil) {
+    /// - Parameter texts: the phrase and the values that the server sent; nil for those of the parser.
+    init(_ head: HTTPResponseHead, texts: HeadTexts.Head? = nil) {
+        var fields = HTTPFields(head.headers)
+        texts?.correct(&fields)
         self.init(
             // safe: a status always fits
-            status: Int(clamping: head.status.code), reason: reason ?? head.status.reasonPhrase,
-            version: HTTPVersion(head.version.major, head.version.minor), fields: HTTPFields(head.headers))
+            status: Int(clamping: head.status.code), reason: texts?.phrase ?? head.status.reasonPhrase,
+            version: HTTPVersion(head.version.major, head.version.minor), fields: fields)
     }
 }
 

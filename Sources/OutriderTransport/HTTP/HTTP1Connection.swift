@@ -69,8 +69,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 
     /// The handler behind the parser, after the first response that needed the parser.
     private var parts: ResponseParts?
-    /// Finds phrases beside the parser, which gives the standard phrase of each status.
-    private var phrases = ReasonPhrases()
+    /// Finds texts beside the parser, which gives standard phrases, and replaces what is not UTF-8.
+    private var texts = HeadTexts()
     /// The last read from the network, while its bytes are parsed.
     private var arrival = ByteBuffer()
     /// The last piece of a body in `arrival`.
@@ -197,7 +197,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case .unknown: readFirst(arrival, data, context)
         case .plain(let left): readBody(arrival, left: left)
         case .parser:
-            phrases.feed(arrival.readableBytesView)
+            texts.feed(arrival.readableBytesView)
             context.fireChannelRead(data)
         }
     }
@@ -208,8 +208,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
         guard let plain = arrival.withUnsafeReadableBytes({ PlainHead($0) }) else {
             guard startParser(context) else { return }
-            phrases = ReasonPhrases()
-            phrases.feed(arrival.readableBytesView)
+            texts = HeadTexts()
+            texts.feed(arrival.readableBytesView)
             return context.fireChannelRead(data)
         }
         received(plain.head)
@@ -253,7 +253,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     func parsed(_ part: HTTPClientResponsePart) {
         guard !isClosed else { return }
         switch part {
-        case .head(let head): received(ResponseHead(head, reason: phrases.next()))
+        case .head(let head): received(ResponseHead(head, texts: texts.next()))
         case .body(let bytes):
             piece = bytes
             running.user?.bodyCame(bytes)

@@ -7,6 +7,7 @@ import shlex
 
 import contract
 import pytest
+from http_server import Listening
 from reply_server import Replying
 from request_client import get, result
 
@@ -25,6 +26,41 @@ def test_a_body_over_its_limit_ends_the_request(wire, server, origin):
     for url in (server.url(200, None, b"123456"), origin + "/chunked", origin + "/gzip"):
         response = get(wire, url, maxBody=5)
         assert response["error"]["code"] == 1411 and response["body"]["size"] <= 5
+
+
+# Fields that are not UTF-8
+
+FRAMES = [b"Content-Length: 2\r\n\r\nok", b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", b"\r\nok"]
+
+
+class Telling(Listening):
+    """Gives each request the next of these responses, on a connection of its own."""
+
+    def __init__(self, *responses):
+        self.responses = list(responses)
+        super().__init__()
+
+    def serve(self, connection, number):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(4096) or b"\r\n\r\n"
+        self.note(self.arrived, head.split(b" ")[1].decode())
+        connection.sendall(self.responses.pop(0))
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_value_that_is_not_utf8_is_latin1(wire, frame):
+    fields = b"X-A: caf\xe9\r\nX-B: caf\xc3\xa9\r\nX-C: \xef\xbf\xbd \r\nX-A:\t\xff\x80\r\n"
+    with Telling(b"HTTP/1.1 200 OK\r\n" + fields + frame) as server:
+        headers = get(wire, server.url("/"))["headers"]
+    assert [field["value"] for field in headers[:4]] == ["caf\xe9", "caf\xe9", "\ufffd", "\xff\x80"]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_location_that_is_not_utf8_is_followed_byte_by_byte(wire, frame):
+    found = b"HTTP/1.1 302 Found\r\nLocation: /caf\xe9?%41\r\n" + frame
+    with Telling(found, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as server:
+        assert get(wire, server.url("/"))["ok"] and server.arrived == ["/", "/caf%E9?%41"]
 
 
 # The guide

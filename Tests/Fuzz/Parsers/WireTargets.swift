@@ -26,6 +26,8 @@ private func parsed(_ pieces: [[UInt8]]) -> Parsed {
         leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
         limitConfiguration: HTTP1Limits.decoder)
     var result = Parsed()
+    var texts = HeadTexts()
+    for piece in pieces { texts.feed(piece) }
     do {
         try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
         // a response without a request is none
@@ -39,8 +41,9 @@ private func parsed(_ pieces: [[UInt8]]) -> Parsed {
     while let part = try? channel.readInbound(as: HTTPClientResponsePart.self), !result.isWhole {
         switch part {
         case .head(let head):
+            let text = texts.next()
             if (100..<200).contains(head.status.code), head.status.code != 101 { continue }
-            result.head = ResponseHead(head)
+            result.head = ResponseHead(head, texts: text)
         case .body(let bytes): result.body += Array(bytes.readableBytesView)
         case .end(let trailers):
             result.trailers = trailers.map { HTTPFields($0) }

@@ -74,6 +74,11 @@ struct HPACKTests {
         #expect(decode([hex]) == [["malformed"]])
     }
 
+    @Test func `values that are not UTF-8 are ISO 8859-1`() {
+        let found = decode(["000161 02c3a9 000161 01e9 400161 02e980 be 0f1f 022fe9"])
+        #expect(found == [["a: \u{E9}", "a: \u{E9}", "a: \u{E9}\u{80}", "a: \u{E9}\u{80}", "location: /%E9"]])
+    }
+
     @Test func `fields beyond the limits are decoded and not kept`() {
         var decoder = HPACKDecoder()
         var encoder = HPACKEncoder()
