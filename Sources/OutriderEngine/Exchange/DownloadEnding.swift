@@ -34,6 +34,16 @@ extension DownloadRun {
     /// Replaces the destination of the download.
     func send(to destination: ArrivedFile.Destination) { state.withLock { $0.destination = destination } }
 
+    /// Removes the file of a response without content, for which nothing is published.
+    func drop(_ file: PartialFile) async {
+        state.withLock { state in
+            (state.opened, state.isResumable) = (nil, false)
+            (state.total, state.received) = (nil, 0)
+        }
+        await offLoop(owedTo: exchange.quota.client) { file.discard() }
+        file.letGo()
+    }
+
     /// Publishes the file under its name, or keeps partial content that a resume can use.
     func end(_ failure: HTTPFailure?, contentType: String?) async -> Ending {
         var ending = Ending(failure: failure, suggestedName: state.withLock { $0.suggestedName })

@@ -168,6 +168,7 @@ final class DownloadRun: Sendable {
             isVerified: isVerified)
         let verdict = rule.verdict(
             status: response.status, response.fields, length: response.body.expectedBytes, isOwnRange: isOwnRange)
+        if verdict == .notModified { await drop(file) }
         return try follow(verdict, response, attempt, file)
     }
 
@@ -198,6 +199,7 @@ final class DownloadRun: Sendable {
                 state.total = total ?? state.total
             }
             return true
+        case .notModified: return true
         case .complete:
             note(response.fields, .part)
             state.withLock { state in

@@ -13,6 +13,8 @@ package struct ResumeRule: Sendable {
         case part(Range<Int64>, total: Int64?)
         /// The file is complete.
         case complete
+        /// There is no content: the caller's copy is current (304).
+        case notModified
         /// The kept bytes are useless: request the whole file.
         case restart
         /// The download cannot resume. The kept bytes stay.
@@ -65,6 +67,7 @@ package struct ResumeRule: Sendable {
     }
 
     private func withoutRange(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {
+        if status == 304 { return .notModified }
         if status == 206, !isOwnRange {
             return .fail(
                 HTTPFailure(

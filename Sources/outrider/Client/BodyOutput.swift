@@ -76,7 +76,10 @@ struct BodyOutput: ~Copyable {
     }
 
     /// A full disk may only be noticed at the end.
-    mutating func finish() throws(CommandFailure) {
+    ///
+    /// - Parameter replaces: whether what is in the file goes although nothing was written.
+    mutating func finish(replaces: Bool = true) throws(CommandFailure) {
+        if !replaces, !isBegun { return }
         try begin()
         if name != nil, fsync(file) != 0, errno == EIO || errno == ENOSPC || errno == EDQUOT { throw failure(errno) }
     }

@@ -162,7 +162,8 @@ final class RequestTransfer {
         }
         if let rest = painter?.finish() { try sink.write(rest) }
         if let failure = body.failure { throw failure }
-        try sink.finish()
+        // the file of the caller is current (RFC 9110 section 15.4.5)
+        try sink.finish(replaces: body.status != 304)
         return try settle()
     }
 

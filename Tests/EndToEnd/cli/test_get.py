@@ -63,6 +63,17 @@ def test_a_status_is_a_failure_only_when_asked(get, origin):
     assert get("-f", origin + "/json").returncode == 0
 
 
+def test_a_file_that_is_current_stays_as_it_is(get, origin, tmp_path):
+    """304 has no content, as curl knows."""
+    path = tmp_path / "file"
+    path.write_bytes(b"kept")
+    for name in ("file", "new"):
+        assert get("-H", 'If-None-Match: "a"', "-o", str(tmp_path / name), origin + "/status/304").returncode == 0
+    assert path.read_bytes() == b"kept" and os.listdir(tmp_path) == ["file"]
+    assert get("-i", "-o", str(path), origin + "/status/304").returncode == 0
+    assert path.read_bytes().startswith(b"HTTP/1.1 304 ")
+
+
 @pytest.mark.parametrize("data, sent", [("a=b", "a=b"), ("@-", "from stdin"), ("@FILE", "from a file")])
 def test_get_sends_data(get, origin, data, sent, tmp_path):
     file = tmp_path / "data"

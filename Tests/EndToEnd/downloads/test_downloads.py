@@ -13,6 +13,7 @@ import contract
 import pytest
 from download_client import SIZE, download, failure, hidden, server, to
 from range_server import Ranging
+from reply_server import Replying
 from request_client import result, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -51,6 +52,18 @@ def test_the_server_is_asked_for_no_coding_unless_told_to(wire, origin, tmp_path
     download(wire, origin + "/gzip", destination=to(tmp_path / "plain"), headers={"Accept-Encoding": "gzip"})
     assert (tmp_path / "packed").read_bytes()[:2] == b"\x1f\x8b"
     assert (tmp_path / "plain").read_bytes() == b"this was compressed with gzip\n"
+
+
+def test_a_file_that_is_current_stays_as_it_is(wire, tmp_path):
+    """304 has no content (RFC 9110 section 15.4.5)."""
+    path = tmp_path / "file"
+    path.write_bytes(b"kept")
+    with Replying() as current:
+        for destination in (to(path, replace=True), to(tmp_path / "new")):
+            params = {"destination": destination, "headers": {"If-None-Match": '"a"'}}
+            response = download(wire, current.url(304, ETag='"a"'), **params)
+            assert (response["ok"], response["status"], response["body"]["kind"]) == (True, 304, "none")
+    assert path.read_bytes() == b"kept" and os.listdir(tmp_path) == ["file"]
 
 
 def test_without_a_destination_the_file_is_private_and_goes_with_its_response(wire, server, tmp_path):

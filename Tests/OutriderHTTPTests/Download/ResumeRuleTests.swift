@@ -114,6 +114,7 @@ struct ResumeRuleTests {
     @Test func `what was not requested in parts does not come in parts`() {
         #expect(kind(verdict(206, [rest], requested: nil)) == .malformedResponse)
         #expect(verdict(200, [], requested: nil, length: 7) == .whole(ResourceVersion(total: 7)))
+        #expect(verdict(304, [], requested: nil) == .notModified)
         #expect(verdict(404, [], requested: nil) == .whole(ResourceVersion()))
         let rule = ResumeRule(requested: nil, version: ResourceVersion(), held: HeldRanges())
         let verdict = rule.verdict(status: 206, [], length: 5, isOwnRange: true)
