@@ -267,7 +267,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         disarm()
         let now = CacheClock.now
         let size = use.range?.count ?? entry.body.size
-        if let most = attempt.maximumBodyBytes, size > most { return stop(Self.tooLong(most, attempt.url.host)) }
         let report = CacheReport(entry, use, as: status, forward, isCollapsed: isCollapsed, at: now)
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
@@ -297,7 +296,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         patience = nil
         if case .over = source { return }
         source = .flight(flight, joined.number)
-        if isTooLong(response) { return }
         if !isFirst {
             response.fields.remove("Set-Cookie")
             response.fields.remove("Set-Cookie2")
@@ -321,7 +319,6 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         joined = nil
         disarm()
         source = .inner(inner)
-        if isTooLong(given) { return }
         var response = AttemptResponse(
             status: given.status, reason: given.reason, version: given.version, fields: given.fields,
             body: peeked == nil && attempt.maximumBodyBytes == nil
@@ -362,13 +359,5 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let failure = Self.tooLong(most, attempt.url.host)
         stop(failure)
         return .failure(failure)
-    }
-
-    /// Ends a response whose body is known to be longer than the request allows.
-    private func isTooLong(_ response: AttemptResponse) -> Bool {
-        guard let most = attempt.maximumBodyBytes, let length = response.body.expectedBytes, length > Int64(most)
-        else { return false }
-        stop(Self.tooLong(most, attempt.url.host))
-        return true
     }
 }

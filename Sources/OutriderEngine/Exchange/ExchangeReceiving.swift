@@ -10,11 +10,22 @@ extension ExchangeDriver {
     func receive() {
         guard let body = response?.body else { return proceed(machine.received()) }
         if let download {
+            if let excess = excess(of: body) { return broke(excess) }
             return wait(for: { await self.receive(body, for: download) }, then: { self.proceed($0) })
         }
         if let outlet { return receive(body, into: outlet) }
+        if let excess = excess(of: body) { return broke(excess) }
         sink.expect(body.expectedBytes)
         pull(body)
+    }
+
+    /// The failure of a body whose length alone shows that it is longer than the request allows. The head of the response
+    /// has been heeded by then: a redirect or a challenge has another response.
+    private func excess(of body: any AttemptResponseBody) -> HTTPFailure? {
+        // safe: an Int is an Int64
+        guard let attempt, let most = attempt.maximumBodyBytes, let length = body.expectedBytes, length > Int64(most)
+        else { return nil }
+        return CachedAttempt.tooLong(most, attempt.url.host)
     }
 
     private func pull(_ body: any AttemptResponseBody) {
@@ -126,6 +137,7 @@ extension ExchangeDriver {
 
     private func filled(_ outlet: any BodyOutlet, _ body: any AttemptResponseBody) async throws(HTTPFailure) -> Bool {
         guard let response else { return true }
+        if let excess = excess(of: body) { throw excess }
         sink.expect(body.expectedBytes)
         try await outlet.begin(ExchangeHead(response), expecting: body.expectedBytes)
         return try await pour(body, into: outlet)

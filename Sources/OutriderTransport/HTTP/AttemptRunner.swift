@@ -342,7 +342,6 @@ extension AttemptRunner: ConnectionUser {
         clock.enter(.response)
         clock.pause()
         body.begin(head, framing, decodes: attempt.decodesContent)
-        if let failure = body.isTooLong { return end(failure) }
         publish()
         let response = AttemptResponse(
             status: head.status, reason: head.reason, version: head.version.description, fields: head.fields,

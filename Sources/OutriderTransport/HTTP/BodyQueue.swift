@@ -179,13 +179,6 @@ struct BodyQueue {
         throw Self.tooLong(host, mostBytes)
     }
 
-    /// The declared length alone shows that the body is too long.
-    var isTooLong: HTTPFailure? {
-        // safe: as above
-        guard let mostBytes, let expected = expectedBytes, expected > Int64(mostBytes) else { return nil }
-        return Self.tooLong(host, mostBytes)
-    }
-
     private static func tooLong(_ host: String, _ most: Int) -> HTTPFailure {
         let text = "the body from \(host) is longer than the \(most) bytes allowed"
         return HTTPFailure(.limitExceeded, text, phase: .response, sent: .sent)

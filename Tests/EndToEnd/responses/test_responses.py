@@ -28,6 +28,22 @@ def test_a_body_over_its_limit_ends_the_request(wire, server, origin):
         assert response["error"]["code"] == 1411 and response["body"]["size"] <= 5
 
 
+@pytest.mark.parametrize("cache", [False, True])
+def test_the_limit_of_a_body_hides_no_head(wire, server, cache):
+    """A redirect, a challenge or a retry has another response, whatever the length of the first."""
+    more, long, count = {"maxBody": 100, "cache": cache}, b"x" * 500, server.count
+    moved = get(wire, server.url(302, None, long, Location=server.url(200, None, b"there")), **more)
+    assert (moved["ok"], moved["body"]["text"], server.count - count) == (True, "there", 2)
+    asked = server.url(401, None, long, **{"WWW-Authenticate": 'Basic realm="x"'})
+    refused = get(wire, asked, auth={"username": "u", "password": "p"}, **more)
+    assert (refused["status"], refused["error"]["code"], server.count - count) == (401, 1411, 4)
+    failed = get(wire, server.url(503, None, long, X="y"), retry={"limit": 1, "scale": 0.001}, **more)
+    assert (failed["status"], failed["error"]["code"]) == (503, 1411)
+    assert {"name": "X", "value": "y"} in failed["headers"] and failed["body"]["size"] == 0
+    head = get(wire, server.url(200, None, long), method="HEAD", **more)
+    assert head["ok"] and head["status"] == 200
+
+
 # Fields that are not UTF-8
 
 FRAMES = [b"Content-Length: 2\r\n\r\nok", b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", b"\r\nok"]
