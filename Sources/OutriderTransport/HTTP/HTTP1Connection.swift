@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOSSL
@@ -122,10 +123,27 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     ) throws(HTTPFailure) -> BegunStream? {
         channel.eventLoop.assertInEventLoop()
         let bytes = try RequestWriter.head(attempt, expects: expects)
-        guard !isClosed, let context, machine.begin(method: attempt.method) else { return nil }
+        guard !isClosed, let context else { return nil }
+        let mayReplay = Replay.isIdempotent(attempt.method) && attempt.body.isReplayable
+        if machine.requests > 0, machine.isIdle, !mayReplay, isShut(context) {
+            finish()
+            return nil
+        }
+        guard machine.begin(method: attempt.method) else { return nil }
         running = Running(user: user, method: attempt.method, isChunked: attempt.body.size == nil)
         context.writeAndFlush(NIOAny(bytes), promise: nil)
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
+    }
+
+    /// Whether the server has closed the connection, though the loop has not read so far: a request that may not be
+    /// replayed would be lost. Behind TLS, an alert may hide the end.
+    private func isShut(_ context: ChannelHandlerContext) -> Bool {
+        let isShut = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { descriptor in
+            var byte: UInt8 = 0
+            let count = recv(descriptor, &byte, 1, CInt(clamping: MSG_PEEK) | CInt(clamping: MSG_DONTWAIT))
+            return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+        }
+        return isShut ?? false
     }
 
     func decline() {

@@ -6,9 +6,11 @@ import contextlib
 import re
 import socket
 import threading
+import time
 
 import contract
 import pytest
+from http_server import Listening
 from listeners import shut
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -64,3 +66,41 @@ def test_bytes_that_were_sent_whole_are_sent_again(wire, fickle):
     assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
     put = wire.call("data.send", {"url": fickle.url, "method": "PUT", "body": {"text": "x" * 100_000}}, 20)["result"]
     assert put["ok"] and fickle.methods == ["GET", "PUT", "PUT"]
+
+
+class Parting(Listening):
+    """Ends its first connection with the segment that holds the response, when it is told to."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        super().__init__()
+
+    def serve(self, connection, number):
+        reader = connection.makefile("rb")
+        path = reader.readline().decode().split(" ")[1]
+        while reader.readline().strip():
+            pass
+        self.note(self.arrived, path)
+        if number == 1:
+            assert self.go.wait(10)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(4096)
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_request_does_not_go_over_a_connection_that_has_ended(wire, method):
+    """A POST would be lost, since it may not be sent again."""
+    with Parting() as server:
+        session = wire.call("session.create", {"connectionsPerHost": 1})["result"]["session"]
+        first = wire.start("data.send", {"url": server.url("/first"), "session": session})
+        server.wait_for("/first")
+        second = wire.start("data.send", {"url": server.url("/second"), "session": session, "method": method})
+        limit = time.monotonic() + 10
+        while not wire.call("server.stats")["result"]["pool"]["waiting"]:
+            assert time.monotonic() < limit
+        server.go.set()
+        replies = wire.replies([first, second])
+        assert all(reply["result"]["ok"] for reply in replies.values()), replies
+        assert server.arrived == ["/first", "/second"] and server.connections == 2
