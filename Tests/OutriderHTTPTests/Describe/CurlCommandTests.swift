@@ -55,6 +55,17 @@ import Testing
         #expect(whole.contains("Bearer s3cr3t") && whole.contains("token=s3cr3t"))
     }
 
+    @Test func `a body that waits for 100 Continue waits in curl, too`() throws {
+        var attempt = try Self.attempt("POST", "http://h/", [], .bytes(Array("a".utf8)))
+        attempt.expectsContinue = true
+        let expected = "curl -X POST -H 'Expect: 100-continue' --data-raw a 'http://h/'"
+        #expect(Self.short(attempt) == expected)
+        attempt.body = .none
+        #expect(!Self.short(attempt).contains("Expect: 100"))
+        attempt.body = .file(path: "/a", size: 2_000_000)
+        #expect(Self.short(attempt).contains("-H 'Expect: 100-continue'") && !Self.short(attempt).contains("'Expect:'"))
+    }
+
     @Test func `HEAD is asked for as curl wants it`() throws {
         #expect(try Self.short(Self.attempt("HEAD")) == "curl --head 'http://h/'")
         #expect(
