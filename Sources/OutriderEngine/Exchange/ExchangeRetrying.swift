@@ -146,6 +146,8 @@ extension ExchangeDriver {
         // bytes given to a client cannot be recalled
         if outlet?.hasTaken == true { return .doNotRetry }
         guard attempt.body.isReplayable else {
+            // without a response, the failure at hand says more
+            if response == nil { return .doNotRetry }
             return .fail(
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
         }

@@ -137,6 +137,16 @@ def test_a_file_is_sent_again_by_a_retry(wire, taker, big):
     assert [len(one.body) for one in taker.taken] == [LONG, LONG]
 
 
+def test_without_a_response_the_failure_of_the_connection_is_told(wire, taker):
+    """That the body cannot be sent again says less."""
+    stream = result(wire.call("upload.open"))["stream"]
+    result(wire.call("stream.write", {"stream": stream, "text": "once"}))
+    result(wire.call("stream.finish", {"stream": stream}))
+    retry = {"limit": 1, "scale": 0.01}
+    response = end(wire, start(wire, taker.url("/cut/4"), {"stream": stream}, method="PUT", retry=retry))
+    assert (response["error"]["code"], response["attempts"], taker.connections) == (1404, 1, 1), response
+
+
 def test_what_a_client_fed_is_not_sent_again(wire, taker):
     """The response that there was is delivered, with why there was no other. [P3]"""
     stream = result(wire.call("upload.open"))["stream"]
