@@ -103,12 +103,16 @@ package struct ResumeRule: Sendable {
             return .fail(
                 HTTPFailure(
                     .malformedResponse,
-                    "the server sent bytes from \(range.lowerBound) on, though those from \(requested.lowerBound) were "
-                        + "asked for",
+                    "the server sent bytes \(Self.shown(range)), though bytes \(Self.shown(requested)) were asked for",
                     phase: .response, sent: .sent))
         }
         if let total, total < held.end { return changed("the resource has become shorter", theirs) }
         return .part(range, total: total)
+    }
+
+    /// As in a Range field (RFC 9110 section 14.1.2).
+    private static func shown(_ range: Range<Int64>) -> String {
+        "\(range.lowerBound)-\(range.upperBound == .max ? "" : String(range.upperBound &- 1))"
     }
 
     /// The range begins at the end of the file: complete if the lengths agree.

@@ -81,6 +81,8 @@ struct ResumeRuleTests {
         // more than the gap that was asked for
         let long = verdict(206, [("Content-Range", "bytes 40-60/100"), etag], requested: 40..<50)
         #expect(kind(long) == .malformedResponse)
+        guard case .fail(let failure) = long else { return }
+        #expect(failure.message == "the server sent bytes 40-60, though bytes 40-49 were asked for")
         let short = verdict(206, [("Content-Range", "bytes 40-45/100"), etag], requested: 40..<50)
         #expect(short == .part(40..<46, total: 100))
     }
