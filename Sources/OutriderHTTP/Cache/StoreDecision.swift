@@ -27,7 +27,9 @@ package enum StoreDecision: Sendable, Equatable {
             return .skip("no-store of the response")
         }
         if control.mustUnderstand, !isUnderstood(status) { return .skip("status \(status) is not understood") }
-        guard status >= 200, status != 304 else { return .skip("status \(status)") }
+        guard status >= 200, status != 304, status != 416 else { return .skip("status \(status)") }
+        // another status tells of the range, not of the whole
+        if query.range != nil, status != 200, status != 206 { return .skip("status \(status) for a range") }
         if status == 206, StoredPart(fields) == nil {
             return .skip("a part without its place in a body of known length, or an encoded one")
         }

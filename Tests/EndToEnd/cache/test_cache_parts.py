@@ -84,6 +84,16 @@ def test_a_whole_response_to_a_range_is_stored(wire, server):
     assert shown(fetch(wire, url, "0-1")) == (206, "01", "bytes 0-1/10", "hit") and len(seen) == 1
 
 
+def test_a_refused_range_takes_the_place_of_nothing(wire, server):
+    fields = (("Cache-Control", "max-age=600"),)
+    url, seen = server.script(
+        lambda _, sent: Reply(b"", 416, (*fields, ("Content-Range", "bytes */10"))) if "Range" in sent else Reply(BODY))
+    assert fetch(wire, url, "50-60")["status"] == 416
+    assert fetch(wire, url)["body"]["text"] == "0123456789"
+    assert fetch(wire, url, "50-60")["status"] == 416
+    assert shown(fetch(wire, url)) == (200, "0123456789", None, "hit") and len(seen) == 3
+
+
 # the client's code
 
 

@@ -168,6 +168,16 @@ struct CachePolicyTests {
         if case .store = decision { #expect(stored) } else { #expect(!stored) }
     }
 
+    @Test(arguments: [(200, true), (206, true), (416, false), (404, false), (500, false)])
+    func `a range is answered with a part or the whole, or nothing is stored`(status: Int, stored: Bool) {
+        let fields: HTTPFields = [.init("Cache-Control", "max-age=9"), .init("Content-Range", "bytes 0-1/4")]
+        let decision = StoreDecision.decide(
+            query([("Range", "bytes=0-1")]), status: status, fields, isShared: true, isForAll: true)
+        #expect((decision == .store([])) == stored)
+        let whole = StoreDecision.decide(query(), status: 416, fields, isShared: true, isForAll: true)
+        #expect(whole == .skip("status 416"))
+    }
+
     @Test func `an unsafe request invalidates its URL and those that it names on the same origin`() {
         let url = HTTPURL(scheme: .http, host: "a.test", port: 80, target: "/x")
         let fields: HTTPFields = [
