@@ -18,8 +18,8 @@ package struct Freshness: Sendable, Equatable {
     /// A clock that seems to have gone back by more than this, in milliseconds, makes responses stale.
     private static let clockSlack: Int64 = 2000
 
-    /// - Parameter fallback: the lifetime of a response that names none, in seconds; nil for the heuristic of RFC 9111
-    ///   section 4.2.2.
+    /// - Parameter fallback: the lifetime of a response that names none, in seconds; nil for a tenth of the time since the
+    ///   last change. Only for responses of which a cache may guess a lifetime (RFC 9111 section 4.2.2).
     package init(status: Int, _ fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil) {
         control = CacheControl(fields)
         self.respondedAt = respondedAt
@@ -35,8 +35,8 @@ package struct Freshness: Sendable, Equatable {
             (lifetime, isExplicit) = (end > date ? min(end &- date, CacheControlScanner.mostSeconds) : 0, true)
         } else {
             isExplicit = false
-            lifetime =
-                fallback ?? Self.heuristic(status, fields, isPublic: control.isPublic, date: date, now: seconds)
+            let mayGuess = Self.isHeuristic(status) || control.isPublic
+            lifetime = mayGuess ? fallback ?? Self.heuristic(fields, date: date, now: seconds) : 0
         }
     }
 
@@ -73,11 +73,8 @@ package struct Freshness: Sendable, Equatable {
     }
 
     /// A tenth of the time since the last change, a week at most.
-    private static func heuristic(
-        _ status: Int, _ fields: HTTPFields, isPublic: Bool, date: Int64, now: Int64
-    ) -> Int64 {
-        guard isHeuristic(status) || isPublic, let line = fields.first("Last-Modified"),
-            let changed = CacheDate.parse(line, now: now), changed < date
+    private static func heuristic(_ fields: HTTPFields, date: Int64, now: Int64) -> Int64 {
+        guard let line = fields.first("Last-Modified"), let changed = CacheDate.parse(line, now: now), changed < date
         else { return 0 }
         return min((date &- changed) / 10, 604_800)
     }

@@ -53,6 +53,19 @@ struct FreshnessTests {
 
     @Test(
         arguments: [
+            (200, "private", 60), (404, "private", 60), (500, "private", 0), (403, "private", 0), (302, "private", 0),
+            (302, "public", 60), (500, "max-age=5", 5),
+        ] as [(Int, String, Int64)])
+    func `the cache gives a lifetime to responses of which it may guess one`(
+        status: Int, line: String, lifetime: Int64
+    ) {
+        let fields: HTTPFields = [.init("Cache-Control", line)]
+        let fresh = Freshness(status: status, fields, requestedAt: arrival, respondedAt: arrival, fallback: 60)
+        #expect(fresh.lifetime == lifetime)
+    }
+
+    @Test(
+        arguments: [
             ([("Age", "7")], 8), ([("Age", "7, 9")], 8), ([("Age", "old, 9")], 1), ([("Age", "-7")], 1),
             ([("Age", "7x")], 1),
             ([("Date", date(-30)), ("Age", "7")], 30), ([("Date", date(30))], 1), ([], 1),
