@@ -116,6 +116,13 @@ extension CacheDatabase {
                 // evicted meanwhile, with its file
                 guard try known.step() else { return }
                 bodyCheck = known.integer(0)
+                known.reset()
+                // its row had another Vary, perhaps
+                let row = Selection("urlKey = ?1 AND file = ?2") { statement in
+                    statement.bind(1, entry.id.key.bytes)
+                    statement.bind(2, file)
+                }
+                try remove(row, most: 1) { $0 == file }
             }
             try remove(Selection(entry.id), most: 1) { $0 == file }
             let id = entry.id

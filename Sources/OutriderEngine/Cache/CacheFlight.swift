@@ -189,10 +189,10 @@ final class CacheFlight: @unchecked Sendable {
         }
         let head = entry.head.updated(
             by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
-        let updated = entry.with(head, at: respondedAt)
-        if machine.isStorable, !isInvalidated { keep(updated) }
+        let others = update(entry, to: head)
         _ = inner?.poll { _ in }
-        serve(updated, .revalidated, order.reason, cookiesOf: response)
+        serve(entry.with(head, at: respondedAt), .revalidated, order.reason, cookiesOf: response)
+        for reader in others { reader.begin() }
     }
 
     var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }

@@ -65,6 +65,20 @@ extension CacheFlight {
         finish()
     }
 
+    /// Keeps a confirmed entry, and returns the readers for which its new Vary does not select it.
+    func update(_ entry: CachedEntry, to head: CachedHead) -> [CachedAttempt] {
+        let updated = entry.with(head, at: respondedAt, for: order.place)
+        if machine.isStorable, !isInvalidated {
+            store.replace(entry, with: updated, since: .init(serial: serial, removals: removals))
+        }
+        let others = readers.filter { number, reader in
+            // Vary that selects no request leaves the entry to the request that was sent
+            updated.map { reader.place.variant($0.vary) != $0.id.variant } ?? (number != 0)
+        }
+        for number in others.keys { readers[number] = nil }
+        return Array(others.values)
+    }
+
     /// Whether no other process has removed entries since the exchange began: else its response may be outdated.
     var isCurrent: Bool {
         guard let removals, let disk = store.disk else { return true }

@@ -157,6 +157,17 @@ package final class CacheStore: Sendable {
         return false
     }
 
+    /// Stores an entry with a changed head in the place of the old one, which is gone if Vary selects other requests now.
+    ///
+    /// - Parameter entry: nil if Vary selects no request.
+    func replace(_ old: CachedEntry, with entry: CachedEntry?, since moment: Moment) {
+        if let entry {
+            if entry.vary != old.vary { _ = flights.learn(entry.vary, for: entry.id.key) }
+            keep(entry, since: moment)
+        }
+        if entry?.id != old.id { remove(old.id) }
+    }
+
     @discardableResult
     private func put(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: RemovalCount.Mark?) -> Bool {
         // another process has removed entries meanwhile: the writer finds out whether of this URL

@@ -18,7 +18,7 @@ extension CachedAttempt {
         guard isHead || isConfirmation else { return }
         let now = CacheClock.now
         let fields = response.fields
-        let (store, fallback) = (store, binding.spec.maxAge)
+        let (store, place, fallback) = (store, place, binding.spec.maxAge)
         // removals during the lookup
         let moment = CacheStore.Moment(serial: store.flights.begin(), removals: store.disk?.removals)
         store.find(place, on: loop) { found in
@@ -30,7 +30,7 @@ extension CachedAttempt {
                 guard isHead || entry.head.isConfirmed(by: fields) else { return }
                 let head = entry.head.updated(
                     by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
-                store.keep(entry.with(head, at: now), since: moment)
+                store.replace(entry, with: entry.with(head, at: now, for: place), since: moment)
             } else if isHead {
                 var head = entry.head
                 head.isOutdated = true

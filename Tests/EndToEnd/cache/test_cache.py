@@ -144,6 +144,32 @@ def test_vary_tells_requests_apart(wire, server):
     assert len(seen) == 2
 
 
+@pytest.mark.parametrize("size", [5, 100_000])
+@pytest.mark.parametrize("cache", [True, "docs"])
+@pytest.mark.parametrize("vary", ["X-Tenant", "*"])
+def test_vary_of_a_confirmation_tells_requests_apart(wire, server, cache, vary, size):
+    always = (("ETag", '"1"'), ("Cache-Control", "max-age=600"), ("Vary", vary))
+
+    def reply(number, sent):
+        if number == 2:
+            return Reply(status=304, fields=always)
+        fields = (("ETag", '"1"'), ("Cache-Control", "max-age=0")) if number == 1 else always
+        return Reply(sent["X-Tenant"].encode() * size, fields=fields)
+
+    url, seen = server.script(reply)
+
+    def of(tenant):
+        response = fetch(wire, url, cache, headers={"X-Tenant": tenant})
+        if cache == "docs":
+            # waits for the disk: a long body lies in a file from now on
+            contract_result(wire.call("cache.stats", {"cache": cache}))
+        return text(response), response["cache"]["status"]
+
+    assert of("a") == ("a" * size, "miss") and of("a") == ("a" * size, "revalidated")
+    assert of("b") == ("b" * size, "miss") and of("a") == ("a" * size, "miss" if vary == "*" else "hit")
+    assert len(seen) == (4 if vary == "*" else 3)
+
+
 @pytest.mark.parametrize("size", [100, 300_000])
 def test_a_body_that_is_cut_is_not_stored(wire, server, size):
     body = b"x" * size
