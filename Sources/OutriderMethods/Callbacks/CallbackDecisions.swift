@@ -251,12 +251,21 @@ struct CacheDecision: JSONDecodable {
         isMemoryOnly = storage.map { $0 == .memory }
     }
 
+    private static let bodyFields = [
+        "Content-Encoding", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest",
+    ]
+
     /// Nil for a response that is not stored.
     func applied(to draft: CacheDraft) -> CacheDraft? {
         guard isStored else { return nil }
         var draft = draft
         if let fields { draft.fields = fields }
-        if let bytes { draft.body = bytes }
+        if let bytes {
+            draft.body = bytes
+            draft.fields.set("Content-Length", String(bytes.count))
+            // of the body that came, unless the code says otherwise
+            if fields == nil { for name in Self.bodyFields { draft.fields.remove(name) } }
+        }
         if let userInfo { draft.userInfo = userInfo }
         if let isMemoryOnly { draft.isMemoryOnly = isMemoryOnly }
         return draft

@@ -123,6 +123,16 @@ def test_code_changes_what_is_stored(wire, server):
     assert entry["userInfo"] == {"by": "me"}
 
 
+def test_a_changed_body_is_described_as_such(wire, server):
+    fields = (("Cache-Control", "max-age=600"), ("Content-MD5", "4sT7Vh9Hq0mZvT0y9O6Wkw=="), ("X-By", "origin"))
+    url, seen = server.script(Reply(b"short", fields=fields))
+    modifying(wire, url, lambda _: {"store": True, "text": "changed body"})
+    stored = fetch(wire, url)
+    found = {field["name"]: field["value"] for field in stored["headers"]}
+    assert stored["body"]["text"] == "changed body" and len(seen) == 1
+    assert found["Content-Length"] == "12" and found["X-By"] == "origin" and "Content-MD5" not in found
+
+
 def refuse(_):
     return {"store": False}
 
