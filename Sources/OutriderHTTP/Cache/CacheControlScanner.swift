@@ -65,16 +65,17 @@ package enum CacheControlScanner {
     /// RFC 9111 section 1.2.2: a larger number of seconds counts as this one.
     package static let mostSeconds: Int64 = 1 << 31
 
-    /// More directives than this in one line are not looked at.
+    /// A line with more directives counts as `no-store`: the rest of them could say so.
     private static let mostDirectives = 64
 
     package static func directives(in line: String) -> [Directive] {
         var found: [Directive] = []
-        for item in items(of: Array(line.utf8)) where found.count < mostDirectives {
+        for item in items(of: Array(line.utf8)) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let rest = item.dropFirst(name.count)
             let word = trimmed(name)
             guard !word.isEmpty else { continue }
+            guard found.count < mostDirectives else { return [Directive(name: "no-store")] }
             let value = rest.isEmpty ? nil : text(of: trimmed(rest.dropFirst()))
             found.append(Directive(name: String(decoding: word, as: UTF8.self).lowercased(), value: value))
         }

@@ -64,6 +64,12 @@ struct FreshnessTests {
         #expect(fresh.lifetime == lifetime)
     }
 
+    @Test func `a line with too many directives counts as no-store`() {
+        let words = (0..<63).map { "x\($0)" }.joined(separator: ", ")
+        #expect(!head([("Cache-Control", "max-age=60, \(words),")]).freshness.control.isNoStore)
+        #expect(head([("Cache-Control", "max-age=60, \(words), private")]).freshness.control.isNoStore)
+    }
+
     @Test(
         arguments: [
             ([("Age", "7")], 8), ([("Age", "7, 9")], 8), ([("Age", "old, 9")], 1), ([("Age", "-7")], 1),
