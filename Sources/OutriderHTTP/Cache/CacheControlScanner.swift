@@ -88,8 +88,8 @@ package enum CacheControlScanner {
         return min(FieldRules.decimal(text) ?? mostSeconds, mostSeconds)
     }
 
-    /// The parts between commas that stand outside of quotes.
-    static func items(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    /// The parts between separators that stand outside of quotes.
+    static func items(of bytes: [UInt8], between separator: UInt8 = UInt8(ascii: ",")) -> [ArraySlice<UInt8>] {
         var items: [ArraySlice<UInt8>] = []
         var start = 0
         var isQuoted = false
@@ -101,7 +101,7 @@ package enum CacheControlScanner {
                 isEscaped = true
             } else if byte == UInt8(ascii: "\"") {
                 isQuoted.toggle()
-            } else if byte == UInt8(ascii: ","), !isQuoted {
+            } else if byte == separator, !isQuoted {
                 items.append(bytes[start..<index])
                 start = index &+ 1
             }
@@ -110,14 +110,14 @@ package enum CacheControlScanner {
         return items
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         let front = bytes.drop(while: isSpace)
         return front.dropLast(front.reversed().prefix(while: isSpace).count)
     }
 
     /// A token as it stands, a quoted string without its quotes and escapes.
-    private static func text(of bytes: ArraySlice<UInt8>) -> String {
+    static func text(of bytes: ArraySlice<UInt8>) -> String {
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             return String(decoding: bytes, as: UTF8.self)
         }

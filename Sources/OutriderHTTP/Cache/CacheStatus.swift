@@ -15,17 +15,17 @@ package struct CacheStatus: Sendable, Equatable {
     /// The caches on the way, from the origin on. Members that make no sense are left out.
     package static func parse(_ fields: HTTPFields) -> [CacheStatus] {
         let items = fields.all("Cache-Status").flatMap { CacheControlScanner.items(of: Array($0.utf8)) }
-        return items.prefix(most).compactMap { CacheStatus(String(decoding: $0, as: UTF8.self)) }
+        return items.prefix(most).compactMap { CacheStatus(Array($0)) }
     }
 
-    private init?(_ text: String) {
-        let parts = text.split(separator: ";").map { FieldRules.trimmed($0) }
-        guard let name = parts.first.map({ Self.bare($0) }), !name.isEmpty else { return nil }
+    private init?(_ member: [UInt8]) {
+        let parts = CacheControlScanner.items(of: member, between: UInt8(ascii: ";"))
+        guard let name = parts.first.map(Self.bare), !name.isEmpty else { return nil }
         cache = name.excerpt
         for part in parts.dropFirst() {
-            let halves = part.split(separator: "=", maxSplits: 1).map { FieldRules.trimmed($0) }
-            guard let key = halves.first?.lowercased() else { continue }
-            let value = halves.dropFirst().first.map { Self.bare($0) }
+            let word = part.prefix { $0 != UInt8(ascii: "=") }
+            let key = String(decoding: CacheControlScanner.trimmed(word), as: UTF8.self).lowercased()
+            let value = word.count < part.count ? Self.bare(part.dropFirst(word.count &+ 1)) : nil
             switch key {
             case "hit": isHit = value != "?0"
             case "fwd": forward = value?.excerpt
@@ -37,8 +37,8 @@ package struct CacheStatus: Sendable, Equatable {
         }
     }
 
-    private static func bare(_ text: Substring) -> String {
-        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
-        return String(text.dropFirst().dropLast())
+    /// A token as it stands, a string without its quotes and escapes (RFC 8941 section 3.3.3).
+    private static func bare(_ bytes: ArraySlice<UInt8>) -> String {
+        CacheControlScanner.text(of: CacheControlScanner.trimmed(bytes))
     }
 }

@@ -70,6 +70,15 @@ struct FreshnessTests {
         #expect(head([("Cache-Control", "max-age=60, \(words), private")]).freshness.control.isNoStore)
     }
 
+    @Test func `texts of other caches may contain separators and escapes`() {
+        let line = #""edge;eu"; fwd=stale; ttl=-5; detail="a; hit; \"b\"", other ;hit"#
+        let found = CacheStatus.parse([.init("Cache-Status", line)])
+        #expect(found.map(\.cache) == ["edge;eu", "other"])
+        #expect(found.map(\.isHit) == [false, true])
+        #expect(found.first?.forward == "stale" && found.first?.timeToLive == -5)
+        #expect(found.first?.detail == #"a; hit; "b""#)
+    }
+
     @Test(
         arguments: [
             ([("Age", "7")], 8), ([("Age", "7, 9")], 8), ([("Age", "old, 9")], 1), ([("Age", "-7")], 1),
