@@ -44,6 +44,7 @@ package enum NetscapeCookies {
             do throws(CookieLineFault) {
                 var cookie = try cookie(fields, suffixes)
                 cookie.isHTTPOnly = isHTTPOnly
+                cookie.expires = cookie.expires.map { Cookie.capped($0, now: now) }
                 (cookie.created, cookie.used) = (now &+ Int64(found.cookies.count), now)
                 do throws(CookieError) {
                     try CookieRules.check(cookie, suffixes)
@@ -122,13 +123,16 @@ package enum NetscapeCookies {
 
     // MARK: writing
 
-    /// Writes a file. Cookies with a tab or line end in a value cannot be written; their names are returned.
+    /// Writes a file. Cookies with a partition, or with a tab or line end in a value, cannot be written; their names are
+    /// returned.
     package static func write(_ cookies: [Cookie]) -> (text: [UInt8], skipped: [String]) {
         var text = Array("# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n".utf8)
         var skipped: [String] = []
         for cookie in cookies {
             let parts = [cookie.domain, cookie.path, cookie.name, cookie.value]
-            if parts.contains(where: { $0.utf8.contains { $0 == tab || $0 == 0x0A || $0 == 0x0D } }) {
+            let isBroken = parts.contains { $0.utf8.contains { $0 == tab || $0 == 0x0A || $0 == 0x0D } }
+            // without its partition, a cookie would reach other sites
+            if isBroken || cookie.partition != nil {
                 skipped.append(cookie.name)
                 continue
             }

@@ -19,8 +19,10 @@ import Testing
         let empty = Cookie(name: "b", value: "", domain: "192.0.2.7")
         var tabbed = empty
         (tabbed.name, tabbed.value) = ("c", "x\ty")
-        let file = NetscapeCookies.write([wide, empty, tabbed])
-        #expect(file.skipped == ["c"])
+        var partitioned = empty
+        (partitioned.name, partitioned.partition) = ("d", "https://example.com")
+        let file = NetscapeCookies.write([wide, empty, tabbed, partitioned])
+        #expect(file.skipped == ["c", "d"])
         let found = NetscapeCookies.read(file.text, .builtIn, now: now)
         #expect(found.skipped.isEmpty)
         #expect(found.cookies.map(\.identity) == [wide.identity, empty.identity])
@@ -44,10 +46,15 @@ import Testing
 
     @Test func `the flag decides, six fields are enough, and fractions of seconds are cut`() {
         let found = read(
-            ".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t4102444800.5\tb\t2")
+            ".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t1700000009.5\tb\t2")
         #expect(found.skipped.isEmpty)
         #expect(found.cookies.map(\.isHostOnly) == [true, false])
         #expect(found.cookies.map(\.value) == ["", "2"])
-        #expect(found.cookies.last?.expires == 4_102_444_800 * Cookie.second)
+        #expect(found.cookies.last?.expires == 1_700_000_009 * Cookie.second)
+    }
+
+    @Test func `no cookie of a file lives longer than 400 days`() {
+        let found = read("example.com\tFALSE\t/\tFALSE\t4102444800\ta\t1")
+        #expect(found.cookies.map(\.expires) == [now + 400 * 86_400 * Cookie.second])
     }
 }
