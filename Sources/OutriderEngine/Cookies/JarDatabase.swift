@@ -146,7 +146,7 @@ final class JarDatabase {
         domain, path, name, hostOnly, partition, value, expires, created, usedHour, flags, change
         """
 
-    /// Rows changed since the last read. If reading throws at a broken page, `rows` has the rows before.
+    /// Rows changed since the last read.
     func read(into rows: inout [JarRow]) throws(SQLiteFailure) {
         let statement = try database.prepare(
             "SELECT \(Self.columns) FROM cookie WHERE change > \(lastChange) ORDER BY change")
@@ -154,6 +154,25 @@ final class JarDatabase {
             if let row = Self.row(statement, seal) { rows.append(row) }
             lastChange = max(lastChange, try Self.sound(statement.integer(10) ?? 0))
         }
+    }
+
+    /// The rows of a damaged database before the first broken page and behind the last one. The index of changes leads to all
+    /// pages in turn, so the rows are read in their own order.
+    func salvage() -> [JarRow] {
+        var found: [Cookie.Identity: JarRow] = [:]
+        for way in ["ASC", "DESC"] {
+            do throws(SQLiteFailure) {
+                let order = ["domain", "path", "name", "hostOnly", "partition"].map { "\($0) \(way)" }
+                let statement = try database.prepare(
+                    "SELECT \(Self.columns) FROM cookie NOT INDEXED ORDER BY \(order.joined(separator: ", "))")
+                while try statement.step() {
+                    if let row = Self.row(statement, seal) { found[row.identity] = row }
+                }
+            } catch {
+                // the other way leads to the rows behind the broken page
+            }
+        }
+        return Array(found.values)
     }
 
     /// Makes the next read return all rows.

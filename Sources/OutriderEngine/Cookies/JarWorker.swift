@@ -152,9 +152,9 @@ final class JarWorker: @unchecked Sendable {
         var salvaged: [JarRow] = []
         database = nil
         do {
-            try openDatabase().read(into: &salvaged)
+            salvaged = try openDatabase().salvage()
         } catch {
-            // the rows before the broken page are kept
+            // not even the first page is intact
         }
         files.putAside(now: now)
         notice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"

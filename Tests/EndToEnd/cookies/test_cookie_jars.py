@@ -159,6 +159,23 @@ def test_a_damaged_store_is_put_aside(jars, server, damage):
     assert "new" in found and found <= {"new"} | {f"c{number}" for number in range(100)}
 
 
+def test_cookies_on_both_sides_of_a_broken_page_are_kept(jars):
+    with wire(jars) as line:
+        put(line, *(f"c{number:03}={'v' * 200}; Max-Age=1000" for number in range(100)))
+    path = jars / "work/jar.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = path.read_bytes()
+    pages = [(start, content[start : start + 4096]) for start in range(0, len(content), 4096)]
+    [(start, lost)] = [(start, page.count(b"v" * 200)) for start, page in pages if b"c050" in page and b"vv" in page]
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(b"\xff" * 4096)
+    with wire(jars) as line:
+        found = [cookie["name"] for cookie in listed(line)["cookies"]]
+    assert len(found) == 100 - lost and {"c000", "c099"} < set(found)
+
+
 def test_a_damaged_number_in_a_row_does_not_end_the_service(jars):
     with wire(jars) as line:
         put(line, "a=1; Max-Age=1000", "b=2; Max-Age=1000")
