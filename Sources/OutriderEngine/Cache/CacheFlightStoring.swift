@@ -99,24 +99,30 @@ extension CacheFlight {
     private func join(_ entry: CachedEntry, _ body: ByteBuffer, isMemoryOnly: Bool) {
         guard let part = entry.head.part, part.range.count == body.readableBytes else { return finish() }
         let requestedAt = requestedAt
+        let end: @Sendable (CachedEntry?) -> Void = { entry in
+            if let entry { self.put(entry, isMemoryOnly: isMemoryOnly) }
+            self.finish()
+        }
         store.find(order.place, on: transport.loop) { found in
-            defer { self.finish() }
-            guard let old = found.entry, old.head.isCombinable(with: entry.head) else {
-                return self.put(entry, isMemoryOnly: isMemoryOnly)
-            }
+            guard let old = found.entry, old.head.isCombinable(with: entry.head) else { return end(entry) }
             guard let oldPart = old.head.part else {
-                guard old.head.status == 200 else { return self.put(entry, isMemoryOnly: isMemoryOnly) }
+                guard old.head.status == 200 else { return end(entry) }
                 let head = old.head.updated(
                     by: entry.head.fields, requestedAt: requestedAt, respondedAt: entry.head.respondedAt,
                     fallback: entry.head.fallback)
-                return self.put(old.with(head, at: entry.storedAt), isMemoryOnly: isMemoryOnly)
+                let updated = old.with(head, at: entry.storedAt, for: self.order.place)
+                end(updated)
+                if updated?.id != old.id { self.store.remove(old.id) }
+                return
             }
-            guard let joined = part.joined(with: oldPart), joined.range.count <= self.store.limits.longestBody,
-                case .memory(let oldBody) = old.body
-            else { return self.put(entry, isMemoryOnly: isMemoryOnly) }
-            let bytes = Self.joined(body, at: part.range, oldBody, at: oldPart.range, as: joined.range)
-            self.put(
-                entry.with(entry.head.joined(joined), body: .memory(bytes)), isMemoryOnly: isMemoryOnly)
+            guard let joined = part.joined(with: oldPart), joined.range.count <= self.store.limits.longestBody else {
+                return end(entry)
+            }
+            self.store.read(old, on: self.transport.loop) { oldBody in
+                guard let oldBody else { return end(entry) }
+                let bytes = Self.joined(body, at: part.range, oldBody, at: oldPart.range, as: joined.range)
+                end(entry.with(entry.head.joined(joined), body: .memory(bytes)))
+            }
         }
     }
 

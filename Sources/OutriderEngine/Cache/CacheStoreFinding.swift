@@ -40,6 +40,20 @@ extension CacheStore {
         disk.find(lookup)
     }
 
+    /// The body of an entry; nil if its file cannot be read. `completion` may be called before this returns. On the loop, for
+    /// both.
+    func read(_ entry: CachedEntry, on loop: any EventLoop, _ completion: @escaping @Sendable (ByteBuffer?) -> Void) {
+        switch entry.body {
+        case .memory(let bytes): completion(bytes)
+        case .file(let name, let size):
+            guard let disk else { return completion(nil) }
+            disk.read(name, size: size, 0..<size) { result in
+                let bytes = try? result.get().bytes
+                loop.execute { completion(bytes.map { ByteBuffer(bytes: $0) }) }
+            }
+        }
+    }
+
     func heat(_ entry: CachedEntry, _ state: inout State) {
         state.table.put(entry)
         evict(&state)

@@ -60,6 +60,24 @@ def test_parts_of_one_body_are_joined_to_the_whole(wire, server):
     assert fetch(wire, url, "3-8")["body"]["text"] == "345678"
 
 
+def test_a_part_in_a_file_is_joined(wire, server):
+    body = bytes(ord("0") + number % 10 for number in range(200_000))
+
+    def reply(_, sent):
+        first, _, last = sent.get("Range", "bytes=0-199999").removeprefix("bytes=").partition("-")
+        span = ("Content-Range", f"bytes {first}-{last}/200000")
+        fields = (("Cache-Control", "max-age=600"), ("ETag", '"v1"'), span)
+        return Reply(body[int(first) : int(last) + 1], status=206, fields=fields)
+
+    url, seen = server.script(reply)
+    for wanted in ("0-99999", "100000-199999"):
+        assert fetch(wire, url, wanted, "docs")["cache"]["status"] == "miss"
+        # waits for the disk
+        result(wire.call("cache.stats", {"cache": "docs"}))
+    whole = fetch(wire, url, None, "docs")
+    assert shown(whole) == (200, body.decode(), None, "hit") and len(seen) == 2
+
+
 def test_parts_without_a_common_strong_validator_are_not_joined(wire, server):
     url, seen = server.script(parts(etag='W/"v1"'))
     for wanted in ("0-4", "5-9"):
