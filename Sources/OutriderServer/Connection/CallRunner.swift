@@ -82,7 +82,7 @@ extension Connection {
         case "exit":
             let status: Int32 = state.withLock { $0.calls.isShutDown } ? 0 : 1
             exitStatus.store(status, ordering: .relaxed)
-            if setting.transport == .stdio { service.exit(status: status) } else { wire.finish() }
+            if setting.transport == .stdio { service.exit(status: status) } else { leave() }
             return true
         case "initialized": return true
         default: return dispatch?.knows(method) != true

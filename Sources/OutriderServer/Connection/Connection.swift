@@ -177,6 +177,16 @@ final class Connection: Peer, Sendable {
             })
     }
 
+    /// The client has said `exit`: closes once the queued replies are delivered. On the loop.
+    func leave() {
+        feed?.discard()
+        perform(
+            state.withLock { state in
+                if !state.isBeyondMessages { state.phase = .finishing }
+                return Effects(flush: state.wantsFlush())
+            })
+    }
+
     /// Disconnects a silent client, because its place is needed.
     func giveWay() {
         let text =

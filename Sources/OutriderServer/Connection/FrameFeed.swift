@@ -122,12 +122,17 @@ final class FrameFeed {
 
     /// Discards all further input, as if the client had ended its output.
     func stop() {
+        discard()
+        reportEnd()
+        connection.flush()
+    }
+
+    /// Discards all further input.
+    func discard() {
         over = true
         buffer.drop(erasing: true)
         forgo()
         read(true)
-        reportEnd()
-        connection.flush()
     }
 
     /// Passes buffered and all further bytes to the raw connection.

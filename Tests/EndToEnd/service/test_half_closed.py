@@ -75,6 +75,21 @@ def test_what_nobody_would_hear_of_ends(listening):
     assert [message["id"] for message in messages if "id" in message] == [1, 2]
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_exit_discards_no_reply(listening, batch):
+    """What is said after it is not heard."""
+    echo = {"jsonrpc": "2.0", "method": "diagnostics.echo", "params": {"x": 1}}
+    calls = [{**echo, "id": 1}, {"jsonrpc": "2.0", "id": 2, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
+    lines = [calls] if batch else calls
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(20)
+        client.connect(listening)
+        client.sendall("".join(json.dumps(line) + "\n" for line in [*lines, {**echo, "id": 3}]).encode())
+        messages = [json.loads(line) for line in client.makefile()]
+    replies = messages[0] if batch else messages
+    assert sorted((reply["id"], reply["result"] == {"x": 1}) for reply in replies) == [(1, True), (2, False)], messages
+
+
 def test_calls_in_one_pipe_see_each_other_in_order(listening, origin):
     messages = said(listening, ("data.send", {"url": origin + "/json"}), ("har.export", {}))
     replies = {message["id"]: message["result"] for message in messages}
