@@ -201,6 +201,7 @@ package struct CallMachine: ~Copyable {
 
     /// The service ends: running calls may finish.
     package mutating func stop() { if phase != .closed { phase = .stopping } }
+    package var isStopping: Bool { phase == .stopping }
 
     /// The client sends nothing more. Returns the callbacks that are lost.
     package mutating func inputEnded() -> [Int64] {

@@ -167,7 +167,10 @@ extension Connection {
                     isRaw = true
                     effects = state.deliver(.result(id, text), to: place)
                 case .failure(let error):
-                    effects = state.deliver(.error(id, cancelled ? Self.cancelled : error), to: place)
+                    // methods assume that the client cancels them
+                    let isStopped = error.code == RPCError.Code.cancelled.rawValue && state.calls.isStopping
+                    let reason = isStopped ? Self.stopping : error
+                    effects = state.deliver(.error(id, cancelled ? Self.cancelled : reason), to: place)
                 }
             }
             effects.isLast = state.phase == .open && state.raw == nil && state.calls.isIdle
@@ -190,6 +193,8 @@ extension Connection {
         RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
     }
 
+    private static var stopping: RPCError { RPCError(.stopping, "the service is stopping") }
+
     private static func unknown(_ method: String, _ names: [String]) -> RPCError {
         var data: JSONObject = ["method": .string(method)]
         let near = method.hasPrefix("$/") ? [] : NameSuggestions.of(method, among: names)
@@ -201,7 +206,7 @@ extension Connection {
     /// The error for the client, from the error that a method threw.
     private static func explained(_ error: any Error, _ method: String, _ service: any ServiceHooks) -> RPCError {
         if let error = error as? RPCError { return error }
-        if error is CancellationError { return RPCError(.stopping, "the service is stopping") }
+        if error is CancellationError { return stopping }
         let report = "\(method): \(type(of: error)): \(error)"
         service.logger.error("bug in a method: \(report)")
         return RPCError(

@@ -51,6 +51,19 @@ def test_cancelling_while_waiting_for_a_connection(wire, server):
     assert "/fine/never" not in server.arrived
 
 
+def test_a_stopping_service_does_not_blame_the_client(server):
+    """Only what the client cancelled is cancelled by the client."""
+    with contract.Wire() as wire:
+        begun = [wire.start("data.send", {"url": server.url("/stall/")}) for _ in range(2)]
+        handle = wire.call("data.start", {"url": server.url("/stall/")})["result"]["request"]
+        begun.append(wire.start("request.wait", {"request": handle}))
+        wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": begun[0]}})
+        assert wire.reply(begun[0])["error"]["code"] == -32800
+        wire.call("server.stop", {"grace": 0.05})
+        replies = wire.replies(begun[1:])
+        assert [replies[number]["error"]["code"] for number in begun[1:]] == [-32017, -32017], replies
+
+
 @pytest.mark.parametrize("path", ["/stall/", "/stall/middle", "/endless/"])
 def test_a_client_that_vanishes_takes_its_request_along(listening, server, path):
     server.gone.clear()
