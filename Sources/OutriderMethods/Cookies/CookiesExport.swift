@@ -61,7 +61,7 @@ struct CookiesExport: Method {
         do throws(HTTPFailure) {
             try await CookieFile.write(bytes, to: file, replace: params.replace, for: call.scope.quota)
         } catch {
-            throw RPCError(error)
+            throw RPCError(error, at: "/file")
         }
         result.file = file
         return result

@@ -66,7 +66,7 @@ struct CookiesImport: Method {
             do throws(HTTPFailure) {
                 bytes = try await CookieFile.read(path, limit: mostBytes, for: call.scope.quota)
             } catch {
-                throw RPCError(error)
+                throw RPCError(error, at: "/path")
             }
         } else {
             bytes = Array((params.text ?? "").utf8)

@@ -81,4 +81,11 @@ extension RPCError {
         data["failure"] = .object(inner)
         self.init(failure.pointer == nil ? .internalError : .invalidParams, failure.message, data: data)
     }
+
+    /// The same for a file that the parameter at the pointer names.
+    init(_ failure: HTTPFailure, at pointer: String) {
+        var failure = failure
+        failure.pointer = pointer
+        self.init(failure)
+    }
 }

@@ -65,7 +65,7 @@ struct RouterImport: Method {
                 try DocumentFile.read(path, limit: WrittenDocument.maximumBytes)
             }
         } catch {
-            throw RPCError(error)
+            throw RPCError(error, at: "/from/file")
         }
     }
 

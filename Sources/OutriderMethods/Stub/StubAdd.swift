@@ -16,6 +16,8 @@ struct StubAdd: Method {
         var session: SessionReference?
         var rule: StubRule
         var replies: [StubReplyParameter]
+        /// Whether the call gives a list.
+        var isList: Bool
         var unmatched: StubTable.Unmatched?
 
         init(json: JSONValue) throws(JSONComplaint) {
@@ -40,6 +42,7 @@ struct StubAdd: Method {
             try fields.finish()
             let present = [response != nil, responses != nil, fault != nil].count { $0 }
             guard present == 1 else { throw JSONComplaint("must have exactly one of response, responses and fault") }
+            isList = responses != nil
             replies = responses ?? [response ?? fault.map { StubReplyParameter(fault: $0) }].compactMap { $0 }
             rule = StubRule(url: try Self.pattern(try JSONFields.need("url", url)), replies: [])
             rule.method = method
@@ -82,8 +85,9 @@ struct StubAdd: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let stage = try call.scope.madeStage(named: params.session)
         var rule = params.rule
-        for reply in params.replies {
-            rule.replies.append(try await reply.made(call.scope.quota))
+        for (index, reply) in params.replies.enumerated() {
+            let pointer = params.isList ? "/responses/\(index)" : "/response"
+            rule.replies.append(try await reply.made(call.scope.quota, pointer: pointer))
             guard rule.bytes <= StubTable.mostBytes else {
                 throw RPCError(
                     .tooMany, "the stubs of a session may hold \(StubTable.mostBytes >> 20) MiB",

@@ -43,14 +43,14 @@ struct StubReplyParameter: JSONDecodable {
         if present.count > 1 { throw JSONComplaint("must have at most one of text, json, base64, file and chunks") }
     }
 
-    /// The reply with the bytes of its file.
-    func made(_ quota: BodyQuota) async throws(RPCError) -> StubReply {
+    /// The reply with the bytes of its file. The pointer leads to the reply.
+    func made(_ quota: BodyQuota, pointer: String) async throws(RPCError) -> StubReply {
         guard let file else { return reply }
         var reply = reply
         do throws(HTTPFailure) {
             reply.body = try await CookieFile.read(file, limit: Self.mostBytes, for: quota)
         } catch {
-            throw RPCError(error)
+            throw RPCError(error, at: pointer + "/file")
         }
         if !reply.fields.contains("Content-Type"), let type = Optional(MediaTypes.type(ofFileNamed: file)) {
             reply.fields.add("Content-Type", type)

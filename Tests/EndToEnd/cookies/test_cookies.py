@@ -238,3 +238,11 @@ def test_an_import_puts_as_many_cookies_as_a_jar_holds(line, form):
     assert done["imported"] == 3000, done["imported"]
     assert any("17000 cookies" in skipped["message"] for skipped in done["skipped"])
     assert len(result(line.call("cookies.list", {"jar": "work"}))["cookies"]) == 3000
+
+
+def test_files_that_cannot_be_used_are_pointed_at(line, tmp_path):
+    error = line.call("cookies.import", {"jar": "work", "path": str(tmp_path / "missing")})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/path", error
+    (tmp_path / "there").write_text("")
+    error = line.call("cookies.export", {"jar": "work", "file": str(tmp_path / "there")})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/file", error

@@ -177,13 +177,13 @@ def test_uploads_and_downloads(wire, tmp_path):
         ({"url": "/", "fault": {"lost": 1, "slow": 1}}, "/fault"),
         ({"url": "/", "response": {"text": "a", "json": 1}}, "/response"),
         ({"url": "/", "responses": []}, "/responses"),
-        ({"url": "/", "response": {"file": "/nowhere"}}, None),
+        ({"url": "/", "response": {"file": "/nowhere/x"}}, "/response/file"),
+        ({"url": "/", "responses": [{"text": "a"}, {"file": "/nowhere/x"}]}, "/responses/1/file"),
     ],
 )
 def test_bad_stubs(wire, params, pointer):
     error = wire.call("stub.add", params)["error"]
-    if pointer is not None:
-        assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
 
 
 def test_an_unknown_stub_cannot_come_before(wire):

@@ -191,6 +191,11 @@ def test_what_is_no_openapi_document_is_refused_with_a_reason(wire, text, pointe
     assert error["data"]["pointer"].startswith("/from/text" + pointer) and said in error["message"], error
 
 
+def test_a_missing_document_is_pointed_at(wire, tmp_path):
+    error = wire.call("router.import", {"from": {"file": str(tmp_path / "missing")}})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/from/file", error
+
+
 def serve(*arguments):
     command = [contract.binary(), "serve", "--stdio", *arguments]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
