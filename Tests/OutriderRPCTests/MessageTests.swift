@@ -117,6 +117,14 @@ struct MessageTests {
                 #"{"method":"$/cancelRequest","jsonrpc":"2.0","id":4,"params":null}"#,
                 .cancel(.integer(4), silently: false)
             ),
+            (
+                #"{"jsonrpc":"2.0","id":4,"method":"$/cancelRequest","params":{"id":1}}"#,
+                .cancel(.integer(1), silently: false, own: .integer(4))
+            ),
+            (
+                #"{"jsonrpc":"2.0","id":4,"method":"$/cancelRequest","params":{"id":4}}"#,
+                .cancel(.integer(4), silently: false)
+            ),
             (#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{}}"#, .ignored),
             (#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":null}}"#, .ignored),
             (#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":5}"#, .ignored),

@@ -10,8 +10,9 @@ package enum Message: Equatable, Sendable {
     case call(id: RequestID?, method: String, params: JSONValue)
     /// A reply to a callback.
     case reply(id: RequestID, Reply)
-    /// Cancels the call with that id. `silently`: the call then gets no reply.
-    case cancel(RequestID, silently: Bool)
+    /// Cancels the call with that id. `silently`: the call then gets no reply. `own`: the id of the message itself,
+    /// which then gets a reply, too.
+    case cancel(RequestID, silently: Bool, own: RequestID? = nil)
     /// To be rejected with an error; a nil id is written as null.
     case broken(id: RequestID?, RPCError)
     /// Dropped without a reply.
@@ -118,18 +119,18 @@ private struct Envelope {
         case "notifications/cancelled" where id == nil: return mcpCancel(limits)
         default: break
         }
-        guard let params = lenientParams else {
-            guard let id else { return .ignored }
-            return .broken(
-                id: id,
-                RPCError(.invalidParams, "params must be an object", data: ["pointer": .string("/params")])
-            )
-        }
+        guard let params = lenientParams else { return unusable(id, "params must be an object", at: "/params") }
         return .call(id: id, method: name, params: params)
     }
 
     private func refused(_ id: RequestID?, _ message: String, at pointer: String) -> Message {
         .broken(id: id, RPCError(.invalidRequest, message, data: ["pointer": .string(pointer)]))
+    }
+
+    /// A notification gets no reply.
+    private func unusable(_ id: RequestID?, _ message: String, at pointer: String) -> Message {
+        guard let id else { return .ignored }
+        return .broken(id: id, RPCError(.invalidParams, message, data: ["pointer": .string(pointer)]))
     }
 
     /// Absent, null and `[]` mean `{}`; `[{…}]` means that object, for libraries that only know positions.
@@ -152,10 +153,12 @@ private struct Envelope {
     /// Cancels the call named in the params; without params, the call whose id stands beside the method, as Vim's
     /// manual writes it.
     private func lspCancel(_ id: RequestID?, _ limits: MessageLimits) -> Message {
-        let named = lenientParams?.object?["id"]
-        if let named, let target = try? RequestID(named, limits: limits) { return .cancel(target, silently: false) }
-        guard named == nil, let id else { return .ignored }
-        return .cancel(id, silently: false)
+        guard let params = lenientParams?.object else { return unusable(id, "params must be an object", at: "/params") }
+        guard let named = params["id"] else { return id.map { .cancel($0, silently: false) } ?? .ignored }
+        guard let target = try? RequestID(named, limits: limits) else {
+            return unusable(id, "id must be the id of a call", at: "/id")
+        }
+        return .cancel(target, silently: false, own: id == target ? nil : id)
     }
 
     private func mcpCancel(_ limits: MessageLimits) -> Message {

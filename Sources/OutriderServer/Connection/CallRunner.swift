@@ -45,12 +45,16 @@ extension Connection {
         case .reply(let id, let reply):
             replied(id, permitted(reply), charge)
             noReply(place)
-        case .cancel(let id, let silently):
+        case .cancel(let target, let silently, let own):
+            if let own, state.withLock({ $0.calls.replyID(own) }) == nil {
+                return perform(state.withLock { $0.deliver(.error(nil, CallMachine.duplicate(own)), to: place) })
+            }
             let call = state.withLock { state in
-                state.calls.cancel(id, silently: silently).flatMap { state.running[$0] }
+                state.calls.cancel(target, silently: silently).flatMap { state.running[$0] }
             }
             call?.cancel()
-            noReply(place)
+            guard let own else { return noReply(place) }
+            perform(state.withLock { $0.deliver(.result(own, JSONText(written: Array("{}".utf8))), to: place) })
         case .broken(let id, let error):
             perform(
                 state.withLock { state in

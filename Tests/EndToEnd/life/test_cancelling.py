@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Requests that are cancelled, left behind, or detached."""
 
+import json
 import socket
 import time
 
@@ -62,6 +63,32 @@ def test_a_stopping_service_does_not_blame_the_client(server):
         wire.call("server.stop", {"grace": 0.05})
         replies = wire.replies(begun[1:])
         assert [replies[number]["error"]["code"] for number in begun[1:]] == [-32017, -32017], replies
+
+
+SLEEP = {"method": "diagnostics.sleep", "params": {"seconds": 60}}
+
+
+def cancel(number, target):
+    return {"id": number, "method": "$/cancelRequest", "params": {"id": target}}
+
+
+def told(wire, *messages, replies):
+    """The codes or results of replies by id. The contract has no result for cancelling."""
+    for message in messages:
+        wire.send_text(json.dumps({"jsonrpc": "2.0", **message}))
+    found = [json.loads(wire.receive_line()) for _ in range(replies)]
+    return {one["id"]: one.get("error", {}).get("code", one.get("result")) for one in found}
+
+
+def test_cancelling_as_a_call_has_a_reply_of_its_own(wire):
+    assert told(wire, {"id": 7, **SLEEP}, cancel(8, 7), replies=2) == {7: -32800, 8: {}}
+    assert told(wire, cancel(7, 99), cancel(8, 1.5), cancel(9, None), replies=3) == {7: {}, 8: -32602, 9: -32602}
+
+
+def test_cancelling_as_a_call_gives_no_id_two_replies(wire):
+    assert told(wire, {"id": 7, **SLEEP}, {"id": 8, **SLEEP}, cancel(7, 8), replies=1) == {None: -32600}
+    assert told(wire, cancel(9, 7), cancel(10, 8), replies=4) == {7: -32800, 8: -32800, 9: {}, 10: {}}
+    assert told(wire, {"id": 7, **SLEEP}, cancel(7, 7), replies=1) == {7: -32800}
 
 
 @pytest.mark.parametrize("path", ["/stall/", "/stall/middle", "/endless/"])
