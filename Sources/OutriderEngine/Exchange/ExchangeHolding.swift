@@ -12,6 +12,16 @@ extension Exchange {
         if plan?.plan.startsImmediately != false { start() }
     }
 
+    /// Whether only `resume` lets the exchange go on.
+    package var needsResume: Bool {
+        let startsLater = plan?.plan.startsImmediately == false
+        return state.withLock { state in
+            guard state.cancellation == nil, !state.isEnding else { return false }
+            if state.snapshot.phase == .suspended { return state.turn != .awaited }
+            return startsLater && !state.isStarted
+        }
+    }
+
     /// Stops reading and writing until `resume`; timeouts pause. No effect on an ended exchange.
     package func suspend() {
         waitNoMore()

@@ -139,6 +139,11 @@ final class RequestRecord: Holdable {
     /// Whether the client gets events or a stream until the end.
     var owes: Bool { (events?.isSent == true || isStreamed) && exchange.outcome == nil }
 
+    /// Ends a request that no client can resume any more.
+    func inputEnded() {
+        if exchange.needsResume, !isDetached, session?.isShared != true { close() }
+    }
+
     /// Keeps the partial file of a download: the client may return.
     func close() { exchange.cancel(keepingPartial: true) }
 

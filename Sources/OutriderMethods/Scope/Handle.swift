@@ -65,7 +65,7 @@ package protocol Holdable: AnyObject, Sendable {
     /// Whether the object will still send its client events, and so stays open after the end of the client's input.
     var owes: Bool { get }
 
-    /// The client sends nothing more. Called only while `owes`.
+    /// The client sends nothing more. Called only for objects that are awaited or owe events.
     func inputEnded()
 
     /// Whether the object is of no more use: the table forgets such objects to make room.

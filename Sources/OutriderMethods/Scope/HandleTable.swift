@@ -100,8 +100,8 @@ package final class HandleTable: Sendable {
     /// The client sends nothing more: closes the objects that no call waits for, except those that still send events.
     package func inputEnded() {
         let things = contents.withLock { Array($0.things.values) }
-        for thing in things where !thing.isAwaited {
-            if thing.owes { thing.inputEnded() } else { thing.close() }
+        for thing in things {
+            if thing.isAwaited || thing.owes { thing.inputEnded() } else { thing.close() }
         }
     }
 

@@ -31,6 +31,7 @@ extension ReadStream {
     package var owes: Bool { contents.withLock { !$0.isClosed && $0.machine.isSending } }
 
     package func inputEnded() {
+        guard !isAwaited else { return }
         contents.withLock { $0.machine.endCredit() }
         hub.moved()
     }

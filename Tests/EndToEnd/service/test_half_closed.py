@@ -67,6 +67,38 @@ def test_a_started_request_tells_its_end(listening, origin):
     assert end["response"]["ok"] and end["response"]["status"] == 200, messages
 
 
+def test_a_request_that_nobody_can_start_any_more_ends(listening, origin):
+    messages = said(
+        listening, ("data.start", {"url": origin + "/json", "startImmediately": False, "events": ["finish"]})
+    )
+    [end] = events(messages, "event.finish")
+    assert end["response"]["error"]["code"] == 1900, messages
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_request_that_nobody_can_resume_any_more_ends(listening, waits):
+    with Feeder() as feeder, contract.Wire(listening) as wire:
+        call = {"url": feeder.url("/endless"), "events": ["finish"]}
+        handle = wire.call("data.start", call)["result"]["request"]
+        assert wire.call("request.suspend", {"request": handle})["result"]["state"] == "suspended"
+        number = wire.start("request.wait", {"request": handle}) if waits else None
+        wire.socket.shutdown(socket.SHUT_WR)
+        messages = [json.loads(line) for line in wire.socket.makefile() if line.strip()]
+    [end] = events(messages, "event.finish")
+    assert end["response"]["error"]["code"] == 1900, messages
+    replies = [message["result"]["error"]["code"] for message in messages if message.get("id") == number and waits]
+    assert replies == [1900] * waits, messages
+
+
+def test_a_detached_request_waits_for_another_client(listening, origin):
+    call = {"url": origin + "/json", "startImmediately": False, "detach": True, "events": ["finish"]}
+    with contract.Wire(listening) as client, contract.Wire(listening) as other:
+        handle = client.call("data.start", call)["result"]["request"]
+        client.socket.shutdown(socket.SHUT_WR)
+        assert other.call("request.resume", {"request": handle})["result"]
+        assert other.call("request.wait", {"request": handle})["result"]["ok"]
+
+
 def test_what_nobody_would_hear_of_ends(listening):
     """A stream that waits for reads, and a request without events, hold no connection open."""
     with Feeder() as feeder:
