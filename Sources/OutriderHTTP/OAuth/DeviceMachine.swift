@@ -25,7 +25,8 @@ package struct DeviceAuthorization: Sendable, Equatable {
         deviceCode = Secret(try Self.text("device_code", members, most: 4096))
         userCode = try Self.text("user_code", members, most: 64)
         // some servers use this name
-        let name = members["verification_uri"] == nil ? "verification_url" : "verification_uri"
+        let isAlias = members["verification_uri"] == nil && members["verification_url"] != nil
+        let name = isAlias ? "verification_url" : "verification_uri"
         verification = try Self.place(name, members)
         completeVerification =
             members["verification_uri_complete"] == nil ? nil : try Self.place("verification_uri_complete", members)
