@@ -11,7 +11,7 @@ package struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     package init() { description = "" }
 
     /// A text that is a pointer already, escapes included.
-    init(canonical text: String) { description = text }
+    package init(canonical text: String) { description = text }
 
     package init(member name: String) { description = Self.token(name) }
 

@@ -40,6 +40,8 @@ struct RequestParameters: LongParams {
     var cache: CacheParameter?
     /// The client's callbacks for the request; nil if none.
     var codes: RequestCodes?
+    /// Nil for a request whose members are those of the call.
+    var places: EndpointPlaces?
     private var maxInline: Int?
 
     /// Whether long silence from the server is normal.

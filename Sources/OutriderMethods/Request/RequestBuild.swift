@@ -69,7 +69,7 @@ struct RequestBuild: Method {
                 attempt: attempt, bodyKind: kind(of: spec, attempt),
                 followsRedirects: spec.shared?.plan.redirect.follows ?? true, mostBytes: most)
         } catch {
-            throw RPCError(error)
+            throw RPCError(params.placed(error))
         }
     }
 }

@@ -61,19 +61,16 @@ struct RouterCall: LongParams {
     }
 
     private func made(_ spec: JSONObject, _ endpoint: RouterEndpoint) throws(RPCError) -> RequestParameters {
+        let places = EndpointPlaces(overrides: overrides.members.map(\.name), hasParams: !params.isEmpty)
         do throws(JSONComplaint) {
-            return try RequestParameters(json: .object(spec))
+            var request = try RequestParameters(json: .object(spec))
+            request.places = places
+            return request
         } catch {
             throw RPCError(
                 JSONComplaint(
-                    "\(endpoint.name) makes a request that cannot be sent: \(error.message)", at: place(of: error)))
+                    "\(endpoint.name) makes a request that cannot be sent: \(error.message)",
+                    at: places.place(of: error.pointer)))
         }
-    }
-
-    /// Where a complaint about the request lies in the call.
-    private func place(of complaint: JSONComplaint) -> JSONPointer {
-        guard let member = complaint.pointer.names.first else { return JSONPointer(member: "endpoint") }
-        if overrides[member] != nil { return JSONPointer(member: "overrides").appending(complaint.pointer) }
-        return JSONPointer(member: params.isEmpty ? "endpoint" : "params")
     }
 }

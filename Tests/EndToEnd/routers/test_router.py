@@ -79,6 +79,30 @@ def test_an_endpoint_is_sent_with_its_parameters_in_place(wire, origin):
     assert json.loads(got["body"]) == {"a": [1]}
 
 
+BREAK = {"X": "a\nb"}
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"),
+    [
+        ({"overrides": {"headers": BREAK}}, "/overrides/headers/X"),
+        ({"params": {"id": 1}, "overrides": {"headers": BREAK}}, "/overrides/headers/X"),
+        ({"params": {"trace": "a\nb"}}, "/params"),
+        ({}, "/endpoint"),
+    ],
+)
+def test_a_request_that_cannot_be_built_is_pointed_at_in_the_call(wire, origin, given, pointer):
+    trace = {"places": {"trace": {"in": "header", "name": "X"}}} if "params" in given else {}
+    endpoint = {"path": "/echo", **trace, **({} if given else {"headers": BREAK})}
+    definition = {"name": "api", "baseUrl": origin, "endpoints": {"one": endpoint}}
+    assert "result" in wire.call("router.define", definition)
+    call = {"router": "api", "endpoint": "one", **given}
+    assert wire.call("router.build", call)["error"]["data"]["pointer"] == pointer
+    assert wire.call("router.send", call)["result"]["error"]["pointer"] == pointer
+    started = wire.call("router.start", call)["result"]["request"]
+    assert wire.call("request.wait", {"request": started})["result"]["error"]["pointer"] == pointer
+
+
 def test_overrides_cover_the_endpoint_for_one_call(wire, origin):
     """[E5]"""
     define(wire, origin, one={"path": "/echo", "query": {"a": 1}})
