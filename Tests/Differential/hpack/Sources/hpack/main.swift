@@ -71,8 +71,8 @@ func kept(_ fields: [RawField]) -> [HTTPFields.Field] {
         guard [.regular, .contentLength].contains(field.value.withUnsafeBytes { kind.with(value: $0) }) else {
             return nil
         }
-        return HTTPFields.Field(
-            String(decoding: field.name, as: UTF8.self), String(decoding: field.value, as: UTF8.self))
+        let name = String(decoding: field.name, as: UTF8.self)
+        return HTTPFields.Field(name, FieldRules.text(field.value, of: name))
     }
 }
 
