@@ -159,13 +159,18 @@ package final class CacheStore: Sendable {
 
     /// Stores an entry with a changed head in the place of the old one, which is gone if Vary selects other requests now.
     ///
-    /// - Parameter entry: nil if Vary selects no request.
+    /// - Parameter entry: nil if Vary selects no request: each use of the old entry then needs the server's word. A
+    ///   response that is being served may still need its file.
     func replace(_ old: CachedEntry, with entry: CachedEntry?, since moment: Moment) {
-        if let entry {
-            if entry.vary != old.vary { _ = flights.learn(entry.vary, for: entry.id.key) }
-            keep(entry, since: moment)
+        guard let entry else {
+            var head = old.head
+            head.isOutdated = true
+            keep(old.with(head, at: old.storedAt), since: moment)
+            return
         }
-        if entry?.id != old.id { remove(old.id) }
+        if entry.vary != old.vary { _ = flights.learn(entry.vary, for: entry.id.key) }
+        keep(entry, since: moment)
+        if entry.id != old.id { remove(old.id) }
     }
 
     @discardableResult
