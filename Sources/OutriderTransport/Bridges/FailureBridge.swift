@@ -43,7 +43,8 @@ enum FailureBridge {
         if let failure = error as? HTTPFailure { return failure }
         guard let error, !isEndOfHandshake(error) else {
             let text = "\(host) closed the connection during the TLS handshake"
-            return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: true)
+            // a server that does not speak TLS ends the connection as well, each time
+            return HTTPFailure(.tlsHandshakeFailed, text, phase: .tls, retryable: error == nil)
         }
         let underlying = underlying(error)
         if error is IOError || error is ChannelError {
