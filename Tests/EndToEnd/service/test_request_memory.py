@@ -75,8 +75,8 @@ def test_a_call_that_waits_is_counted_and_a_short_request_is_not(service, client
         wire.start("data.send", {"url": origin.url + "/hold", **more, "handles": False})
         for wire, more in zip(clients, ({}, KEPT["fields"], KEPT["a long field"]), strict=True)
     ]
-    found = until(service, lambda now: now["held"] > 128 << 10)
-    assert found["held"] < 256 << 10 and len(found["shares"]) == 2, found
+    found = until(service, lambda now: now["held"] > 128 << 10 and len(now["shares"]) == 2)
+    assert found["held"] < 256 << 10, found
     origin.release.set()
     for wire, number in zip(clients, numbers, strict=True):
         assert result(wire.reply(number, 20))["status"] == 200
