@@ -56,3 +56,17 @@ struct CachePlace: Sendable {
         return CacheFinding(entry: newest, hasVariants: !entries.isEmpty)
     }
 }
+
+extension CachedEntry {
+    /// The same, selected as a new Vary of the head says; nil if that selects no request.
+    ///
+    /// - Parameter place: of the request whose response has changed the head.
+    func with(_ head: CachedHead, at now: Int64, for place: CachePlace) -> CachedEntry? {
+        if head.fields.all("Vary") == self.head.fields.all("Vary") { return with(head, at: now) }
+        guard case .names(let names) = VaryNames(head.fields) else { return nil }
+        let id = CacheEntryID(key: id.key, principal: id.principal, variant: place.variant(names))
+        return CachedEntry(
+            id: id, url: url, head: head, vary: names, body: body, tags: tags, storedAt: now, userInfo: userInfo,
+            isMemoryOnly: isMemoryOnly)
+    }
+}
