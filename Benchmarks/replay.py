@@ -6,7 +6,8 @@
     Benchmarks/replay.py [--binary .build/release/outrider]
 
 Needs vcrpy and requests; prints a table in Markdown, and exits with 1 if a goal is missed. Played requests of both
-alternate in short rounds, and their figure is the median of the rounds' ratios: a machine that slows down slows both.
+alternate in short rounds, as plain and recorded requests do, and their figure is the median of the rounds' ratios: a
+machine that slows down slows both.
 """
 
 import argparse
@@ -18,12 +19,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "clients/python/src"))
-ENTRIES, ROUNDS, PLAYED_ROUNDS = 300, 3, 21
+ENTRIES, ROUNDS, PLAYED_ROUNDS, RECORDED_ROUNDS = 300, 3, 21, 9
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -81,6 +81,17 @@ def in_turn(works):
 
 
 @contextlib.contextmanager
+def origin_process():
+    """The URL of an origin in a process of its own, which does not share the interpreter's lock with the clients."""
+    command = [sys.executable, __file__, "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        finally:
+            process.terminate()
+
+
+@contextlib.contextmanager
 def service(directory):
     socket = os.path.join(directory, "s")
     process = subprocess.Popen([os.environ["OUTRIDER_BIN"], "serve", "--socket", socket, "--no-config"])
@@ -101,12 +112,13 @@ def outrider_figures(origin, directory, figures):
     with service(directory) as socket, outrider.Client(socket=socket, spawn=False) as client:
         client.get(origin + "/warm")
         plain, recorded = [], []
-        for _ in range(ROUNDS):
+        for _ in range(RECORDED_ROUNDS):
             plain.append(median(lambda index: client.get(f"{origin}/{index}"), ENTRIES))
             client.call("replay.start", path=tape, mode="all")
             recorded.append(median(lambda index: client.get(f"{origin}/{index}"), ENTRIES))
             client.call("replay.stop")
-        figures["plain"], figures["recorded"] = min(plain), min(recorded)
+        figures["plain"], figures["recorded"] = statistics.median(plain), statistics.median(recorded)
+        figures["recorded/plain"] = statistics.median(late / early for early, late in zip(plain, recorded))
         client.call("replay.start", path=small, mode="all")
         client.get(origin + "/0")
         client.call("replay.stop")
@@ -169,11 +181,15 @@ def vcr_figures(origin, directory, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default=str(ROOT / ".build/release/outrider"))
-    os.environ["OUTRIDER_BIN"] = parser.parse_args().binary
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    origin, figures = f"http://127.0.0.1:{server.server_port}", {}
-    with tempfile.TemporaryDirectory() as directory:
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        server = Server(("127.0.0.1", 0), Handler)
+        print(server.server_port, flush=True)
+        server.serve_forever()
+    os.environ["OUTRIDER_BIN"] = options.binary
+    figures = {}
+    with origin_process() as origin, tempfile.TemporaryDirectory() as directory:
         outrider_figures(origin, directory, figures)
         vcr_figures(origin, directory, figures)
     f = figures
@@ -182,7 +198,7 @@ def main():
         ("played request, 300 entries", f["many"], "vcrpy", f["vcr many"], f["vcr/many"], 10, False),
         ("played request", f["one"], "diagnostics.echo", f["echo one"], 1 / f["echo/one"], 3, True),
         ("loading 300 entries", f["load"], "vcrpy", f["vcr load"], f["load"], 20, True),
-        ("recorded request", f["recorded"], "plain", f["plain"], f["recorded"] / f["plain"], 1.15, True),
+        ("recorded request", f["recorded"], "plain", f["plain"], f["recorded/plain"], 1.15, True),
         ("first event while recording", f["first"], "vcrpy", f["vcr first"], f["first"], 100, True),
     ]
     print("| what | ms | beside | ms | figure | goal | |\n| --- | --- | --- | --- | --- | --- | --- |")
