@@ -240,11 +240,6 @@ class Incoming:
             data, self._pieces, self.size = b"".join(self._pieces), [], 0
         elif data.startswith(_REPLY) and data.find(b"\n") == len(data) - 1:
             return _read(data)
-        elif data.startswith(_RAW):
-            start = data.find(b"\n") + 1
-            if start and start + self._begin(data[:start]) == len(data):
-                return [self._whole(data[start:])]
-            start = 0
         size = len(data)
         while start < size:
             end = data.find(b"\n", start)
