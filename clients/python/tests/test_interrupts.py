@@ -30,22 +30,14 @@ def interrupted(step: int, work: Callable[[], object]) -> bool:
     The interpreter runs signal handlers where a function begins and where a call of a C function returns: those are
     the steps, and what the handler raises comes from there.
     """
-    left = step
 
-    def watch(frame: Any, event: str, argument: Any) -> None:
-        nonlocal left
-        if event in ("call", "c_return") and "outrider" in frame.f_code.co_filename:
-            left -= 1
-            if left == 0:
-                raise Interruption
+    def interrupt() -> None:
+        raise Interruption
 
-    sys.setprofile(watch)
     try:
-        work()
+        within(step, work, interrupt)
     except Interruption:
         return True
-    finally:
-        sys.setprofile(None)
     return False
 
 
