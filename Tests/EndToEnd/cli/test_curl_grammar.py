@@ -10,7 +10,7 @@ import time
 
 import contract
 import pytest
-from shell import outrider, refused
+from shell import echoed, outrider, refused
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -18,13 +18,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 @pytest.fixture
 def run(service):
     return lambda *words, **more: outrider(words[0], "--socket", service, *words[1:], **more)
-
-
-def echoed(done):
-    assert done.returncode == 0, done.stderr.decode()
-    echo = json.loads(done.stdout)
-    echo["fields"] = {name.lower(): value for name, value in echo["headers"]}
-    return echo
 
 
 def test_a_value_stands_in_the_word_of_its_option_or_begins_with_a_hyphen(run, origin, tmp_path):

@@ -9,7 +9,7 @@ import time
 
 import contract
 import pytest
-from shell import outrider, refused
+from shell import echoed, outrider, refused
 from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -18,13 +18,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 @pytest.fixture
 def run(service):
     return lambda *words, **more: outrider(words[0], "--socket", service, *words[1:], **more)
-
-
-def echoed(done):
-    assert done.returncode == 0, done.stderr.decode()
-    echo = json.loads(done.stdout)
-    echo["fields"] = {name.lower(): value for name, value in echo["headers"]}
-    return echo
 
 
 def test_a_form_has_texts_files_types_and_names(run, origin, tmp_path):

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Runs the commands of the binary, for the tests that look at them as a shell does."""
 
+import json
 import os
 import subprocess
 
@@ -27,3 +28,11 @@ def refused(done, status, *words):
     for word in words:
         assert word in said
     return said
+
+
+def echoed(done):
+    """What a server that echoes requests got, with its fields by their names in lower case."""
+    assert done.returncode == 0, done.stderr.decode()
+    echo = json.loads(done.stdout)
+    echo["fields"] = {name.lower(): value for name, value in echo["headers"]}
+    return echo
