@@ -9,6 +9,7 @@ import gc
 import itertools
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import Client
-from peers import Peer, serve, stop, until
+from peers import Peer, Scripted, request_head, serve, stop, until
 
 
 class Interruption(BaseException):
@@ -176,10 +177,20 @@ def test_nobody_waits_for_ever_to_write(peer: Callable[..., Peer]) -> None:
 
 @pytest.mark.parametrize("size", [10, 600_000])
 @pytest.mark.parametrize("led", [False, True])
-def test_a_call_within_a_call_waits_for_nothing(client: Client, size: int, led: bool) -> None:
+def test_a_call_within_a_call_waits_for_nothing(
+    client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted], size: int, led: bool
+) -> None:
     """At every step of a call that leads, and of one that follows another thread."""
     outer = {"text": "x" * size}
     refused: list[int] = []
+    ended = threading.Event()
+
+    def answer_at_the_end(stream: socket.socket) -> None:
+        request_head(stream)
+        ended.wait(60)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    server = scripted(answer_at_the_end)
 
     def work() -> None:
         assert client.invoke("diagnostics.echo", outer, timeout=20) == outer
@@ -193,15 +204,18 @@ def test_a_call_within_a_call_waits_for_nothing(client: Client, size: int, led: 
             assert client.invoke("request.forget", {"request": "none"}, timeout=3) == {}
 
     client.info()
-    leader = threading.Thread(target=lambda: client.call("diagnostics.sleep", seconds=1))
+    leader = threading.Thread(target=lambda: client.get(f"http://127.0.0.1:{server.port}/"))
     if led:
         leader.start()
         until(lambda: client._live()._reading.locked())
-    for step in itertools.count(1):
-        over = not within(step, work, inner)
-        assert led or free(client), f"a lock is lost at step {step}"
-        if over or (led and not leader.is_alive()):
-            break
+    try:
+        for step in itertools.count(1):
+            over = not within(step, work, inner)
+            assert led or free(client), f"a lock is lost at step {step}"
+            if over:
+                break
+    finally:
+        ended.set()
     assert refused and step > 15
     if led:
         leader.join()
