@@ -58,17 +58,30 @@ class AsyncPipe:
         piece = await self._received(size)
         self._count += len(piece)
         if not piece:
-            ended, self._ended = self._ended, None
-            await ended(self._count)
+            await self._ended(self._count)
+            self._ended = None
         return piece
 
     async def _received(self, size: int) -> bytes:
         if self._socket.fileno() < 0:
             raise ValueError("the stream is closed")
+        while True:
+            try:
+                # not `sock_recv`: a task that is cancelled as bytes arrive would lose the bytes
+                return self._socket.recv(size)
+            except BlockingIOError:
+                await self._readable()
+            except ConnectionError as problem:
+                raise cut(problem) from None
+
+    async def _readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        loop.add_reader(self._socket, _end_turn, turn)
         try:
-            return await asyncio.get_running_loop().sock_recv(self._socket, size)
-        except ConnectionError as problem:
-            raise cut(problem) from None
+            await turn
+        finally:
+            loop.remove_reader(self._socket)
 
     def __del__(self) -> None:
         self._socket.close()
@@ -76,6 +89,11 @@ class AsyncPipe:
     def close(self) -> None:
         """Ends the connection, and the request unless all was read."""
         self._socket.close()
+
+
+def _end_turn(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
 
 
 async def open_pipe(path: str, frame: bytes, ended: Callable[[int], Awaitable[None]]) -> AsyncPipe:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio  # async
 import os
 
 from .._protocol.exceptions import HandleError, ServerGone
@@ -46,6 +47,7 @@ class AsyncStream(Head):
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: AsyncPipe | None = None
+        self._piping: asyncio.Task[AsyncPipe] | None = None  # async
         self._built = built  # async
         # sync: self._open(built)
 
@@ -64,7 +66,7 @@ class AsyncStream(Head):
 
     async def bytes(self) -> AsyncIterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
-        if self._pipe is not None or (self._path is not None and not self._opened().kind):
+        if self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw")):
             pipe = await self._raw()
             while piece := await pipe.take(PIECE):
                 yield piece
@@ -127,11 +129,17 @@ class AsyncStream(Head):
         if self._pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            reading = self._opened()
-            reading.begin("raw")
-            ended = end_check(reading, self._invoke, self.response._declared)
-            self._pipe = await open_pipe(self._path, reading.attach(), ended)
+            # sync: self._pipe = self._open_pipe(self._path)
+            if self._piping is None:  # async
+                self._piping = asyncio.ensure_future(self._open_pipe(self._path))  # async
+            # a reader that is cancelled leaves it to the next one  # async
+            self._pipe = await asyncio.shield(self._piping)  # async
         return self._pipe
+
+    async def _open_pipe(self, path: str) -> AsyncPipe:
+        reading = self._opened()
+        reading.begin("raw")
+        return await open_pipe(path, reading.attach(), end_check(reading, self._invoke, self.response._declared))
 
     def _opened(self) -> Reading:
         if self._reading is None:
@@ -143,6 +151,8 @@ class AsyncStream(Head):
     async def close(self) -> None:
         """Closes the stream, and cancels the request unless the request has ended. Harmless when done twice."""
         reading = self._reading
+        if self._piping is not None:  # async
+            self._piping.cancel()  # async
         if self._pipe is not None:
             self._pipe.close()
         if reading is None or reading.client is None:

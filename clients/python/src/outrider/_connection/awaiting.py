@@ -20,6 +20,7 @@ from .._protocol.frames import (
     Incoming,
     call_frame,
     cancel_frame,
+    decode,
     encode,
     quote,
 )
@@ -35,15 +36,17 @@ if TYPE_CHECKING:
 class Pending:
     """A call that waits for its reply."""
 
-    __slots__ = ("future", "method", "turn")
+    __slots__ = ("future", "message", "method", "turn")
 
     def __init__(self, method: str, future: asyncio.Future[Any], turn: int) -> None:
         self.method = method
         self.future = future
         self.turn = turn
+        self.message: Any = None
 
     def deliver(self, number: int, message: Any) -> None:
         """Takes the reply."""
+        self.message = message
         if not self.future.done():
             self.future.set_result(message)
 
@@ -51,6 +54,17 @@ class Pending:
         """No reply will come."""
         if not self.future.done():
             self.future.set_exception(problem)
+
+
+class LeftRead(Pending):
+    """A ``stream.read`` whose task was cancelled. What it takes from the stream goes to the next read."""
+
+    __slots__ = ()
+
+    def fail(self, problem: OutriderError) -> None:
+        """No reply will come, and the next read fails by itself."""
+        if not self.future.done():
+            self.future.set_result(None)
 
 
 class AsyncBatch(Pending):
@@ -106,6 +120,7 @@ class AsyncConnection(asyncio.Protocol):
         self._inbox = inbox
         self._next = count(1).__next__
         self._waiting: dict[int, Pending] = {}
+        self._left_reads: dict[str, LeftRead] = {}
         self._incoming = Incoming()
         self._outgoing: list[bytes] = []
         self._refusal: Any = None
@@ -121,6 +136,10 @@ class AsyncConnection(asyncio.Protocol):
     async def call(self, method: str, params: str, seconds: float) -> Any:
         """Makes a call with its parameters as JSON text; returns the reply in the form of :meth:`Incoming.take`, also
         for errors."""
+        if self._left_reads:
+            found = await self._left_read(method, params)
+            if found is not None:
+                return found
         number = self._next()
         frame = call_frame(number, method, params)
         await self._reserve(1)
@@ -130,13 +149,40 @@ class AsyncConnection(asyncio.Protocol):
         try:
             self.write(frame)
             return await pending.future
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, RequestTimeout):
             self.write(cancel_frame(number))
+            if method == "stream.read":
+                self._leave_read(number, pending, params)
             raise
         finally:
             timer.cancel()
-            self._waiting.pop(number, None)
+            if self._waiting.get(number) is pending:
+                del self._waiting[number]
             self._release(1)
+
+    def _leave_read(self, number: int, pending: Pending, params: str) -> None:
+        """Keeps the reply that is on its way, or has come: the service gives the bytes in it only once."""
+        left = LeftRead(pending.method, self.loop.create_future(), pending.turn)
+        self._left_reads[decode(params)["stream"]] = left
+        if pending.message is None:
+            self._waiting[number] = left
+        else:
+            left.deliver(number, pending.message)
+
+    async def _left_read(self, method: str, params: str) -> Any:
+        """The reply to an earlier read of the same stream, if that read took something."""
+        if method not in ("stream.read", "stream.close"):
+            return None
+        stream = decode(params).get("stream")
+        left = self._left_reads.get(stream)
+        if left is None or method == "stream.close":
+            self._left_reads.pop(stream, None)
+            return None
+        # a cancelled call is answered at once
+        message = await asyncio.shield(left.future)
+        if self._left_reads.pop(stream, None) is None or (type(message) is dict and "error" in message):
+            return None
+        return message
 
     async def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         """Many calls, at most ``window`` at a time without a reply; their messages in the order of ``params``.
@@ -184,12 +230,14 @@ class AsyncConnection(asyncio.Protocol):
     def _expire(self, number: int) -> None:
         pending = self._waiting.pop(number, None)
         if pending is not None:
-            self.write(cancel_frame(number))
             pending.fail(_late(pending.method))
 
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         """Makes calls whose results are ignored, for finalizers; from any thread."""
         if self.dead is None and not self.loop.is_closed():
+            for method, params in calls:
+                if method == "stream.close":
+                    self._left_reads.pop(params["stream"], None)
             frames = [call_frame(self._next(), method, encode(params)) for method, params in calls]
             self.loop.call_soon_threadsafe(self.write, b"".join(frames))
 

@@ -64,7 +64,7 @@ class Stream(Head):
 
     def bytes(self) -> Iterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
-        if self._pipe is not None or (self._path is not None and not self._opened().kind):
+        if self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw")):
             pipe = self._raw()
             while piece := pipe.take(PIECE):
                 yield piece
@@ -127,11 +127,13 @@ class Stream(Head):
         if self._pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            reading = self._opened()
-            reading.begin("raw")
-            ended = end_check(reading, self._invoke, self.response._declared)
-            self._pipe = open_pipe(self._path, reading.attach(), ended)
+            self._pipe = self._open_pipe(self._path)
         return self._pipe
+
+    def _open_pipe(self, path: str) -> Pipe:
+        reading = self._opened()
+        reading.begin("raw")
+        return open_pipe(path, reading.attach(), end_check(reading, self._invoke, self.response._declared))
 
     def _opened(self) -> Reading:
         if self._reading is None:

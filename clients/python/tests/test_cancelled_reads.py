@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Reads whose task is cancelled, by a time limit for instance: the next read continues where the last one ended."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from outrider import AsyncClient
+from peers import Scripted, request_head
+
+Serve = Callable[[Callable[[socket.socket], None]], Scripted]
+NUMBERS = [b"%d" % number for number in range(500)]
+SHORT = 0.0002
+"""Seconds: less than a call takes."""
+
+
+def count(stream: socket.socket) -> None:
+    """Sends numbers, one line for each, with pauses."""
+    for number in NUMBERS:
+        stream.sendall(number + b"\n")
+        time.sleep(0.001)
+
+
+def count_in_a_body(stream: socket.socket) -> None:
+    request_head(stream)
+    stream.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    count(stream)
+
+
+async def impatient(read: Callable[[], Awaitable[Any]]) -> tuple[list[Any], int]:
+    """All that the reads return until they return nothing, and the number of cancelled reads."""
+    found, cancelled, patience = [], 0, SHORT
+    while True:
+        try:
+            piece = await asyncio.wait_for(read(), patience)
+        except asyncio.TimeoutError:
+            cancelled += 1
+            # until a call has the time that it needs on this machine
+            patience *= 1.3
+            continue
+        if not piece:
+            return found, cancelled
+        found.append(piece)
+        patience = SHORT
+
+
+def test_a_tcp_connection_loses_nothing(service: str, scripted: Serve) -> None:
+    server = scripted(count)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.tcp("127.0.0.1", server.port) as connection:
+            lines, cancelled = await impatient(connection.read_line)
+            assert [line.strip() for line in lines] == NUMBERS and cancelled > 50
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("kind", ["bytes", "lines"])
+def test_a_stream_loses_nothing(service: str, scripted: Serve, kind: str) -> None:
+    server = scripted(count_in_a_body)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            async with client.stream(f"http://127.0.0.1:{server.port}/") as stream:
+
+                async def read() -> Any:
+                    async for piece in getattr(stream, kind)():
+                        return piece
+
+                found, cancelled = await impatient(read)
+            text = b"".join(found) if kind == "bytes" else "".join(f"{line}\n" for line in found).encode()
+            assert text.split() == NUMBERS and cancelled > 50
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("arrives", ["before", "between", "with", "after"])
+def test_a_reply_around_the_cancellation_goes_to_the_next_read(service: str, scripted: Serve, arrives: str) -> None:
+    go, sent = threading.Event(), threading.Event()
+
+    def talk(stream: socket.socket) -> None:
+        go.wait(20)
+        stream.sendall(b"first")
+        sent.set()
+        stream.recv(1)
+        stream.sendall(b"second")
+
+    server = scripted(talk)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.tcp("127.0.0.1", server.port) as connection:
+            reading = asyncio.create_task(connection.read())
+            await client.info()
+            live = await client._live()
+            receive = live.data_received
+
+            def received(data: bytes) -> None:
+                # in the same turn of the event loop, before the task runs again
+                if arrives == "between":
+                    reading.cancel()
+                receive(data)
+                if arrives == "before":
+                    reading.cancel()
+
+            if arrives in ("before", "between"):
+                live.data_received = received  # type: ignore[method-assign]
+            go.set()
+            sent.wait(20)
+            if arrives == "with":
+                # the reply waits in the socket while the task ends
+                time.sleep(0.1)
+            if arrives in ("with", "after"):
+                reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            live.data_received = receive  # type: ignore[method-assign]
+            first = await connection.read(min=5)
+            await connection.write(b"x")
+            assert (first, await connection.read()) == (b"first", b"second")
+            assert not live._left_reads
+
+    asyncio.run(work())
+
+
+def test_a_closed_stream_leaves_no_read_behind(service: str, scripted: Serve) -> None:
+    go = threading.Event()
+
+    def talk(stream: socket.socket) -> None:
+        go.wait(20)
+        stream.sendall(b"first")
+        stream.recv(1)
+
+    server = scripted(talk)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            live = await client._live()
+            async with client.tcp("127.0.0.1", server.port) as connection:
+                reading = asyncio.create_task(connection.read())
+                await client.info()
+                go.set()
+                time.sleep(0.1)
+                reading.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await reading
+                assert len(live._left_reads) == 1
+            assert not live._left_reads and not live._waiting
+
+    asyncio.run(work())
