@@ -15,15 +15,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
-from .._protocol.frames import (
-    GREETING,
-    Incoming,
-    call_frame,
-    cancel_frame,
-    decode,
-    encode,
-    quote,
-)
+from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
+from .pending import AsyncBatch, LeftRead, Pending
 from .wire import IN_FLIGHT, Unsent
 
 if TYPE_CHECKING:
@@ -31,82 +24,6 @@ if TYPE_CHECKING:
     from socket import socket as Socket
 
     from .inbox import Inbox
-
-
-class Pending:
-    """A call that waits for its reply."""
-
-    __slots__ = ("future", "message", "method", "turn")
-
-    def __init__(self, method: str, future: asyncio.Future[Any], turn: int) -> None:
-        self.method = method
-        self.future = future
-        self.turn = turn
-        self.message: Any = None
-
-    def deliver(self, number: int, message: Any) -> None:
-        """Takes the reply."""
-        self.message = message
-        if not self.future.done():
-            self.future.set_result(message)
-
-    def fail(self, problem: OutriderError) -> None:
-        """No reply will come."""
-        if not self.future.done():
-            self.future.set_exception(problem)
-
-
-class LeftRead(Pending):
-    """A ``stream.read`` whose task was cancelled. What it takes from the stream goes to the next read."""
-
-    __slots__ = ()
-
-    def fail(self, problem: OutriderError) -> None:
-        """No reply will come, and the next read fails by itself."""
-        if not self.future.done():
-            self.future.set_result(None)
-
-
-class AsyncBatch(Pending):
-    """Many calls, of which some are on their way and others wait for their turn."""
-
-    __slots__ = ("connection", "left", "params", "places", "progress", "replies", "sent", "window")
-
-    def __init__(self, connection: AsyncConnection, method: str, params: Sequence[str], window: int) -> None:
-        super().__init__(method, connection.loop.create_future(), 0)
-        self.connection = connection
-        self.params = params
-        self.window = window
-        self.places: dict[int, int] = {}
-        self.replies: list[Any] = [None] * len(params)
-        self.left = len(params)
-        self.sent = 0
-        self.progress = True
-
-    def advance(self) -> None:
-        """Sends as many as the window has room for, but not a few at a time."""
-        unsent = len(self.params) - self.sent
-        free = self.window - (self.left - unsent)
-        if unsent and (free * 4 >= self.window or free >= unsent):
-            upto = self.sent + min(free, unsent)
-            self.connection.send_batch(self, self.sent, upto)
-            self.sent = upto
-
-    def deliver(self, number: int, message: Any) -> None:
-        """Puts the reply into its place."""
-        self.replies[self.places.pop(number)] = message
-        self.left -= 1
-        self.progress = True
-        if self.left:
-            self.advance()
-        elif not self.future.done():
-            self.future.set_result(None)
-
-    def fail(self, problem: OutriderError) -> None:
-        """Fails all calls that still wait."""
-        self.replies = [problem if reply is None else reply for reply in self.replies]
-        if not self.future.done():
-            self.future.set_result(None)
 
 
 class AsyncConnection(asyncio.Protocol):
@@ -191,7 +108,7 @@ class AsyncConnection(asyncio.Protocol):
         """
         window = min(window, IN_FLIGHT, len(params))
         await self._reserve(window)
-        batch = AsyncBatch(self, method, params, window)
+        batch = AsyncBatch(method, params, window, self.loop.create_future(), self._send_batch)
         watch = self.loop.create_task(self._watch(batch, seconds))
         try:
             batch.advance()
@@ -206,7 +123,7 @@ class AsyncConnection(asyncio.Protocol):
             self._release(window)
         return batch.replies
 
-    def send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
+    def _send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
         """Writes some calls of a batch."""
         middle = f',"method":{quote(batch.method)},"params":'
         frames = []

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Calls of the awaiting client that wait for their replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Sequence
+
+    from .._protocol.exceptions import OutriderError
+
+
+class Pending:
+    """A call that waits for its reply."""
+
+    __slots__ = ("future", "message", "method", "turn")
+
+    def __init__(self, method: str, future: asyncio.Future[Any], turn: int) -> None:
+        self.method = method
+        self.future = future
+        self.turn = turn
+        self.message: Any = None
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Takes the reply."""
+        self.message = message
+        if not self.future.done():
+            self.future.set_result(message)
+
+    def fail(self, problem: OutriderError) -> None:
+        """No reply will come."""
+        if not self.future.done():
+            self.future.set_exception(problem)
+
+
+class LeftRead(Pending):
+    """A ``stream.read`` whose task was cancelled. What it takes from the stream goes to the next read."""
+
+    __slots__ = ()
+
+    def fail(self, problem: OutriderError) -> None:
+        """No reply will come, and the next read fails by itself."""
+        if not self.future.done():
+            self.future.set_result(None)
+
+
+class AsyncBatch(Pending):
+    """Many calls, of which some are on their way and others wait for their turn."""
+
+    __slots__ = ("left", "params", "places", "progress", "replies", "send", "sent", "window")
+
+    def __init__(
+        self,
+        method: str,
+        params: Sequence[str],
+        window: int,
+        future: asyncio.Future[Any],
+        send: Callable[[AsyncBatch, int, int], None],
+    ) -> None:
+        super().__init__(method, future, 0)
+        self.send = send
+        self.params = params
+        self.window = window
+        self.places: dict[int, int] = {}
+        self.replies: list[Any] = [None] * len(params)
+        self.left = len(params)
+        self.sent = 0
+        self.progress = True
+
+    def advance(self) -> None:
+        """Sends as many as the window has room for, but not a few at a time."""
+        unsent = len(self.params) - self.sent
+        free = self.window - (self.left - unsent)
+        if unsent and (free * 4 >= self.window or free >= unsent):
+            upto = self.sent + min(free, unsent)
+            self.send(self, self.sent, upto)
+            self.sent = upto
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Puts the reply into its place."""
+        self.replies[self.places.pop(number)] = message
+        self.left -= 1
+        self.progress = True
+        if self.left:
+            self.advance()
+        elif not self.future.done():
+            self.future.set_result(None)
+
+    def fail(self, problem: OutriderError) -> None:
+        """Fails all calls that still wait."""
+        self.replies = [problem if reply is None else reply for reply in self.replies]
+        if not self.future.done():
+            self.future.set_result(None)
