@@ -272,19 +272,26 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
         for cookie in cookies { fields.add("Set-Cookie", cookie) }
         let hasBody = query.method != "HEAD"
-        var response = AttemptResponse(
-            status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason, version: entry.head.version,
-            fields: fields, body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
-        response.cache = report
+        // made only to be delivered: a body that is dropped ends the attempt
+        let deliver = { @Sendable [fields] (source: Source) in
+            var response = AttemptResponse(
+                status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason,
+                version: entry.head.version, fields: fields,
+                body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
+            response.cache = report
+            self.store.count(report)
+            self.source = source
+            self.finish(.success(response))
+        }
         switch entry.body {
         case .memory(let bytes):
             let part = use.range.flatMap {
                 bytes.getSlice(at: bytes.readerIndex &+ $0.lowerBound, length: $0.count)
             }
-            deliver(response, from: .stored(hasBody ? part ?? bytes : ByteBuffer()))
+            deliver(.stored(hasBody ? part ?? bytes : ByteBuffer()))
         case .file(let name, let whole):
-            guard hasBody, let disk = store.disk else { return deliver(response, from: .stored(ByteBuffer())) }
-            open(CachedFile(disk, name, size: whole, range: use.range, loop), for: response)
+            guard hasBody, let disk = store.disk else { return deliver(.stored(ByteBuffer())) }
+            open(CachedFile(disk, name, size: whole, range: use.range, loop), deliver)
         }
     }
 

@@ -21,18 +21,12 @@ extension CachedAttempt {
 
     // MARK: stored responses
 
-    func deliver(_ response: AttemptResponse, from source: Source) {
-        if let report = response.cache { store.count(report) }
-        self.source = source
-        finish(.success(response))
-    }
-
     /// Delivers a response whose body is a file, or asks the server: another service may have removed the entry since the
     /// lookup.
-    func open(_ file: CachedFile, for response: AttemptResponse) {
+    func open(_ file: CachedFile, _ deliver: @escaping @Sendable (Source) -> Void) {
         file.open { isThere in
             if case .over = self.source { return }
-            if isThere { return self.deliver(response, from: .file(file)) }
+            if isThere { return deliver(.file(file)) }
             let reason = "the stored body is gone"
             if self.binding.spec.mode == .onlyIfCached || self.query.control.onlyIfCached { return self.refuse(reason) }
             self.ask(nil, [], .uriMiss, reason)

@@ -74,6 +74,27 @@ def test_a_long_body_is_stored_and_stays_readable(server, folder, size):
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_body_that_goes_while_it_is_confirmed_is_fetched_again(server, folder, count):
+    def answer(number, fields):
+        if number == 2:
+            for path in (folder / "docs/bodies").rglob("*"):
+                path.is_file() and path.unlink()
+        given = [("ETag", '"1"'), ("Cache-Control", "max-age=0")]
+        same = "If-None-Match" in fields
+        return Reply(b"" if same else b"z" * LONG, status=304 if same else 200, pause=0.2, fields=given)
+
+    url, seen = server.script(answer)
+    with contract.Wire() as wire:
+        fetch(wire, url)
+        settle(wire)
+        params = {"url": url, "cache": "docs", "serialize": {"as": "text"}}
+        numbers = [wire.start("data.send", params) for _ in range(count)]
+        for reply in wire.replies(numbers).values():
+            assert result(reply)["body"]["text"] == "z" * LONG, reply
+    assert len(seen) == 3 and "If-None-Match" not in seen[2][2]
+
+
 def test_an_entry_for_memory_stays_there_when_it_is_confirmed(server, folder):
     url, _ = server.script(
         lambda number, _: Reply(b"SECRETBODY" if number == 1 else b"", status=200 if number == 1 else 304,
