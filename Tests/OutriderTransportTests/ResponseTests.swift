@@ -169,7 +169,7 @@ struct ResponseTests {
             steps: [
                 .flood(ByteBuffer(string: String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 100)), times: 1_000)
             ],
-            words: "more than 20 informational answers"),
+            words: "more than 20 informational responses"),
         Fault(
             name: "fields without end", kind: .limitExceeded,
             steps: [

@@ -28,7 +28,6 @@ MAY_IMPORT = {
         # the dates of swift-certificates
         "FoundationEssentials",
         "NIOCore",
-        "NIOHTTP1",
         "NIOPosix",
         "NIOSSL",
         "NIOTLS",

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Parses heads of the most common form in a single pass: complete, final, HTTP/1.1, lines that end in CRLF, plain
-/// ASCII values without surrounding white space, and a single Content-Length.
+/// Parses heads of the most common form in a single pass: complete, final, HTTP/1.1, lines that end in CRLF, and plain
+/// ASCII values without surrounding white space.
 ///
-/// For any other head (RFC 9112) the result is nil, and a full parser decides.
+/// For any other head (RFC 9112) the result is nil, and `ResponseReader` goes through it line by line.
 package struct PlainHead: Sendable, Equatable {
     package var head: ResponseHead
     /// The length of the head, with the empty line.
     package var bytes: Int
 
-    /// Longer heads, and those with more fields, are left to the full parser and its limits.
+    /// Longer heads, and those with more fields, are left to the reader of lines and its limits.
     private static let mostBytes = 16 << 10
     private static let mostFields = 100
 
@@ -20,22 +20,13 @@ package struct PlainHead: Sendable, Equatable {
         guard let status = reader.status(), let reason = reader.reason() else { return nil }
         var fields: [HTTPFields.Field] = []
         fields.reserveCapacity(12)
-        var lengths = 0
         while !reader.isAtEmptyLine {
             guard fields.count < Self.mostFields, let name = reader.name(), let value = reader.value() else {
                 return nil
             }
-            switch name.utf8.count {
-            case 7 where HTTPFields.same(name, "Upgrade"): return nil
-            case 14 where HTTPFields.same(name, "Content-Length"):
-                guard lengths == 0, value.utf8.count <= 15, FieldRules.decimal(value) != nil else { return nil }
-                lengths = 1
-            case 17 where HTTPFields.same(name, "Transfer-Encoding"): return nil
-            default: break
-            }
             fields.append(HTTPFields.Field(name, value))
         }
-        guard lengths == 1, reader.emptyLine() else { return nil }
+        guard reader.emptyLine() else { return nil }
         head = ResponseHead(status: status, reason: reason, version: .http11, fields: HTTPFields(fields))
         self.bytes = reader.position
     }

@@ -3,7 +3,6 @@
 
 import Glibc
 import NIOCore
-import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
@@ -126,12 +125,10 @@ enum FailureBridge {
         if let failure = error as? HTTPFailure { return failure }
         let underlying = underlying(error)
         switch error {
-        case let error as HTTPParserError where error == .invalidEOFState:
-            return HTTPFailure(.connectionLost, "\(host) closed the connection in mid-response", phase: phase)
-        case let error as HTTPParserError where error == .headerOverflow:
+        case ResponseFault.tooLong:
             let text = "the response of \(host) has more than \(limits)"
             return HTTPFailure(.limitExceeded, text, phase: phase, underlying: underlying)
-        case is HTTPParserError, is NIOHTTPDecoderError:
+        case is ResponseFault:
             let text = "the response of \(host) is not proper HTTP/1.1: \(underlying.message)"
             return HTTPFailure(.malformedResponse, text, phase: phase, underlying: underlying)
         default:
@@ -140,10 +137,8 @@ enum FailureBridge {
         }
     }
 
-    static func isParserError(_ error: any Error) -> Bool { error is HTTPParserError || error is NIOHTTPDecoderError }
-
     private static let limits =
-        "\(HTTP1Limits.fields) fields, \(HTTP1Limits.headBytes >> 10) KiB of them, or too long a one"
+        "\(ResponseReader.mostFields) fields, \(ResponseReader.mostBytes >> 10) KiB of them, or too long a one"
 
     static func underlying(_ error: any Error) -> HTTPFailure.Underlying {
         switch error {
@@ -154,8 +149,8 @@ enum FailureBridge {
             return .init(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             return .init(.tls, 0, reason(of: error))
-        case is HTTPParserError, is NIOHTTPDecoderError:
-            return .init(.http, 0, words(of: error))
+        case ResponseFault.malformed(let words): return .init(.http, 0, words)
+        case is ResponseFault: return .init(.http, 0, words(of: error))
         case let error as ChannelError where error == .ioOnClosedChannel || error == .alreadyClosed || error == .eof:
             return .init(.posix, Int(ECONNRESET), "it is closed")  // safe: CInt is narrower
         default:

@@ -16,7 +16,7 @@ struct ConnectionError {
             self.failure = failure
             return
         }
-        if let error, FailureBridge.isParserError(error) {
+        if let error = error as? ResponseFault {
             failure = FailureBridge.exchange(error, with: host, phase: phase)
             return
         }

@@ -3,7 +3,6 @@
 
 import Glibc
 import NIOCore
-import NIOHTTP1
 import NIOSSL
 import OutriderHTTP
 
@@ -12,23 +11,12 @@ import OutriderHTTP
 ///
 /// An idle connection keeps a read pending, so that the server's close, or unexpected bytes, are noticed at once.
 ///
-/// The handler is next to the wire. It reads plain responses itself, at a fifth of the cost; all other responses go
-/// from first to last byte to a parser behind, and return as parts.
 // proof: every method runs on the channel's event loop and asserts it; other threads only carry the reference.
 final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStream, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
-    typealias OutboundIn = HTTPClientRequestPart
+    typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
-
-    /// The reader of the response.
-    private enum Reader {
-        /// Decided by the first bytes.
-        case unknown
-        /// This handler; `left` bytes of the body are to come.
-        case plain(left: Int64)
-        case parser
-    }
 
     /// The state of the running request, or of the last; `begin` replaces all of it.
     private struct Running {
@@ -37,7 +25,6 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         var method = ""
         /// Whether the body of the request goes out in chunks (RFC 9112 section 7.1).
         var isChunked = false
-        var reader = Reader.unknown
         /// The framing of the response's body; nil before the final head.
         var framing: BodyFraming?
         /// The number of heads before the final head.
@@ -68,14 +55,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
     private var isLent = true
 
-    /// The handler behind the parser, after the first response that needed the parser.
-    private var parts: ResponseParts?
-    /// Finds texts beside the parser, which gives standard phrases, and replaces what is not UTF-8.
-    private var texts = HeadTexts()
-    /// The last read from the network, while its bytes are parsed.
-    private var arrival = ByteBuffer()
-    /// The last piece of a body in `arrival`.
-    private var piece: ByteBuffer?
+    private var reader = ResponseReader()
     private var room = ReadBufferSizing()
 
     init(
@@ -207,98 +187,41 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case .unasked: return isClosed ? () : broke(.quiet, nil)
         case .leftOver: return isClosed ? () : broke(machine.closed(), nil)
         }
-        self.arrival = arrival
-        piece = nil
         room.took(arrival.readableBytes, from: channel)
         running.user?.received(arrival.readableBytes)
-        switch running.reader {
-        case .unknown: readFirst(arrival, data, context)
-        case .plain(let left): readBody(arrival, left: left)
-        case .parser:
-            texts.feed(arrival.readableBytesView)
-            context.fireChannelRead(data)
-        }
+        read(arrival)
     }
 
-    /// Only `ResponseParts` writes here, and only for the parser.
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) { promise?.succeed() }
-
-    private func readFirst(_ arrival: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
-        guard let plain = arrival.withUnsafeReadableBytes({ PlainHead($0) }) else {
-            guard startParser(context) else { return }
-            texts = HeadTexts()
-            texts.feed(arrival.readableBytesView)
-            return context.fireChannelRead(data)
-        }
-        received(plain.head)
-        guard !isClosed else { return }
-        var rest = arrival
-        rest.moveReaderIndex(forwardBy: plain.bytes)
-        if case .length(let length) = running.framing { readBody(rest, left: length) } else { readBody(rest, left: 0) }
-    }
-
-    private func readBody(_ bytes: ByteBuffer, left: Int64) {
-        let count = Int64(bytes.readableBytes)
-        if left > 0, count > 0 {
-            // safe: less than the count, which is an Int
-            let piece = count <= left ? bytes : bytes.getSlice(at: bytes.readerIndex, length: Int(left)) ?? bytes
-            running.user?.bodyCame(piece)
-            guard !isClosed else { return }
-        }
-        if count < left {
-            running.reader = .plain(left: left - count)
-        } else {
-            ended(trailers: [], isClean: count == left)
-        }
-    }
-
-    /// Passes the whole response through the parser, which must know the request's method to read the response to a
-    /// HEAD.
-    private func startParser(_ context: ChannelHandlerContext) -> Bool {
-        running.reader = .parser
+    private func read(_ arrival: ByteBuffer) {
+        var position = 0
         do {
-            let parts = try self.parts ?? ResponseParts.install(behind: self, in: context.pipeline)
-            self.parts = parts
-            parts.expectResponse(to: running.method)
-            return true
+            while !isClosed,
+                let part = try arrival.withUnsafeReadableBytes({ try reader.next($0, from: &position) })
+            {
+                switch part {
+                case .head(let head): received(head)
+                case .body(let range):
+                    let start = arrival.readerIndex + range.lowerBound
+                    guard let piece = arrival.getSlice(at: start, length: range.count) else { return }
+                    running.user?.bodyCame(piece)
+                case .end(let trailers):
+                    // whatever follows the end was not asked for
+                    return ended(trailers: trailers, isClean: position == arrival.readableBytes)
+                }
+            }
         } catch {
-            broke(.inHead, error)
-            return false
-        }
-    }
-
-    /// A part of the response from the parser.
-    func parsed(_ part: HTTPClientResponsePart) {
-        guard !isClosed else { return }
-        switch part {
-        case .head(let head): received(ResponseHead(head, texts: texts.next()))
-        case .body(let bytes):
-            piece = bytes
-            running.user?.bodyCame(bytes)
-        case .end(let trailers): ended(trailers: trailers.map(HTTPFields.init) ?? [], isClean: isCleanEnd)
+            broke(running.framing == nil ? .inHead : .inBody, error)
         }
     }
 
     private func ended(trailers: HTTPFields, isClean: Bool) {
-        running.reader = .unknown
         running.ending = machine.bodyEnded() == .reuse && isClean ? .reuse : .close
         let user = running.user
         running.user = nil
         user?.completed(trailers: trailers)
     }
 
-    /// Whether no bytes follow the end of the response, not even half a line.
-    private var isCleanEnd: Bool {
-        switch running.framing {
-        case .length(let length) where length > 0: piece.map { arrival.ends(with: $0) } ?? false
-        default: arrival.endsInEmptyLine
-        }
-    }
-
     func channelReadComplete(context: ChannelHandlerContext) {
-        arrival = ByteBuffer()
-        piece = nil
-        defer { if parts != nil { context.fireChannelReadComplete() } }
         guard !isClosed else { return }
         switch running.ending {
         case nil:
@@ -326,6 +249,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
                 running.user?.informational(head)
             case .response(let framing, let stopSending):
                 running.framing = framing
+                reader.begin(framing)
                 if case .length(let length) = framing { room.expect(length, from: channel) }
                 running.user?.responded(head, framing, stopSending: stopSending)
             }
@@ -334,26 +258,18 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { failed(error) }
-
-    /// The parser refuses the bytes, or the connection broke.
-    func failed(_ error: any Error) {
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isClosed else { return }
-        switch error {
-        case HTTPParserError.invalidEOFState: broke(machine.closed(), nil)
-        case is HTTPParserError, is NIOHTTPDecoderError:
-            broke(running.framing == nil ? .inHead : .inBody, error)
-        default:
-            // a broken connection ends no body, not even a body that is delimited by the close
-            let close = machine.closed()
-            broke(close == .endsBody ? .inBody : close, error)
-        }
+        let end = machine.closed()
+        // a broken connection ends no body, not even a body that is delimited by the close
+        broke(end == .endsBody ? .inBody : end, error)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // the parser may be waiting for the end of the input
-        context.fireChannelInactive()
-        if !isClosed { broke(machine.closed(), nil) }
+        guard !isClosed else { return }
+        let end = machine.closed()
+        if end == .endsBody { ended(trailers: [], isClean: true) }
+        broke(end, nil)
     }
 
     private func broke(_ end: ConnectionEnd, _ error: (any Error)?) {
@@ -372,8 +288,19 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
 }
 
 extension HTTPFailure {
-    fileprivate static var tooManyInformational: HTTPFailure {
-        let text = "the server sent more than \(HTTP1Limits.informational) informational answers"
+    static var tooManyInformational: HTTPFailure {
+        let text = "the server sent more than \(HTTP1Limits.informational) informational responses"
         return HTTPFailure(.limitExceeded, text, phase: .firstByte, sent: .sent)
+    }
+}
+
+extension ByteBuffer {
+    /// Whether the buffer may begin with a status line, as far as its bytes tell. Line ends left over from before may
+    /// come first.
+    fileprivate var beginsLikeResponse: Bool {
+        withUnsafeReadableBytes { bytes in
+            guard let first = bytes.first, first != 0x0D, first != 0x0A else { return true }
+            return bytes.prefix(5).elementsEqual("HTTP/".utf8.prefix(bytes.count))
+        }
     }
 }

@@ -35,8 +35,10 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     var opening: ConnectionOpening?
     var waiting: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
     var connection: UpgradedConnection?
-    private var head = UpgradeHead()
-    private var framing: UpgradeRefusal?
+    private var reader = ResponseReader()
+    private var informationalHeads = 0
+    /// Whether the body of a response other than 101 ends with its connection.
+    private var endsWithConnection = false
     private var sent = HTTPFailure.Sent.notSent
     var isReadPaused = false
     var isHeld = false
@@ -166,22 +168,51 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
     private func readHead(_ bytes: ByteBuffer) {
         sent = .sent
         clock.headBegins()
-        head.feed(bytes)
-        do throws(HTTPFailure) {
-            while stage == .handshaking, let found = try head.next() {
-                if found.status == 101 {
-                    switchOver(found)
-                } else if found.status < 200 {
-                    clock.informed()
-                    observer.informational(found)
-                } else {
-                    try refuse(found)
+        read(bytes)
+        pool.deadlines.movedUp(self)
+    }
+
+    private func read(_ bytes: ByteBuffer) {
+        var rest = bytes
+        do {
+            while let part = try nextPart(&rest) {
+                switch part {
+                case .head(let found): try take(found, before: rest)
+                case .body(let range):
+                    let start = bytes.writerIndex - rest.readableBytes - range.count
+                    if let piece = bytes.getSlice(at: start, length: range.count) { body.append(piece) }
+                case .end: return endBody()
                 }
             }
+            if stage == .refused { deliver() }
         } catch {
-            end(error)
+            end(FailureBridge.exchange(error, with: host, phase: clock.phase))
         }
-        pool.deadlines.movedUp(self)
+    }
+
+    private func nextPart(_ rest: inout ByteBuffer) throws -> ResponseReader.Part? {
+        guard stage == .handshaking || stage == .refused else { return nil }
+        var position = 0
+        let part = try rest.withUnsafeReadableBytes { try reader.next($0, from: &position) }
+        rest.moveReaderIndex(forwardBy: position)
+        return part
+    }
+
+    private func take(_ found: ResponseHead, before rest: ByteBuffer) throws(HTTPFailure) {
+        guard found.version.major == 1 else {
+            throw HTTPFailure(
+                .malformedResponse, "the server did not respond in HTTP/1.1", phase: .firstByte, sent: .sent)
+        }
+        if found.status == 101 {
+            switchOver(found, rest)
+        } else if found.status < 200 {
+            informationalHeads += 1
+            guard informationalHeads <= HTTP1Limits.informational else { throw .tooManyInformational }
+            clock.informed()
+            observer.informational(found)
+        } else {
+            try refuse(found)
+        }
     }
 
     private func respond(_ head: ResponseHead) {
@@ -196,12 +227,11 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
                     body: ResponseBody(self, expectedBytes: body.expectedBytes))))
     }
 
-    private func switchOver(_ found: ResponseHead) {
+    private func switchOver(_ found: ResponseHead, _ rest: ByteBuffer) {
         stage = .open
         body.begin(found, .untilClose, decodes: false)
         // an open connection may be silent for as long as its protocol allows
         pool.deadlines.forget(self)
-        let rest = head.rest
         if rest.readableBytes > 0 { body.append(rest) }
         // a Unix socket has no such option
         let option = ChannelOptions.Types.SocketOption.tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT))
@@ -214,20 +244,9 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         let framing = try BodyFraming.of(found, to: attempt.method).0
         stage = .refused
         body.begin(found, framing, decodes: attempt.decodesContent)
-        self.framing = UpgradeRefusal(framing)
+        endsWithConnection = framing == .untilClose
+        reader.begin(framing)
         respond(found)
-        readRefusal(head.rest)
-    }
-
-    private func readRefusal(_ bytes: ByteBuffer) {
-        guard var framing, stage == .refused else { return }
-        do throws(HTTPFailure) {
-            for piece in try framing.take(bytes) { body.append(piece) }
-            self.framing = framing
-            if framing.isOver { endBody() } else { deliver() }
-        } catch {
-            end(error)
-        }
     }
 }
 
@@ -239,7 +258,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
         case .open:
             body.append(bytes)
             deliver()
-        case .refused: readRefusal(bytes)
+        case .refused: read(bytes)
         case .lingering:
             dropped &+= bytes.readableBytes
             if dropped > Self.mostDropped { closeLingering() }
@@ -265,7 +284,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
                 return end(failure)
             }
             if stage == .open { return endReading() }
-            guard framing?.endsWithConnection == true else { return end(lost("in the body of its response")) }
+            guard endsWithConnection else { return end(lost("in the body of its response")) }
             endBody()
         default: end(lost("before the head of its response was complete", error))
         }

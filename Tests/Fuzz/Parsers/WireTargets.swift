@@ -3,76 +3,61 @@
 
 import Glibc
 import NIOCore
-import NIOEmbedded
-import NIOHTTP1
 
 @testable import OutriderHTTP
 @testable import OutriderTransport
 
 // MARK: HTTP/1.1
 
-/// What NIO's parser made of the bytes of a response, with the product's limits.
+/// What the reader found in the bytes of a response, up to its end or to a fault.
 private struct Parsed: Equatable {
-    var head: ResponseHead?
+    var heads: [ResponseHead] = []
     var body: [UInt8] = []
     var trailers: HTTPFields?
-    var isWhole = false
-    var failed = false
-}
+    var fault: ResponseFault?
 
-private func parsed(_ pieces: [[UInt8]]) -> Parsed {
-    let channel = EmbeddedChannel()
-    let decoder = HTTPResponseDecoder(
-        leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
-        limitConfiguration: HTTP1Limits.decoder)
-    var result = Parsed()
-    var texts = HeadTexts()
-    for piece in pieces { texts.feed(piece) }
-    do {
-        try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
-        // a response without a request is none
-        let request = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
-        channel.pipeline.syncOperations.fireChannelActive()
-        _ = try? channel.writeOutbound(HTTPClientRequestPart.head(request))
-        for piece in pieces { try channel.writeInbound(ByteBuffer(bytes: piece)) }
-    } catch {
-        result.failed = true
-    }
-    while let part = try? channel.readInbound(as: HTTPClientResponsePart.self), !result.isWhole {
-        switch part {
-        case .head(let head):
-            let text = texts.next()
-            if (100..<200).contains(head.status.code), head.status.code != 101 { continue }
-            result.head = ResponseHead(head, texts: text)
-        case .body(let bytes): result.body += Array(bytes.readableBytesView)
-        case .end(let trailers):
-            result.trailers = trailers.map { HTTPFields($0) }
-            result.isWhole = true
+    init(_ pieces: [[UInt8]]) {
+        var reader = ResponseReader()
+        for piece in pieces where trailers == nil && fault == nil {
+            var position = 0
+            do {
+                while let part = try piece.withUnsafeBytes({ try reader.next($0, from: &position) }) {
+                    take(part, of: piece, &reader)
+                    if trailers != nil { return }
+                }
+                expect(position == piece.count || heads.last?.status == 101, "bytes are left before the end")
+            } catch {
+                fault = error as? ResponseFault
+            }
         }
     }
-    _ = try? channel.finish(acceptAlreadyClosed: true)
-    return result
+
+    private mutating func take(_ part: ResponseReader.Part, of piece: [UInt8], _ reader: inout ResponseReader) {
+        switch part {
+        case .head(let head):
+            heads.append(head)
+            if head.status >= 200 { reader.begin((try? BodyFraming.of(head, to: "GET").0) ?? .none) }
+        case .body(let range):
+            expect(!range.isEmpty && range.upperBound <= piece.count, "a piece of the body at \(range)")
+            body += piece[range]
+        case .end(let trailers): self.trailers = trailers
+        }
+    }
 }
 
-/// The head of the quick parser, of the full one for handshakes, and of NIO.
+/// A head in one pass, and line by line.
 func head(_ input: Input) {
-    let plain = input.bytes.withUnsafeBytes { PlainHead($0) }
-    let end = input.bytes.firstRange(of: [13, 10, 13, 10])?.upperBound
-    let full = end.flatMap { ResponseHead(parsing: input.bytes[..<$0]) }
-    if let plain {
-        expect(plain.bytes == end, "the head ends elsewhere")
-        expect(full == plain.head, "the full parser has \(String(describing: full)), not \(plain.head)")
-        _ = try? BodyFraming.of(plain.head, to: "GET")
+    let whole = Parsed([input.bytes])
+    // a first byte alone is no whole head
+    let lines = Parsed([Array(input.bytes.prefix(1)), Array(input.bytes.dropFirst())])
+    expect(whole == lines, "line by line: \(lines), not \(whole)")
+    expect(whole == Parsed(input.pieces), "in pieces: \(Parsed(input.pieces)), not \(whole)")
+    if let plain = input.bytes.withUnsafeBytes({ PlainHead($0) }) {
+        expect(plain.bytes == input.bytes.firstRange(of: [13, 10, 13, 10])?.upperBound, "the head ends elsewhere")
+        expect(whole.heads.first == plain.head, "\(whole.heads) for \(plain.head)")
     }
-    guard plain != nil || full.map({ $0.status != 101 && $0.status / 100 != 1 }) == true, let end else { return }
-    let nio = parsed([Array(input.bytes[..<end])])
-    if let plain {
-        let shown = String(describing: nio.head)
-        expect(nio.head?.status == plain.head.status, "NIO has another status, or none: \(shown)")
-        expect(nio.head?.fields == plain.head.fields, "NIO has other fields: \(shown)")
-    } else if let full, let head = nio.head, !nio.failed {
-        expect(head.status == full.status && head.version == full.version, "NIO has another status than \(full)")
-        expect(head.fields == full.fields, "NIO has other fields: \(head.fields) and \(full.fields)")
+    for value in whole.heads.flatMap(\.fields.list).map(\.value) {
+        expect(value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }, "a control character in \(value)")
     }
 }
 
@@ -98,12 +83,11 @@ private func strictlyChunked(_ bytes: [UInt8]) -> [UInt8]? {
 /// The bytes behind the head of a response in chunks.
 func chunked(_ input: Input) {
     let head = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
-    let whole = parsed([head + input.bytes])
-    let pieces = parsed([head] + input.pieces)
-    expect(whole.isWhole == pieces.isWhole, "whole in one way only: \(whole) and \(pieces)")
-    if whole.isWhole { expect(whole == pieces, "cut otherwise: \(whole) and \(pieces)") }
+    let whole = Parsed([head + input.bytes])
+    let pieces = Parsed([head] + input.pieces)
+    expect(whole == pieces, "cut otherwise: \(whole) and \(pieces)")
     if let body = strictlyChunked(input.bytes) {
-        expect(whole.isWhole && whole.body == body, "another body: \(whole.body.shown)")
+        expect(whole.trailers == [] && whole.body == body, "another body: \(whole.body.shown)")
     }
 }
 

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Testing
 
-/// Heads that are read in one pass, and those that are left to the full parser.
+/// Heads that are read in one pass, and those that are left to the reader of lines.
 struct PlainHeadTests {
     private func plain(_ text: String) -> PlainHead? { Array(text.utf8).withUnsafeBytes { PlainHead($0) } }
 
@@ -34,26 +34,17 @@ struct PlainHeadTests {
         "HTTP/1.1 20 OK\r\n", "HTTP/1.1 200\r\n", "HTTP/1.1  200 OK\r\n", "http/1.1 200 OK\r\n", "HTTP/1.1 200 OK\n",
         "HTTP/1.1 200 D\u{E9}\r\n", "",
     ])
-    func `another status line is left to the full parser`(_ line: String) {
+    func `another status line is left to the reader of lines`(_ line: String) {
         #expect(plain(line + Self.length + "\r\n") == nil)
         #expect(plain(Self.status + Self.length + "\r\n") != nil)
     }
 
     @Test(arguments: [
-        "", "Content-Length: 5, 5\r\n", "Content-Length: -5\r\n", "Content-Length: +5\r\n", "Content-Length: 0x5\r\n",
-        "Content-Length:\r\n", "Content-Length: 1234567890123456\r\n",
-    ])
-    func `another length is left to the full parser`(_ line: String) {
-        #expect(plain(Self.status + line + "\r\n") == nil)
-    }
-
-    @Test(arguments: [
-        "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "transfer-encoding: gzip\r\n", "Upgrade: h2c\r\n",
         "A : b\r\n", ": b\r\n", " A: b\r\n", "A: b\r\n c\r\n", "A:  b\r\n", "A: b \r\n", "A:\tb\r\n", "A:\r\n",
         "A: b\n",
         "A: b\rc\r\n", "A: \u{0}\r\n", "A: \u{7F}\r\n", "A: \u{E9}\r\n", "A b\r\n", "\n",
     ])
-    func `a field of another form is left to the full parser`(_ line: String) {
+    func `a field of another form is left to the reader of lines`(_ line: String) {
         #expect(plain(Self.status + line + Self.length + "\r\n") == nil)
         #expect(plain(Self.status + Self.length + line + "\r\n") == nil)
     }
@@ -70,7 +61,7 @@ struct PlainHeadTests {
         #expect(found?.head.fields.list.map(\.name) == names + ["Content-Length"])
     }
 
-    @Test func `many fields and long ones are left to the full parser`() {
+    @Test func `many fields and long ones are left to the reader of lines`() {
         for line in [String(repeating: "A: b\r\n", count: 100), "A: \(String(repeating: "b", count: 16 << 10))\r\n"] {
             #expect(plain(Self.status + line + Self.length + "\r\n") == nil)
             #expect(plain(Self.status + Self.length + line + "\r\n") == nil)
