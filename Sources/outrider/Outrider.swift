@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Glibc
+import OutriderTransport
 
 /// The root command: names the subcommands, and turns their errors into an exit status.
 @main
@@ -76,6 +77,7 @@ struct Outrider: AsyncParsableCommand {
         // commands hold passwords and tokens, too: no core dumps
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        if CommandLine.arguments.dropFirst().elementsEqual([PKCS12Trial.word]) { PKCS12Trial.run() }
         var words = Array(CommandLine.arguments.dropFirst())
         do {
             try CommandWords.check()
@@ -83,6 +85,7 @@ struct Outrider: AsyncParsableCommand {
             ProcessArguments.hideSecrets()
             if try await startPlainly(words) { return }
             CommandWords.widen()
+            if words.first == "help", let name = words.dropFirst().first { try checkHelp(of: name) }
             var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -102,6 +105,13 @@ struct Outrider: AsyncParsableCommand {
             }
             exit(withError: error)
         }
+    }
+
+    /// Refuses a command that does not exist: the parser would show the help of the program.
+    private static func checkHelp(of name: String) throws(CommandFailure) {
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+        if name.hasPrefix("-") || name == "help" || names.contains(name) { return }
+        throw CommandFailure(.usage, OptionAdvice.unknown(name, among: names))
     }
 
     /// Starts commands that other programs run and wait for, without the parser. False for other commands.

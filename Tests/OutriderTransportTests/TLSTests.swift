@@ -116,6 +116,15 @@ struct TLSTests {
         await server.close()
     }
 
+    @Test func `an alert without a name is told by its number`() async throws {
+        // a fatal alert, 109
+        let server = try await ScriptedServer(greeting: "\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}m") { _ in [] }
+        let failure = try await makeTransport().failure(attempt(server))
+        #expect(failure?.kind == .tlsHandshakeFailed)
+        #expect(failure?.message.contains("sent the alert 109") == true, "\(failure?.message ?? "")")
+        await server.close()
+    }
+
     @Test func `a handshake that stalls times out in its phase`() async throws {
         let server = try await ScriptedServer { _ in [] }
         var attempt = try attempt(server)

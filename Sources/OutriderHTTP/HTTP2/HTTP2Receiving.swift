@@ -19,6 +19,8 @@ extension HTTP2Machine {
                 held.withUnsafeBytes { take(head, $0) }
             case .data(let head, let range, let isFirst, let isLast):
                 takeData(head, range, isFirst: isFirst, isLast: isLast)
+            case .tooLarge(let head) where awaitsSettings != nil && head.length == Self.lengthOfHTTP1:
+                fail(HTTP2Fault(.protocolError, "the server speaks HTTP/1"))
             case .tooLarge(let head):
                 fail(HTTP2Fault(.frameSizeError, "a frame of \(head.length) bytes, and 16384 are allowed"))
             case .badPadding: fail(HTTP2Fault(.protocolError, "more padding than payload"))
@@ -27,6 +29,9 @@ extension HTTP2Machine {
         }
         return bytes.count
     }
+
+    /// "HTT", read as the length of a frame.
+    private static let lengthOfHTTP1 = 0x485454
 
     private mutating func take(_ head: HTTP2FrameHead, _ payload: UnsafeRawBufferPointer) {
         if let fault = fault(of: head) { return fail(fault) }

@@ -70,7 +70,8 @@ enum FailureBridge {
         let isOld = alert == "protocol_version" || reason.contains("UNSUPPORTED_PROTOCOL")
         if isOld {
             let least = settings.minVersion?.rawValue ?? TLSSettings.Version.v12.rawValue
-            return "it does not speak TLS \(least) or later; minVersion and maxVersion say what is offered"
+            let most = settings.maxVersion.map { $0.rawValue == least ? "" : " to \($0.rawValue)" }
+            return "it does not speak TLS \(least)\(most ?? " or later"); minVersion and maxVersion say what is offered"
         }
         switch alert {
         case "handshake_failure", "insufficient_security":
@@ -114,8 +115,11 @@ enum FailureBridge {
         "no_certificate", "decrypt_error",
     ]
 
-    /// "unknown_ca" from "TLSV1_ALERT_UNKNOWN_CA"; nil if the server sent no alert.
+    /// "unknown_ca" from "TLSV1_ALERT_UNKNOWN_CA", "109" from "reason(1109)"; nil if the server sent no alert.
     private static func alert(in reason: String) -> String? {
+        if reason.hasPrefix(nameless), let number = Int(reason.dropFirst(nameless.count).dropLast()) {
+            return (1000...1255).contains(number) ? String(number - 1000) : nil  // safe: at least 1000
+        }
         guard let mark = reason.range(of: "_ALERT_") else { return nil }
         return reason[mark.upperBound...].lowercased()
     }
@@ -162,8 +166,15 @@ enum FailureBridge {
     private static func reason(of error: any Error) -> String {
         let text = String(describing: error)
         guard let mark = text.range(of: "OPENSSL_internal:") else { return words(of: error) }
-        return String(text[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+        let rest = text[mark.upperBound...]
+        let word = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+        guard rest.hasPrefix(nameless) else { return String(word) }
+        let number = rest.dropFirst(nameless.count).prefix { $0.isNumber }
+        return "\(nameless)\(number))"
     }
+
+    /// How BoringSSL begins the text of a reason without a name; alerts of the peer are 1000 and their number.
+    private static let nameless = "reason("
 
     /// "invalidChunkSize" → "invalid chunk size".
     private static func words(of error: any Error) -> String {

@@ -213,6 +213,12 @@ private final class IdentityReader {
             throw unusable(
                 "the key in \(file) is encrypted, and there is no passphrase (give passphrase)", "/passphrase")
         }
+        // NIOSSL traps on any other byte
+        guard passphrase.value.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw unusable(
+                "the passphrase of the key in \(file) has characters beyond ASCII, which are not supported (give the "
+                    + "key another one: openssl pkcs8 -topk8 -v2 aes256 -in KEY -out NEW)", "/passphrase")
+        }
         let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(Array(passphrase.value.utf8)) }
         if let key { return key }
         isLocked = true
@@ -245,17 +251,32 @@ private final class IdentityReader {
             throw unusable("\(file) is no PKCS#12 file (name PEM files as certificate and key)", "/pkcs12")
         }
         let passphrase = passphrase.map { Array($0.value.utf8) }
+        try checkOpening(bytes, passphrase, file)
         guard let bundle = try? NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase) else {
-            let text =
-                passphrase == nil
-                ? "\(file) cannot be opened without a passphrase (give passphrase)"
-                : "the passphrase does not open \(file), or the file is damaged"
-            isLocked = true
-            throw unusable(text, "/passphrase")
+            throw unusable("\(file) cannot be opened", "/pkcs12")
         }
         // an empty passphrase protects nothing
         if passphrase?.isEmpty ?? true { try checkMode(file, "/pkcs12") }
         return IdentityLoader.Identity(chain: bundle.certificateChain, key: bundle.privateKey)
+    }
+
+    /// NIOSSL is not to open a file that ends the process.
+    private func checkOpening(_ bytes: [UInt8], _ passphrase: [UInt8]?, _ file: String) throws(HTTPFailure) {
+        switch PKCS12Trial.outcome(of: bytes, passphrase) {
+        case .opens: return
+        case .fails:
+            isLocked = true
+            let text =
+                passphrase == nil
+                ? "\(file) cannot be opened without a passphrase (give passphrase)"
+                : "the passphrase does not open \(file), or the file is damaged"
+            throw unusable(text, "/passphrase")
+        case .lacks:
+            throw unusable(
+                "\(file) does not hold a private key with its certificate, or the key is of a kind that is not "
+                    + "supported (see openssl pkcs12 -info -in \(file))", "/pkcs12")
+        case .untried(let reason): throw unusable("\(file) cannot be checked: \(reason)", "/pkcs12")
+        }
     }
 
     private func checkPair(_ identity: IdentityLoader.Identity) throws(HTTPFailure) {

@@ -38,10 +38,12 @@ struct RevocationCheck: Sendable {
     func check(_ path: [Certificate]) async throws(HTTPFailure) -> TLSFacts.Revocation {
         var sum = TLSFacts.Revocation.good
         let deadline = Date.now.timeIntervalSince1970 + RevocationFetcher.patience
+        var later = path.dropLast().reduce(0) { $0 + places(of: $1).count }
         for (certificate, issuer) in zip(path, path.dropFirst()) {
+            later -= places(of: certificate).count
             var state = try listed(certificate, issuer)
             if case .unknown = state, policy.usesNetwork {
-                state = try await fetched(certificate, issuer, until: deadline)
+                state = try await fetched(certificate, issuer, until: deadline, later: later)
             }
             guard case .unknown(let kind, let why) = state else { continue }
             sum = .unknown
@@ -126,25 +128,35 @@ struct RevocationCheck: Sendable {
 
     // MARK: the network
 
+    /// Where to ask for a certificate, in order.
+    private func places(of certificate: Certificate) -> [(method: RevocationPolicy.Method, url: String)] {
+        guard let parts = CertificateScanner(certificate.der) else { return [] }
+        let sources = RevocationSources(parts)
+        return policy.methods.flatMap { method in
+            (method == .ocsp ? sources.responders : sources.lists).map { (method: method, url: $0) }
+        }
+    }
+
+    /// - Parameter later: how many places there are for the other certificates. Each place gets an equal part of the
+    ///   time that is left, so that none that stalls keeps the others from being asked.
     private func fetched(
-        _ certificate: Certificate, _ issuer: Certificate, until deadline: Double
+        _ certificate: Certificate, _ issuer: Certificate, until deadline: Double, later: Int
     ) async throws(HTTPFailure) -> State {
         guard let parts = CertificateScanner(certificate.der), let above = CertificateScanner(issuer.der) else {
             return .unknown(.revocationCheckFailed, "the certificate \(certificate.subject) cannot be read")
         }
-        let sources = RevocationSources(parts)
+        let places = places(of: certificate)
         var reasons: [String] = []
-        for method in policy.methods {
-            let urls = method == .ocsp ? sources.responders : sources.lists
-            for url in urls {
-                let found: String?
-                switch method {
-                case .ocsp: found = try await queryResponder(url, certificate, parts, issuer, above, deadline)
-                case .crl: found = try await fetchList(url, certificate, parts, issuer, deadline)
-                }
-                guard let found else { return .good }
-                reasons.append("\(url) \(found)")
+        for (index, place) in places.enumerated() {
+            let left = deadline - Date.now.timeIntervalSince1970
+            let part = left / Double(places.count - index + later)
+            let found: String?
+            switch place.method {
+            case .ocsp: found = try await queryResponder(place.url, certificate, parts, issuer, above, part)
+            case .crl: found = try await fetchList(place.url, certificate, parts, issuer, part)
             }
+            guard let found else { return .good }
+            reasons.append("\(place.url) \(found)")
         }
         let why = reasons.isEmpty ? "the certificate names no place to ask" : reasons.joined(separator: "; ")
         return .unknown(
@@ -156,12 +168,12 @@ struct RevocationCheck: Sendable {
     /// Throws for a revoked certificate. Nil if the responder says that it is not; otherwise why that is not known.
     private func queryResponder(
         _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
-        _ above: CertificateScanner, _ deadline: Double
+        _ above: CertificateScanner, _ seconds: Double
     ) async throws(HTTPFailure) -> String? {
         let name = OCSPCertificate(parts, issuer: above)
         let query = RevocationFetcher.Query(url: url, body: name.request)
-        let (bytes, isKept) = await bytes(query, deadline)
-        guard let bytes else { return "cannot be asked" }
+        let (bytes, isKept) = await bytes(query, seconds)
+        guard let bytes else { return seconds > 0 ? "cannot be asked" : Self.late }
         guard let response = OCSPResponse(bytes) else {
             return OCSPResponse.fault(bytes).map { "refuses to say (\($0))" } ?? "sent no OCSP response"
         }
@@ -182,11 +194,11 @@ struct RevocationCheck: Sendable {
 
     private func fetchList(
         _ url: String, _ certificate: Certificate, _ parts: CertificateScanner, _ issuer: Certificate,
-        _ deadline: Double
+        _ seconds: Double
     ) async throws(HTTPFailure) -> String? {
         let query = RevocationFetcher.Query(url: url, issuer: CertificateScanner.fingerprint(issuer.der))
-        let (bytes, isKept) = await bytes(query, deadline)
-        guard let bytes else { return "cannot be fetched" }
+        let (bytes, isKept) = await bytes(query, seconds)
+        guard let bytes else { return seconds > 0 ? "cannot be fetched" : Self.late }
         let der = bytes.first == DERScanner.sequence ? bytes : PEMBlock.all(in: bytes).first?.bytes ?? []
         guard let list = CRLScanner(der) else { return "is no revocation list" }
         guard list.issuer.elementsEqual(parts.issuer) else { return "is a list of another issuer" }
@@ -196,12 +208,13 @@ struct RevocationCheck: Sendable {
     }
 
     /// And whether they were kept from before.
-    private func bytes(_ query: RevocationFetcher.Query, _ deadline: Double) async -> ([UInt8]?, Bool) {
+    private func bytes(_ query: RevocationFetcher.Query, _ seconds: Double) async -> ([UInt8]?, Bool) {
         if let known = fetcher.known(query, now: Self.now) { return (known, true) }
-        let left = deadline - Date.now.timeIntervalSince1970
-        guard left > 0 else { return (nil, false) }
-        return (try? await fetcher.fetch(query, within: left, subject.addresses, for: client), false)
+        guard seconds > 0 else { return (nil, false) }
+        return (try? await fetcher.fetch(query, within: seconds, subject.addresses, for: client), false)
     }
+
+    private static let late = "was not asked, because no time was left"
 }
 
 /// Who may sign an OCSP response (RFC 6960 section 4.2.2.2).

@@ -41,6 +41,9 @@ BAD = {
     "below-pathlen": (dict(by="below", chain=("below", "inter")), 1506, "may not issue certificates of authorities"),
     "name-constraints": (dict(by="constrained", chain=("constrained",)), 1506, "name constraints"),
     "excluded-name": (dict(by="excluding", chain=("excluding",)), 1506, "name constraints"),
+    "mail-constraints": (dict(by="postal", chain=("postal",)), 1506, "constraints of a kind that is not supported"),
+    "directory-constraints": (dict(by="listing", chain=("listing",)), 1506,
+                              "constraints of a kind that is not supported"),
     "old-intermediate": (dict(by="old", chain=("old",)), 1506, "issuer CN=old for localhost expired on 2020-02-01"),
     "early-intermediate": (dict(by="future", chain=("future",)), 1506, "not valid before 2047-01-01"),
     "weak-intermediate": (dict(by="weak", chain=("weak",)), 1506, "RSA key of only 1024 bits"),
@@ -59,6 +62,8 @@ def pki(tmp_path_factory):
     made.issue("below", "inter", CA)
     made.issue("constrained", "root", CA + "nameConstraints=critical,permitted;DNS:allowed.test\n")
     made.issue("excluding", "root", CA + "nameConstraints=critical,excluded;DNS:localhost\n")
+    made.issue("postal", "root", CA + "nameConstraints=critical,permitted;email:allowed.test\n")
+    made.issue("listing", "root", CA + "nameConstraints=critical,permitted;dirName:names\n[names]\nO=Allowed\n")
     made.issue("old", "root", CA, end="20200201000000Z")
     made.issue("future", "root", CA, begin="20470101000000Z")
     made.issue("weak", "root", CA, kind="1024")

@@ -120,6 +120,33 @@ def test_pkcs12_that_cannot_be_opened(client, pki, url, change, words):
     assert error["code"] == 1418 and words in error["message"], error
 
 
+@pytest.mark.parametrize("export", [
+    ["-nokeys", "-in", "client.pem"], ["-nocerts", "-inkey", "client.key"],
+    ["-inkey", "explicit.key", "-in", "explicit.crt"],
+], ids=["without a key", "without a certificate", "explicit parameters"])
+def test_pkcs12_without_a_key_and_its_certificate(client, pki, url, export):
+    if not (pki.folder / "explicit.key").exists():
+        pki.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-pkeyopt",
+                    "ec_param_enc:explicit", "-out", "explicit.key")
+        pki.openssl("req", "-x509", "-new", "-key", "explicit.key", "-subj", "/CN=client", "-out", "explicit.crt")
+    pki.openssl("pkcs12", "-export", *export, "-passout", "pass:secret", "-out", "part.p12")
+    error = send(client, url, {"pkcs12": pki.path("part.p12"), "passphrase": "secret"})["error"]
+    assert error["code"] == 1418 and "does not hold a private key with its certificate" in error["message"], error
+    assert error["pointer"] == "/tls/identity/pkcs12" and send(client, url, pem(pki))["ok"]
+
+
+def test_pkcs12_with_a_passphrase_beyond_ascii(client, pki, url):
+    files = ["-inkey", "client.key", "-in", "client.pem", "-out", "accent.p12"]
+    pki.openssl("pkcs12", "-export", *files, "-passout", "pass:s\u00e9cret")
+    assert send(client, url, {"pkcs12": pki.path("accent.p12"), "passphrase": "s\u00e9cret"})["ok"]
+
+
+def test_key_with_a_passphrase_beyond_ascii(client, pki, url):
+    error = send(client, url, pem(pki, key="aes.key", passphrase="s\u00e9cret"))["error"]
+    assert error["code"] == 1418 and "beyond ASCII" in error["message"], error
+    assert error["pointer"] == "/tls/identity/passphrase" and send(client, url, pem(pki))["ok"]
+
+
 @pytest.mark.parametrize("more", [{}, {"passphrase": ""}])
 def test_pkcs12_without_a_passphrase_is_for_its_owner_alone(client, pki, url, more):
     name = f"open{len(more)}{url.rsplit(':')[-1].strip('/')}.p12"

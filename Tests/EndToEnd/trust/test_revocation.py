@@ -21,6 +21,8 @@ class Places:
         # issuer -> the name of who signs its responses, or a status
         self.signers = {}
         self.broken = set()
+        self.stalled = set()
+        self.ended = threading.Event()
         places = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -52,6 +54,8 @@ class Places:
             handler.send_header("Content-Length", "0")
             handler.end_headers()
             return
+        if (kind, issuer) in self.stalled:
+            return self.ended.wait(20)
         found = self.ocsp(issuer, body) if kind == "ocsp" else self.crl(issuer)
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(found)))
@@ -75,6 +79,7 @@ class Places:
 def places():
     found = Places()
     yield found
+    found.ended.set()
     found.server.shutdown()
     found.server.server_close()
 
@@ -104,6 +109,7 @@ def client(pki, places):
     places.requests.clear()
     places.signers.clear()
     places.broken.clear()
+    places.stalled.clear()
     with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
         yield wire
 
@@ -135,6 +141,13 @@ def test_the_next_way_is_tried(client, places, start):
     places.broken.add(("ocsp", "sub"))
     found = send(client, start("well"), required=True)
     assert found["ok"] and places.requests == [("ocsp", "sub"), ("crl", "sub"), ("ocsp", "root")]
+
+
+def test_a_responder_that_stalls_leaves_time_for_the_list(client, places, start):
+    places.stalled.add(("ocsp", "sub"))
+    error = send(client, start("revoked"))["error"]
+    assert error["code"] == 1509 and "is revoked since 20" in error["message"], error
+    assert places.requests == [("ocsp", "sub"), ("crl", "sub")]
 
 
 def test_what_was_verified_is_kept(client, places, start):

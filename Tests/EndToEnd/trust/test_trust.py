@@ -380,7 +380,8 @@ def test_tls_settings(client, pki, start):
     assert "TLS 1.3" in refused(client, old, 1406, tls={**tls, "minVersion": "1.3"})["message"]
     new = f"https://localhost:{start('good', low=ssl.TLSVersion.TLSv1_3)}/"
     assert send(client, new, tls={**tls, "groups": ["secp256r1"]})["tls"]["group"] == "secp256r1"
-    assert refused(client, new, 1406, tls={**tls, "maxVersion": "1.2"})["data"]["alert"] == "protocol_version"
+    error = refused(client, new, 1406, tls={**tls, "maxVersion": "1.2"})
+    assert error["data"]["alert"] == "protocol_version" and "does not speak TLS 1.2;" in error["message"], error
     weak = f"https://localhost:{start('good', high=ssl.TLSVersion.TLSv1_2, ciphers='ECDHE-ECDSA-AES128-SHA')}/"
     assert "compatible" in refused(client, weak, 1406, tls=tls)["message"]
     assert "CBC" in send(client, weak, tls={**tls, "ciphers": "compatible"})["tls"]["cipher"]

@@ -132,6 +132,9 @@ struct HTTP2ConnectionTests {
         let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
         _ = ping.withUnsafeBytes { machine.received($0, now: 0) }
         #expect(machine.nextEvent() == .close(HTTP2Fault(.protocolError, "no SETTINGS in front")))
+        var old = HTTP2Machine(reserve: HTTP2WindowReserve(), now: 0)
+        _ = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).withUnsafeBytes { old.received($0, now: 0) }
+        #expect(old.nextEvent() == .close(HTTP2Fault(.protocolError, "the server speaks HTTP/1")))
         var other = HTTP2Machine(reserve: HTTP2WindowReserve(), now: 0)
         other.timePassed(9)
         #expect(other.nextEvent() == nil)
