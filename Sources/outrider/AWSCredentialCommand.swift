@@ -123,6 +123,7 @@ struct AWSCredentialCommand: ParsableCommand {
             "headers": .object(["Accept": .string("text/xml")]), "redirect": .string("none"), "timeout": .real(20),
         ]
         proxy.add(to: &params)
+        try proxy.check(url)
         let response = try client.result("data.send", params)
         if response["ok"] == .bool(false) {
             let error = response["error"]?.object ?? [:]

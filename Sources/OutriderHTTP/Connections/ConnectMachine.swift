@@ -72,7 +72,8 @@ package struct ConnectMachine: TunnelMachine {
             searched = 0
             guard head.status < 200 else { return responded(head) }
             informational += 1
-            if head.status == 101 || informational > Self.mostInformational {
+            if head.status == 101 { return fail("switched to a protocol that was not asked for") }
+            if informational > Self.mostInformational {
                 return fail("sent too many informational responses")
             }
         }

@@ -45,7 +45,9 @@ extension HTTPFields.Field {
 
     /// A value as the server wrote it, with white space around it.
     init(name: String, bytes: ArraySlice<UInt8>) throws(ResponseFault) {
-        guard bytes.allSatisfy(Self.mayHold) else { throw .malformed("the value of \(FieldRules.shown(name)) has a control character") }
+        guard bytes.allSatisfy(Self.mayHold) else {
+            throw .malformed("the value of \(FieldRules.shown(name)) has a control character")
+        }
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         let last = bytes.lastIndex { !isBlank($0) }
         let value = last.map { bytes[...$0].drop(while: isBlank) } ?? []

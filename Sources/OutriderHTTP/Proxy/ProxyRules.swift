@@ -78,13 +78,33 @@ package struct ProxyEnvironment: Sendable, Equatable {
             bypass: ProxyBypass(listed: bypass ?? ""))
     }
 
-    private func server(_ own: String?, _ name: String) throws(HTTPFailure) -> ProxyServer? {
+    /// The proxy of a scheme for a service that does not know this environment; nil for none.
+    ///
+    /// A variable that cannot be used gives a proxy that does not exist, with the variable in its name: a redirect to
+    /// that scheme then fails, and is not followed around the proxy.
+    package func text(isSecure: Bool) -> String? {
+        let own = isSecure ? https : http
+        guard let text = own ?? all else { return nil }
+        if (try? ProxyServer(parsing: text)) != nil { return text }
+        return "http://\(own == nil ? "all" : isSecure ? "https" : "http")-proxy-cannot-be-used.invalid"
+    }
+
+    /// Throws as `ProxyServer` does, with the name of the variable, if the proxy that a URL needs cannot be used.
+    package func check(_ url: HTTPURL) throws(HTTPFailure) {
+        guard url.socketPath == nil, !ProxyBypass(listed: bypass ?? "").covers(url) else { return }
+        let isSecure = url.isSecure || url.isStream
+        _ = try server(isSecure ? https : http, isSecure ? "https_proxy" : "http_proxy", in: "the environment")
+    }
+
+    private func server(
+        _ own: String?, _ name: String, in place: String = "the environment of the service"
+    ) throws(HTTPFailure) -> ProxyServer? {
         guard let text = own ?? all else { return nil }
         do throws(HTTPFailure) {
             return try ProxyServer(parsing: text)
         } catch {
             var failure = error
-            failure.message = "\(own == nil ? "all_proxy" : name) in the environment of the service: \(error.message)"
+            failure.message = "\(own == nil ? "all_proxy" : name) in \(place): \(error.message)"
             throw failure
         }
     }

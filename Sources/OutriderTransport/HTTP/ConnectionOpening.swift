@@ -217,7 +217,7 @@ final class ConnectionOpening: @unchecked Sendable {
             self.channel = nil
             pool.spares.keep(channel, for: key)
         }
-        fail(.refused(head, by: proxy, to: url))
+        fail(.refused(head, by: proxy, to: url, isAuthorized: greeting.authorization != nil))
     }
 
     // MARK: the origin
@@ -356,15 +356,28 @@ extension HTTPFailure {
     }
 
     /// A proxy refused CONNECT.
-    fileprivate static func refused(_ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL) -> HTTPFailure {
+    fileprivate static func refused(
+        _ head: ResponseHead, by proxy: ProxyServer, to url: HTTPURL, isAuthorized: Bool
+    ) -> HTTPFailure {
         let details: [FailureDetail] = [.status(head.status), .headers(head.fields), .proxy(proxy.name)]
         if head.status == 407 {
-            let text = "the proxy \(proxy.name) requires authentication: give a user and a password in proxy"
+            let text = "the proxy \(proxy.name) \(demand(of: head, isAuthorized: isAuthorized))"
             return HTTPFailure(.proxyAuthenticationRequired, text, phase: .proxy, details: details)
         }
         let text = "the proxy \(proxy.name) refused a way to \(url.authorityWithPort) with status \(head.status)"
         return HTTPFailure(
             .proxyRefused, text, phase: .proxy, retryable: (502...504).contains(head.status), details: details)
+    }
+
+    /// What a proxy wants with status 407.
+    private static func demand(of head: ResponseHead, isAuthorized: Bool) -> String {
+        let offers = ChallengeScanner.challenges(in: head.fields.all(ChallengeSource.proxy.challengeField))
+        let schemes = offers.prefix(4).map { String($0.scheme.prefix(40)) }
+        if !offers.isEmpty, !offers.contains(where: { ["basic", "digest"].contains($0.scheme.lowercased()) }) {
+            return "offers only \(schemes.joined(separator: ", ")), which is not supported"
+        }
+        if isAuthorized { return "does not accept the user and the password" }
+        return "requires authentication: give a user and a password in proxy"
     }
 
     /// The failure as a failure of the proxy, unless the proxy is named already, or the cause is on this machine.

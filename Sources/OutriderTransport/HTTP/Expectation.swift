@@ -14,7 +14,8 @@ struct Expectation: ~Copyable {
     private var alarm: Scheduled<Void>?
 
     init(_ attempt: Attempt) {
-        if case .none = attempt.body { isWanted = false } else { isWanted = attempt.expectsContinue }
+        // not without content (RFC 9110 section 10.1.1)
+        isWanted = attempt.expectsContinue && attempt.body.size != 0
     }
 
     /// Whether the request has the field, and its body is held back.

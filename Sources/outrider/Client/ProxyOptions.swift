@@ -21,18 +21,26 @@ struct ProxyOptions: ParsableArguments {
         help: "Hosts, domains and networks to reach without a proxy, with commas; * for all. Else $no_proxy.")
     var bypass: String?
 
+    private var environment: ProxyEnvironment {
+        var environment = ProxyEnvironment { environmentVariable($0) }
+        environment.bypass = bypass ?? environment.bypass
+        return environment
+    }
+
     /// Puts `proxy` into the params of a request. Without options and variables, the service's own setting counts.
     func add(to params: inout JSONObject) {
-        var environment = ProxyEnvironment { environmentVariable($0) }
+        let environment = environment
+        var (http, https) = (environment.text(isSecure: false), environment.text(isSecure: true))
         if let proxy {
-            environment.http = nil
-            environment.https = nil
-            environment.all = proxy.isEmpty ? nil : proxy
+            http = proxy.isEmpty ? nil : proxy
+            https = http
         }
-        environment.bypass = bypass ?? environment.bypass
         var object: JSONObject = [:]
-        for (name, text) in [("url", environment.all), ("http", environment.http), ("https", environment.https)] {
-            if let text { object[name] = .string(text) }
+        if let http, http == https {
+            object["url"] = .string(http)
+        } else {
+            if let http { object["http"] = .string(http) }
+            if let https { object["https"] = .string(https) }
         }
         if object.isEmpty {
             if proxy != nil || bypass != nil { params["proxy"] = .string("none") }
@@ -41,5 +49,15 @@ struct ProxyOptions: ParsableArguments {
         let texts = ProxyBypass(listed: environment.bypass ?? "").texts
         if !texts.isEmpty { object["bypass"] = .array(texts.map { .string($0) }) }
         params["proxy"] = .object(object)
+    }
+
+    /// Throws if the variable of the proxy for a URL cannot be used. The service says what is wrong with the URL.
+    func check(_ url: String) throws(CommandFailure) {
+        guard proxy == nil, let url = try? HTTPURL(parsing: url) else { return }
+        do throws(HTTPFailure) {
+            try environment.check(url)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
     }
 }

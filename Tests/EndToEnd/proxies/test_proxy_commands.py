@@ -44,6 +44,21 @@ def test_the_environment_of_who_calls_counts(get, home, proxy):
     came(get("--noproxy", "", home.url(), env={**own, "NO_PROXY": "*"}), proxy, 3)
 
 
+def test_a_variable_that_another_one_replaces_does_not_count(get, home, proxy):
+    both = {"http_proxy": proxy.address, "https_proxy": proxy.address}
+    came(get(home.url(), env={**both, "all_proxy": "socks://127.0.0.1:1080/"}), proxy, 1)
+
+
+@pytest.mark.parametrize("value", ["socks4://127.0.0.1:1", "http://u:s3cret@h:1/path"])
+def test_a_variable_that_cannot_be_used_fails_only_its_scheme(get, home, proxy, value):
+    own = {"http_proxy": proxy.address, "https_proxy": value}
+    came(get(home.url(), env=own), proxy, 1)
+    shown = refused(get("https://server.test/", env=own), 2, "https_proxy in the environment")
+    assert PASSWORD not in shown and len(proxy.requests) == 1
+    refused(get(home.url(), env={"all_proxy": value}), 2, "all_proxy in the environment")
+    came(get(home.url(), env={"all_proxy": value, "no_proxy": "127.0.0.1"}), proxy, 1)
+
+
 def test_without_a_word_the_setting_of_the_service_counts(home, proxy):
     env = {"OUTRIDER_PROXY": proxy.address}
     came(outrider("get", "--stdio", home.url(), env=env), proxy, 1)

@@ -9,7 +9,7 @@ import contract
 import pytest
 from callback_client import converse
 from digest_server import ADA, PASSWORD
-from proxy_server import Proxy
+from proxy_server import Odd, Proxy
 from request_client import get, result
 from upload_server import Taker
 
@@ -54,7 +54,20 @@ def test_a_wrong_password_is_tried_once(trusting, home, listen, secure):
         assert "status" not in response and response["body"]["kind"] == "none"
         error = response["error"]
         assert (error["code"], error["phase"], error["data"]["status"]) == (1416, "proxy", 407)
+        assert "does not accept the user and the password" in error["message"], error
         assert any(one["name"] == "Proxy-Authenticate" for one in error["data"]["headers"])
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1", "http://ada:s3cret@127.0.0.1"])
+def test_a_proxy_without_a_scheme_that_is_supported(wire, proxy):
+    fields = b"Proxy-Authenticate: Negotiate\r\nProxy-Authenticate: NTLM\r\n"
+
+    def act(connection, head):
+        connection.sendall(b"HTTP/1.1 407 Who\r\n" + fields + b"Content-Length: 0\r\n\r\n")
+
+    with Odd(act) as server:
+        error = get(wire, "https://localhost:1/", proxy=f"{proxy}:{server.port}")["error"]
+    assert error["code"] == 1416 and "offers only Negotiate, NTLM" in error["message"], error
 
 
 @pytest.mark.parametrize("secure", [False, True])

@@ -203,6 +203,9 @@ def test_the_body_is_sent_though_nobody_says_continue(wire, taker):
 def test_the_field_itself_asks_for_it_too(wire, taker):
     response = upload(wire, taker.url("/continue"), HELLO, headers={"Expect": "100-continue"})
     assert response["ok"] and not taker.last().early and taker.last().field("expect") == "100-continue"
+    # not without content
+    assert upload(wire, taker.url("/keep"), {"text": ""}, expectContinue=True)["ok"]
+    assert taker.last().field("expect") is None
 
 
 def test_a_server_without_expectations_is_asked_again(wire, taker, tmp_path):

@@ -75,13 +75,15 @@ struct ResponseReaderTests {
         #expect(response.heads.map(\.status) == [103, 404] && response.heads[1].fields.first("A") == "b")
         #expect(response.body == "hello" && response.trailers == [] && response.rest == 4 && response.fault == nil)
         let chunks = found(Self.chunked + "5\r\nhello\r\n006;a=\"b;c\"\r\n world\r\n0\r\nB: c\r\nD:e\r\n\r\nx")
-        #expect(chunks.body == "hello world" && chunks.trailers == [.init("B", "c"), .init("D", "e")] && chunks.rest == 1)
+        #expect(
+            chunks.body == "hello world" && chunks.trailers == [.init("B", "c"), .init("D", "e")] && chunks.rest == 1)
         #expect(found("HTTP/1.1 200 OK\r\n\r\nhello").body == "hello")
         #expect(found("HTTP/1.1 204 No Content\r\n\r\n").trailers == [])
     }
 
     @Test(arguments: [
-        ("HTTP/1.1 200\r\n\r\n", ""), ("HTTP/1.1 200 \r\n\r\n", ""), ("\r\n\r\nHTTP/1.0 200 Fine and well\n\n", "Fine and well"),
+        ("HTTP/1.1 200\r\n\r\n", ""), ("HTTP/1.1 200 \r\n\r\n", ""),
+        ("\r\n\r\nHTTP/1.0 200 Fine and well\n\n", "Fine and well"),
         ("HTTP/1.1 200 caf\u{E9}\r\n\r\n", "caf\u{E9}"),
     ])
     func `status lines as servers write them`(_ text: String, _ reason: String) {
@@ -92,7 +94,8 @@ struct ResponseReaderTests {
     @Test func `a folded value becomes one line`() {
         let lines = "A: b\r\n c\r\n\t d \r\nE:\r\n f\r\nG: h\r\n  \r\nI: j\r\n"
         let response = found("HTTP/1.1 200 OK\r\n" + lines + "Content-Length: 0\r\n\r\n")
-        #expect(response.heads.first?.fields == [
+        #expect(
+            response.heads.first?.fields == [
                 .init("A", "b c d"), .init("E", "f"), .init("G", "h"), .init("I", "j"), .init("Content-Length", "0"),
             ])
         let trailers = found(Self.chunked + "0\r\nA: b\r\n c\r\n\r\n").trailers
@@ -134,10 +137,12 @@ struct ResponseReaderTests {
     }
 
     @Test(arguments: [
-        "HTTP/1.1 20 OK\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1  200 OK\r\n", "HTTP/1 200 OK\r\n", "SSH-2.0-OpenSSH\r\n",
+        "HTTP/1.1 20 OK\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1  200 OK\r\n", "HTTP/1 200 OK\r\n",
+        "SSH-2.0-OpenSSH\r\n",
         "HTTP/1.1 2x0 OK\r\n", "HTTP/1.1 200 O\u{0}K\r\n", "HTTP/1.1 200 OK\r\n a: b\r\n", "HTTP/1.1 200 OK\r\na b\r\n",
         "HTTP/1.1 200 OK\r\na : b\r\n", "HTTP/1.1 200 OK\r\n: b\r\n", "HTTP/1.1 200 OK\r\na: b\rc\r\n",
-        "HTTP/1.1 200 OK\r\na: \u{0}\r\n", "HTTP/1.1 200 OK\r\n\u{E9}: b\r\n", "HTTP/1.1 099 Low\r\n", "\u{16}\u{3}\u{1}\r\n",
+        "HTTP/1.1 200 OK\r\na: \u{0}\r\n", "HTTP/1.1 200 OK\r\n\u{E9}: b\r\n", "HTTP/1.1 099 Low\r\n",
+        "\u{16}\u{3}\u{1}\r\n",
     ])
     func `a head that is none ends the response`(_ lines: String) {
         let response = found(lines + "Content-Length: 0\r\n\r\n")
@@ -154,8 +159,9 @@ struct ResponseReaderTests {
         for text in fields.map({ "HTTP/1.1 200 OK\r\n\($0)\r\n" }) + fields.map({ Self.chunked + "0\r\n\($0)\r\n" }) {
             for step in [100, 100_000] { #expect(Found(Array(text.utf8), step: step).fault == .tooLong) }
         }
-        for text in ["HTTP/1.1 200 \(long)", Self.chunked + "5;" + long, Self.chunked + String(repeating: "0", count: 70_000)]
-        {
+        for text in [
+            "HTTP/1.1 200 \(long)", Self.chunked + "5;" + long, Self.chunked + String(repeating: "0", count: 70_000),
+        ] {
             for step in [100, 100_000] { #expect(Found(Array(text.utf8), step: step).fault == .tooLong) }
         }
         let fits = "a: \(String(repeating: "b", count: (64 << 10) - 1))\r\n"

@@ -160,6 +160,20 @@ import Testing
         #expect(try Self.environment(["no_proxy": "*", "NO_PROXY": "x.test"]).rules().bypass.texts == ["*"])
     }
 
+    @Test func `a variable that cannot be used fails only where it is needed`() throws {
+        let replaced = Self.environment(["http_proxy": "a:1", "https_proxy": "b:1", "all_proxy": "socks://c"])
+        #expect([replaced.text(isSecure: false), replaced.text(isSecure: true)] == ["a:1", "b:1"])
+        let broken = Self.environment(["https_proxy": "socks4://b", "no_proxy": "x.test"])
+        #expect(broken.text(isSecure: false) == nil)
+        #expect(broken.text(isSecure: true) == "http://https-proxy-cannot-be-used.invalid")
+        #expect(throws: Never.self) { try broken.check(Self.url("http://a.test/")) }
+        #expect(throws: Never.self) { try broken.check(Self.url("https://x.test/")) }
+        let error = #expect(throws: HTTPFailure.self) { try broken.check(Self.url("https://a.test/")) }
+        #expect(error?.message.hasPrefix("https_proxy in the environment:") == true)
+        let all = Self.environment(["all_proxy": "socks://c"])
+        #expect(all.text(isSecure: false) == "http://all-proxy-cannot-be-used.invalid")
+    }
+
     @Test func `a variable that makes no sense is named`() {
         for name in ["http_proxy", "https_proxy", "all_proxy"] {
             let error = #expect(throws: HTTPFailure.self) {

@@ -98,10 +98,45 @@ def test_a_refused_tunnel_is_an_error_of_the_proxy(client, proxy):
 def test_variables_are_read_as_curl_does():
     assert environment({}) == {}
     assert environment({"HTTP_PROXY": "evil", "https_proxy": "", "HTTPS_PROXY": "b", "ALL_PROXY": "c"}) == {
+        "http": "c",
         "https": "b",
-        "url": "c",
     }
     assert environment({"http_proxy": "a", "no_proxy": " x.test, y.test z.test,"}) == {
         "http": "a",
         "bypass": ["x.test", "y.test", "z.test"],
     }
+
+
+def test_a_variable_that_another_one_replaces_does_not_count(client, proxy, monkeypatch):
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, proxy.address)
+    monkeypatch.setenv("all_proxy", "socks://127.0.0.1:1080/")
+    assert client.get(URL, proxy="environment").status == 200 and len(proxy.received) == 1
+
+
+@pytest.mark.parametrize("value", ["socks4://127.0.0.1:1", "http://h:1/path"])
+def test_a_variable_that_cannot_be_used_fails_only_its_scheme(client, proxy, monkeypatch, value):
+    monkeypatch.setenv("http_proxy", proxy.address)
+    monkeypatch.setenv("https_proxy", value)
+    assert client.get(URL, proxy="environment").status == 200 and len(proxy.received) == 1
+    with pytest.raises(outrider.ProxyError) as raised:
+        client.get(URL.replace("http", "https", 1), proxy="environment")
+    assert "https-proxy-cannot-be-used" in str(raised.value) and len(proxy.received) == 1
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["<local>", "/var/run/docker.sock", "10.0.0.0/33", "http://foo", "[::1", "192.168.*", "a;b", "1.2.3.999", "x:0"],
+)
+def test_an_unusual_item_of_no_proxy_is_left_out(client, proxy, origin, monkeypatch, item):
+    monkeypatch.setenv("http_proxy", proxy.address)
+    monkeypatch.setenv("no_proxy", f"{item},127.0.0.1")
+    assert client.get(origin + "/echo", proxy="environment").status == 200 and not proxy.received
+
+
+def test_usual_items_of_no_proxy_are_kept(client, proxy, origin, monkeypatch):
+    items = ["a.test", ".a.test", "*.a.test", "a_b.test:80", "::1", "[::1]:80", "fe80::/10", "10.0.0.0/8", "127.0.0.1"]
+    assert environment({"no_proxy": ",".join(items)})["bypass"] == items
+    monkeypatch.setenv("http_proxy", proxy.address)
+    monkeypatch.setenv("no_proxy", ",".join(items))
+    assert client.get(origin + "/echo", proxy="environment").status == 200 and not proxy.received
