@@ -30,6 +30,8 @@ package final class ServerDocuments: Sendable {
         var complaints: [String] = []
         for place in try ServerMetadata.places(of: issuer) {
             switch try await fetch(place, stage) {
+            case .document(let bytes) where ServerMetadata.isForeign(bytes):
+                complaints.append("\(place): no issuer in its JSON")
             case .document(let bytes):
                 let found = PublishedMetadata(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
                 memory.remember(found)
@@ -89,8 +91,10 @@ package final class ServerDocuments: Sendable {
             }
             guard head.status == 200 else { return .nothing("status \(head.status)") }
             if let failure = outcome.failure { throw Self.unreachable(url, failure) }
-            guard case .memory(let bytes, _) = outcome.body, Self.isObject(bytes) else { return .nothing("no JSON") }
-            return .document(bytes)
+            guard case .memory(let body, _) = outcome.body else { return .nothing("no JSON") }
+            // RFC 8259 section 8.1: a byte order mark may be ignored
+            let bytes = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : body
+            return Self.isObject(bytes) ? .document(bytes) : .nothing("no JSON")
         }
         return .nothing("too many redirects")
     }

@@ -72,6 +72,7 @@ package final class CredentialBroker: Sendable {
             let snapshot = try await stored(spec, secrets, access, before: known)
             guard snapshot.birth == known.snapshot.birth else { return snapshot }
             if let refresher { known.use(refresher) }
+            if secrets != CredentialSecrets() { known.allowRequests() }
             known.take(snapshot)
             return snapshot
         }
@@ -107,7 +108,9 @@ package final class CredentialBroker: Sendable {
                 changed.take(settings, of: spec)
                 credential.take(Self.changed(credential.snapshot, to: changed, access))
             } else if let vault {
-                credential.take(try await vault.change(id, settings, of: spec, secrets, access: access))
+                let stored = try await vault.change(id, settings, of: spec, secrets, access: access)
+                if secrets != CredentialSecrets() { credential.allowRequests() }
+                credential.take(stored)
             }
         }
     }

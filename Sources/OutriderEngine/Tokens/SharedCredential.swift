@@ -29,7 +29,7 @@ package final class SharedCredential: Sendable {
         /// When the store was last read, by the clock that counts sleep.
         var checked = 0.0
         var isChecking = false
-        /// The tokens were cleared: only new tokens make the credential usable again.
+        /// The tokens were cleared: no request asks for others before new tokens, new secrets, or `refresh`.
         var isCleared = false
         /// Of the last caller that waits for a refresh.
         var recorder: (any TokenRecorder)?
@@ -109,6 +109,7 @@ package final class SharedCredential: Sendable {
         within seconds: Double, recorder: (any TokenRecorder)? = nil
     ) async throws(HTTPFailure) -> (token: AccessToken, generation: UInt64) {
         await lookAgain()
+        allowRequests()
         return try granted(
             try await follow(.asked, within: seconds, recorder) { machine, id in machine.demand(id, at: source.now)
             })
@@ -230,6 +231,15 @@ package final class SharedCredential: Sendable {
         if stored == nil { snapshot.generation &+= 1 }
         state.withLock { $0.isCleared = true }
         take(snapshot, because: event)
+    }
+
+    /// After cleared tokens, requests may ask for others again.
+    func allowRequests() {
+        state.withLock { state in
+            guard state.isCleared else { return }
+            state.isCleared = false
+            if Self.isObtainable(state.snapshot, state.refresher) { state.machine.allowRefresh() }
+        }
     }
 
     /// Sets the client's code that gets the tokens.
@@ -362,9 +372,11 @@ package final class SharedCredential: Sendable {
     private func failure(_ fault: TokenFault) -> HTTPFailure {
         switch fault {
         case .missingCredential:
+            let isObtainable = state.withLock { Self.isObtainable($0.snapshot, $0.refresher) }
+            let remedy = isObtainable ? "get one with oauth.refresh" : "log in (oauth.login, oauth.device)"
             return HTTPFailure(
                 .missingCredential,
-                "the credential \(name) has no token: log in (oauth.login, oauth.device), or give it one with oauth.set",
+                "the credential \(name) has no token: \(remedy), or give it one with oauth.set",
                 details: [.credential(name)])
         case .excessiveRefresh:
             let window = snapshot.spec.window ?? RefreshWindow()

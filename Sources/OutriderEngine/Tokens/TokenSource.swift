@@ -83,7 +83,7 @@ extension CredentialSnapshot {
     var renewal: TokenRequest? {
         switch spec.grant {
         case .callback: nil
-        case .clientCredentials where !hasRefreshToken: .clientCredentials
+        case .clientCredentials: .clientCredentials
         case .jwtBearer where !hasRefreshToken: .jwtBearer
         default: hasRefreshToken ? .refresh : nil
         }

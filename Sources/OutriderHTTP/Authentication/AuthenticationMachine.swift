@@ -194,13 +194,14 @@ package struct AuthenticationMachine: Sendable {
             return true
         }
         // a guess that was made for another realm was not wrong there
-        return !digests.isEmpty
+        return sent.isEarly && !digests.isEmpty
     }
 
     /// Notes a refusal: for all realms with Basic, whose value is the same in every realm, or if the server no longer
-    /// offers Digest, and thus requests the password itself.
+    /// offers Digest for the realm, and thus requests the password itself, or renames the realm.
     private mutating func refuse(_ sent: Signature, _ pending: Pending) {
-        let isWhole = sent.scheme == .basic || !pending.offers.contains { $0.isOf("Digest") }
+        let digests = pending.offers.compactMap { DigestChallenge($0, from: pending.url) }
+        let isWhole = sent.scheme == .basic || !digests.contains { $0.realm == sent.space.realm }
         refusals.append(
             Refusal(
                 origin: pending.url.securityOrigin, realm: isWhole ? nil : sent.space.realm,

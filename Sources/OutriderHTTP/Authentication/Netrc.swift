@@ -16,7 +16,8 @@ package struct Netrc: Sendable {
     package init(_ text: String) {
         var words = Words(text)
         while let word = words.next() {
-            switch word {
+            // curl takes keywords in any case
+            switch word.lowercased() {
             case "machine": entries.append(Entry(machine: words.next()?.lowercased() ?? ""))
             case "default": entries.append(Entry())
             case "login": change(words.next()) { $0.login = $1 }
@@ -62,7 +63,7 @@ package struct Netrc: Sendable {
                     continue
                 }
                 let word = first == UInt8(ascii: "\"") ? quoted() : plain()
-                wantsPassword = !wantsPassword && word == "password"
+                wantsPassword = !wantsPassword && word.lowercased() == "password"
                 return word
             }
         }

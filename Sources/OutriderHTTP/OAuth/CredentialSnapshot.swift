@@ -32,7 +32,8 @@ package struct AccessToken: Sendable, Equatable {
         scope: [String]? = nil, missingScope: [String] = []
     ) {
         self.token = token
-        self.type = type
+        // some servers do not take "bearer" in the field
+        self.type = HTTPFields.same(type, "Bearer") ? "Bearer" : type
         self.obtained = obtained
         self.expires = expires
         self.scope = scope

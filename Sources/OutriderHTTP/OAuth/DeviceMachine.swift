@@ -22,16 +22,28 @@ package struct DeviceAuthorization: Sendable, Equatable {
         guard case .object(let members)? = try? JSONParser.parse(response, limits: .small) else {
             throw Self.fault("is no JSON object")
         }
+        if !Self.isGiven("device_code", members), let error = members["error"]?.string, !error.isEmpty {
+            let word = OAuthText.code(error)
+            throw OAuthFailure(
+                .config, word,
+                "the device authorization endpoint refuses the client (\(word)): correct its client id or scope")
+        }
         deviceCode = Secret(try Self.text("device_code", members, most: 4096))
         userCode = try Self.text("user_code", members, most: 64)
         // some servers use this name
-        let isAlias = members["verification_uri"] == nil && members["verification_url"] != nil
+        let isAlias = !Self.isGiven("verification_uri", members) && Self.isGiven("verification_url", members)
         let name = isAlias ? "verification_url" : "verification_uri"
         verification = try Self.place(name, members)
-        completeVerification =
-            members["verification_uri_complete"] == nil ? nil : try Self.place("verification_uri_complete", members)
+        let complete = "verification_uri_complete"
+        completeVerification = Self.isGiven(complete, members) ? try Self.place(complete, members) : nil
         lifetime = min(max(1, members["expires_in"]?.seconds ?? 600), 86_400)
         interval = min(max(1, members["interval"]?.seconds ?? 5), 3600)
+    }
+
+    /// Some servers send null or an empty text in place of nothing.
+    private static func isGiven(_ name: String, _ members: JSONObject) -> Bool {
+        guard let value = members[name], value != .null else { return false }
+        return value.string != ""
     }
 
     private static func text(_ name: String, _ members: JSONObject, most: Int) throws(OAuthFailure) -> String {

@@ -49,6 +49,14 @@ package struct ServerMetadata: Sendable, Equatable {
         document = members
     }
 
+    /// Whether the bytes are a JSON object without issuer: a document of another kind, such as the error of an API.
+    package static func isForeign(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count <= longest, case .object(let members)? = try? JSONParser.parse(bytes, limits: .small) else {
+            return false
+        }
+        return members["issuer"] == nil
+    }
+
     private static let lists = [
         "code_challenge_methods_supported", "grant_types_supported", "id_token_signing_alg_values_supported",
         "response_modes_supported", "response_types_supported", "scopes_supported",

@@ -128,6 +128,9 @@ package struct TokenMachine: Sendable {
         return release
     }
 
+    /// A token can be requested without a person, although the tokens were cleared.
+    package mutating func allowRefresh() { isObtainable = true }
+
     /// Notes a failed refresh. The old token stays, and serves requests for which its validity suffices.
     ///
     /// - Parameter flight: the refresh that failed; an outdated refresh changes nothing.

@@ -89,15 +89,25 @@ package struct CredentialRecord: Sendable, Equatable {
             snapshot.access?.expires?.boot = isLost ? now.boot : (access?.expires?.wall ?? 0) + shift
             snapshot.lastRefresh?.boot = (lastRefresh?.wall ?? 0) + shift
         }
-        snapshot.hasRefreshToken = secrets.refreshToken != nil
-        if let failure {
+        snapshot.hasRefreshToken = secrets.refreshToken != nil && !provesItself
+        if let failure, !provesItself {
             snapshot.state = .needsLogin(failure)
         } else if !isSaved {
             snapshot.state = .unsaved
         } else {
-            snapshot.state = access != nil || secrets.refreshToken != nil ? .ready : .empty
+            snapshot.state = access != nil || snapshot.hasRefreshToken ? .ready : .empty
         }
         return snapshot
+    }
+
+    /// Whether the client gets any number of tokens by its own proof: a refresh token is then superfluous (RFC 6749
+    /// section 4.4.3), and the end of a refresh token must not end the credential.
+    var provesItself: Bool {
+        switch (spec.grant, spec.authentication) {
+        case (.clientCredentials, _): true
+        case (.jwtBearer, .privateKeyJWT): secrets.assertion == nil
+        default: false
+        }
     }
 }
 

@@ -25,7 +25,7 @@ extension CredentialRecord {
             if isOther, let replayAge { next.grace = max(grace, replayAge) }
         } else {
             // another login: its tokens replace all earlier tokens
-            next.secrets.refreshToken = response.refreshToken
+            next.secrets.refreshToken = provesItself ? nil : response.refreshToken
             if request.isLogin { next.login &+= 1 }
         }
         next.judgeScope(of: response, to: request, before: access)
@@ -36,7 +36,9 @@ extension CredentialRecord {
     /// for a refresh, the earlier grant then still holds (section 6).
     private mutating func judgeScope(of response: TokenResponse, to request: TokenRequest, before: AccessToken?) {
         let isRefresh = request == .refresh
-        guard let granted = response.scope.map(Set.init) else {
+        // GitHub separates the granted words by commas
+        let parts = response.scope?.flatMap { $0.split(separator: ",").map(String.init) } ?? []
+        guard let granted = response.scope.map({ Set($0).union(parts) }) else {
             if isRefresh {
                 access?.scope = before?.scope
                 access?.missingScope = before?.missingScope ?? []
@@ -52,7 +54,7 @@ extension CredentialRecord {
             if granted.contains(word) { return false }
             // many servers do not list these two, and grant them by sending the token
             return switch word {
-            case "offline_access": secrets.refreshToken == nil
+            case "offline_access": secrets.refreshToken == nil && response.refreshToken == nil
             case "openid": lacksIdentity
             default: true
             }
@@ -152,7 +154,7 @@ extension OAuthFailure {
     static func paused(_ name: String, _ seconds: Double) -> OAuthFailure {
         OAuthFailure(
             .temporary, pausedReason,
-            "the token endpoint of '\(name)' has failed repeatedly, and is left alone for a while",
+            "the token endpoint of '\(name)' has failed, and is left alone for a while",
             retryAfter: seconds)
     }
 

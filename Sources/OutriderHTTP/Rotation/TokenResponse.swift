@@ -29,6 +29,8 @@ package struct TokenResponse: Sendable, Equatable {
     private static let longestLife = 315_360_000.0
     private static let longestInterval = 3600.0
     private static let longestType = 64
+    /// Words of Slack for whose token it is, and not how it is sent.
+    private static let aliases: Set = ["bot", "user"]
 
     /// The members that are read. All others are ignored, whatever their value.
     static let members: Set = [
@@ -90,6 +92,7 @@ package struct TokenResponse: Sendable, Equatable {
     package func access(sentAt: ClockPair) -> AccessToken? {
         guard let accessToken else { return nil }
         let expires = expiresIn.map { ClockPair(wall: sentAt.wall + $0, boot: sentAt.boot + $0) }
-        return AccessToken(accessToken, type: type ?? "Bearer", obtained: sentAt, expires: expires, scope: scope)
+        let scheme = type.map { Self.aliases.contains($0.lowercased()) ? "Bearer" : $0 } ?? "Bearer"
+        return AccessToken(accessToken, type: scheme, obtained: sentAt, expires: expires, scope: scope)
     }
 }

@@ -19,11 +19,11 @@ package enum TokenVerdict: Sendable, Equatable {
         let scanned = TokenResponseScanner.scan(response.body)
         switch scanned {
         case .whole(let found) where isGood && found.isUsable && found.error == nil && response.isComplete:
-            return .tokens(found)
+            return usable(found, name)
         // from a server that rotates, no further member is needed
         case .whole(let found) where isGood && found.isUsable && found.refreshToken != nil,
             .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
-            return .tokens(found)
+            return usable(found, name)
         case .whole(let found) where found.error != nil && (response.isComplete || !isGood):
             return .refused(failure(found.error ?? "", response, name, place, isLogin))
         default:
@@ -34,6 +34,18 @@ package enum TokenVerdict: Sendable, Equatable {
                 ? .refused(failure(nil, response, name, place, isLogin)) : .unclear(.unreadableResponse(name))
         }
     }
+
+    /// A client must not use a token whose type it does not know (RFC 6749 section 7.1).
+    private static func usable(_ found: TokenResponse, _ name: String) -> TokenVerdict {
+        guard let type = found.type, boundTypes.contains(type.lowercased()) else { return .tokens(found) }
+        return .refused(
+            OAuthFailure(
+                .config, "unknown_token_type",
+                "the server gives '\(name)' tokens of the type \(type) instead of Bearer; change the client there"))
+    }
+
+    /// Tokens that need a proof with each request, and what is no token of an API (RFC 8693 section 2.2.1).
+    private static let boundTypes: Set = ["dpop", "mac", "pop", "n_a"]
 
     /// Whether the body cannot hold lost tokens: empty, an object without a refresh token, or a page for people.
     private static func isPage(_ body: [UInt8], _ scanned: TokenResponseScanner.Outcome) -> Bool {
@@ -56,8 +68,7 @@ package enum TokenVerdict: Sendable, Equatable {
         let isBusy = status >= 500 || status == 429 || status == 408
         switch error.map(word) {
         case .some(let reason) where isSaid && endsLogin(reason, isLogin):
-            return OAuthFailure(
-                .needsLogin, reason, "the server refuses what '\(name)' has (\(reason)); log in again")
+            return ended(reason, name)
         case .some(let reason) where ["authorization_pending", "slow_down"].contains(reason):
             return OAuthFailure(
                 .temporary, reason, "the login of '\(name)' is not finished (\(reason)); ask again later",
@@ -65,10 +76,7 @@ package enum TokenVerdict: Sendable, Equatable {
         case "temporarily_unavailable", "server_error":
             return busy(status, place, wait)
         case .some(let reason) where !isBusy && (isSaid || !isGate) && !(status == 403 && reason == accessDenied):
-            return OAuthFailure(
-                .config, reason,
-                "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints"
-            )
+            return misconfigured(reason, name, place)
         default:
             if isBusy { return busy(status, place, wait) }
             if (200..<300).contains(status) {
@@ -85,14 +93,35 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 
     private static let accessDenied = "access_denied"
+    /// The second is the word of Microsoft.
+    private static let declines: Set = [accessDenied, "authorization_declined"]
 
     private static func endsLogin(_ error: String, _ isLogin: Bool) -> Bool {
         switch error {
         case "invalid_grant", "interaction_required", "login_required", "consent_required": true
-        // a refresh involves no user and no code that expires
-        case accessDenied, "expired_token": isLogin
+        // the words of GitHub and Slack
+        case "bad_refresh_token", "invalid_refresh_token": true
+        // a refresh involves no code that expires
+        case "expired_token", "code_expired", "bad_verification_code": isLogin
+        case _ where declines.contains(error): isLogin
         default: false
         }
+    }
+
+    private static func ended(_ reason: String, _ name: String) -> OAuthFailure {
+        let what = declines.contains(reason) ? "the person declined the login of" : "the server refuses what"
+        let rest = declines.contains(reason) ? "" : " has"
+        return OAuthFailure(.needsLogin, reason, "\(what) '\(name)'\(rest) (\(reason)); log in again")
+    }
+
+    private static func misconfigured(_ reason: String, _ name: String, _ place: String) -> OAuthFailure {
+        // RFC 7009 section 2.2.1: the client is not at fault
+        if reason == "unsupported_token_type" {
+            return OAuthFailure(.config, reason, "\(place) takes no token of this kind (\(reason))")
+        }
+        return OAuthFailure(
+            .config, reason,
+            "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints")
     }
 
     private static func busy(_ status: Int, _ place: String, _ wait: Double?) -> OAuthFailure {

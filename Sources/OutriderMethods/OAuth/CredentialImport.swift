@@ -62,12 +62,18 @@ package struct CredentialImport: Sendable {
             let word = camel(member.name)
             // who somebody is does not last, and is judged when it comes
             if word == "idToken" { continue }
+            // some servers send an empty text in place of no token
+            if word == "refreshToken", member.value.string == "" { continue }
             let isToken = tokens.contains(word)
             let name = isToken ? word : names[word] ?? word
             guard (isToken ? token : found)[name] == nil else {
                 throw JSONComplaint("says the same as another member", at: JSONPointer(member: member.name))
             }
-            if isToken { token[name] = member.value } else { found[name] = try translated(member, name) }
+            if isToken {
+                token[name] = name == "expiresIn" ? number(member.value) : member.value
+            } else {
+                found[name] = try translated(member, name)
+            }
         }
         var refresh: Secret?
         if token.members.map(\.name) == ["refreshToken"] {
@@ -97,6 +103,12 @@ package struct CredentialImport: Sendable {
                 at: JSONPointer(member: member.name))
         }
         return .string(method)
+    }
+
+    /// Some servers write the number as text.
+    private static func number(_ value: JSONValue) -> JSONValue {
+        guard let text = value.string, let seconds = Int64(text) else { return value }
+        return .integer(seconds)
     }
 
     private static func camel(_ name: String) -> String {

@@ -32,6 +32,13 @@ struct AuthOptions: ParsableArguments {
     @Option(name: .customLong("netrc-file"), help: "The same from this file.", completion: .file())
     var netrcFile: String?
 
+    /// A whole `Auth` for want of an option; of `outrider run`.
+    var rawAuth: JSONObject?
+
+    private enum CodingKeys: String, CodingKey {
+        case oauth, user, netrc, netrcFile
+    }
+
     func validate() throws {
         let isNetrc = netrc || netrcFile != nil
         if oauth != nil, user != nil || isNetrc {
@@ -52,7 +59,10 @@ struct AuthOptions: ParsableArguments {
     func add(to params: inout JSONObject) throws(CommandFailure) {
         if let oauth { params["auth"] = .object(["oauth": .string(oauth)]) }
         if netrc || netrcFile != nil { return try addNetrc(to: &params) }
-        guard let user else { return }
+        guard let user else {
+            if let rawAuth, oauth == nil { params["auth"] = .object(rawAuth) }
+            return
+        }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = parts.count > 1 ? parts[1] : try HiddenPrompt.line("Password of \(parts[0]): ")
         params["auth"] = .object(["username": .string(parts[0]), "password": .string(password)])

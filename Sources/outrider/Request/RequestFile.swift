@@ -17,6 +17,7 @@ import OutriderJSON
 ///
 ///     {"name": "{{name}}"}
 ///
+/// `Authorization: Basic user password` is encoded, and `Digest user password` proven when the server asks.
 /// `< file` as body sends a file, `<@ file` its text with variables filled in, and `{{NAME.response.body.$.member}}` is a part of
 /// an earlier response. Scripts are faults, not ignored.
 struct RequestFile {
@@ -145,6 +146,24 @@ struct RequestFile {
         }
         let isFilled = line.hasPrefix("<@")
         current.file = (String(line.dropFirst(isFilled ? 3 : 2)).trimmed, isFilled)
+    }
+}
+
+extension RequestFile {
+    /// The `auth` for a field such as `Authorization: Basic user password`, with a space or a colon in between; nil for
+    /// other fields, and for values that a server takes as they are.
+    static func auth(_ field: String) -> JSONObject? {
+        guard let colon = field.firstIndex(of: ":"), field[..<colon].trimmed.lowercased() == "authorization" else {
+            return nil
+        }
+        let value = field[field.index(after: colon)...].trimmed
+        let scheme = value.prefix { !$0.isWhitespace }.lowercased()
+        let rest = value.drop { !$0.isWhitespace }.trimmed
+        guard scheme == "basic" || scheme == "digest", !rest.contains("response="),
+            let end = rest.firstIndex(where: { $0 == ":" || $0.isWhitespace })
+        else { return nil }
+        let password = rest[end] == ":" ? String(rest[rest.index(after: end)...]) : rest[end...].trimmed
+        return [scheme: .object(["username": .string(String(rest[..<end])), "password": .string(password)])]
     }
 }
 

@@ -87,6 +87,7 @@ struct RunCommand: ParsableCommand {
         call.curl = curl
         call.request.method = request.method
         call.request.noLocation = !request.followsRedirects
+        (call.output, call.auth, call.proxy, call.service) = (output, auth, proxy, service)
         for field in request.fields {
             let filled = try variables.filled(field)
             // a response that is put in here must not name a file
@@ -94,10 +95,13 @@ struct RunCommand: ParsableCommand {
                 throw CommandFailure(
                     .usage, "a field of \(file) begins with @ after its variables are filled in: \(field)")
             }
-            call.request.headers.append(filled)
+            if let auth = RequestFile.auth(filled) {
+                call.auth.rawAuth = auth
+            } else {
+                call.request.headers.append(filled)
+            }
         }
         if let body = try body(of: request, variables) { call.request.body.rawBody = body }
-        (call.output, call.auth, call.proxy, call.service) = (output, auth, proxy, service)
         try call.run(nil, keeping: kept)
     }
 

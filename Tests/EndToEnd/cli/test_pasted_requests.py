@@ -146,6 +146,17 @@ def test_a_file_of_requests_is_listed_and_sent_in_order(run, file):
     assert done.stdout == b"GET POST PUT PUT GET "
 
 
+def test_a_user_and_a_password_of_a_field_are_encoded(run, tmp_path, origin):
+    path = tmp_path / "x.http"
+    for value in ("Basic ada s3:cret", "basic ada:s3:cret", "Basic YWRhOnMzOmNyZXQ="):
+        path.write_text(f"GET {origin}/echo\nAuthorization: {value}\n")
+        sent = {name.lower(): value for name, value in json.loads(run("run", str(path)).stdout)["headers"]}
+        assert sent["authorization"] == "Basic YWRhOnMzOmNyZXQ=", value
+    path.write_text(f"GET {origin}/echo\nAuthorization: Digest ada s3cret\n")
+    shown = run("run", "--curl", str(path)).stdout
+    assert b"--digest" in shown and b"s3cret" not in shown and b"uthorization" not in shown
+
+
 CHAIN = """
 # @name login
 POST %s/echo

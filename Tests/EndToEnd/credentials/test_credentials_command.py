@@ -198,6 +198,9 @@ WAYS = {
         "name": "work", "issuer": server.issuer, "token_endpoint": server.url("/token"), "client_id": server.client,
         "client_secret": server.secret, "token_endpoint_auth_method": "client_secret_post", **tokens,
         "id_token": "a.b.c", "scope": "read"},
+    "with a number as text": lambda server, tokens: {
+        "name": "work", "issuer": server.issuer, "token_endpoint": server.url("/token"), "client_id": server.client,
+        "client_secret": server.secret, **tokens, "expires_in": "60"},
     "in camel case": lambda server, tokens: {
         "name": "work", "issuer": server.issuer, "tokenEndpoint": server.url("/token"), "clientId": server.client,
         "clientSecret": server.secret, "refreshToken": tokens["refresh_token"]},

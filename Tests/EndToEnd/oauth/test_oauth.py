@@ -96,6 +96,31 @@ def test_client_credentials(wire, server, how):
     assert server.outcomes("client_credentials") == ["ok"]
 
 
+def test_client_credentials_leave_a_refresh_token_aside(wire, server):
+    """RFC 6749 section 4.4.3: the client asks by its own secret again, whatever the server sends."""
+    server.odd = lambda tokens: {**tokens, "refresh_token": "superfluous"}
+    params = {"name": "work", "grant": "clientCredentials", "clientId": "cli", "tokenUrl": server.url("/token")}
+    result(wire.call("oauth.create", params, 20))
+    for _ in range(2):
+        assert result(wire.call("oauth.refresh", {"credential": "work"}, 20))["state"] == "ready"
+    assert server.outcomes("client_credentials") == ["ok", "ok"] and server.outcomes() == []
+
+
+@pytest.mark.parametrize("method, more", [("oauth.set", {"clear": True}), ("oauth.revoke", {})])
+def test_after_cleared_tokens_a_token_must_be_demanded(wire, server, method, more):
+    server.secret = "secret"
+    made = {"name": "work", "grant": "clientCredentials", "clientId": "cli", "clientSecret": "secret",
+            "tokenUrl": server.url("/token"), "origins": [server.url("")]}
+    result(wire.call("oauth.create", made, 20))
+    for demand in [("oauth.refresh", {"credential": "work"}), ("oauth.create", made)]:
+        assert result(wire.reply(send(wire, server, "work"), 20))["status"] == 200
+        result(wire.call(method, {"credential": "work", **more}, 20))
+        cause = result(wire.reply(send(wire, server, "work"), 20))["error"]["data"]["cause"]
+        assert cause["code"] == 1320 and "oauth.refresh" in cause["message"]
+        result(wire.call(*demand, 20))
+    assert result(wire.reply(send(wire, server, "work"), 20))["status"] == 200
+
+
 def test_no_method_gives_a_refresh_token_or_a_secret_back(wire, server):
     server.secret = "canary-secret"
     mine, given = make(wire, server, clientSecret="canary-secret", events=True)

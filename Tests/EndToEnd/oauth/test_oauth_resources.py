@@ -4,6 +4,7 @@
 
 import asyncio
 import functools
+import json
 import sys
 
 import contract
@@ -120,6 +121,16 @@ def test_what_is_no_document_is_refused(wire, server, says, reason):
     server.says = says
     assert refusal(wire, server.url("/api")) == reason
     assert not any(one.path.endswith("oauth-authorization-server") for one in server.audit)
+
+
+def test_a_foreign_object_and_a_byte_order_mark_end_no_search(wire, server):
+    said = [{"message": "not here"}, None]
+
+    def metadata(document):
+        return said.pop(0) or b"\xef\xbb\xbf" + json.dumps(document).encode()
+
+    server.metadata = metadata
+    assert result(wire.call("oauth.discover", {"issuer": server.issuer}, 20))["issuer"] == server.issuer
 
 
 def test_the_server_that_it_names_is_held_against_its_own(wire, server):

@@ -107,6 +107,14 @@ import Testing
         #expect(try stage.challenged(Self.digest("o"), "Basic realm=\"vault\"") == "leave")
     }
 
+    @Test func `a wrong password is tried once, whatever the realm is called then [M4]`() throws {
+        var stage = Stage(own: Self.ada)
+        try stage.begin()
+        #expect(try stage.challenged(Self.digest("1", realm: "a")) == "ada:MD5")
+        #expect(try stage.challenged(Self.digest("2", realm: "b")) == "leave")
+        #expect(try stage.challenged(Self.digest("3", realm: "c")) == "leave")
+    }
+
     @Test func `a server that takes its offer back does not get to see the password`() throws {
         var stage = Stage(own: Self.ada)
         try stage.begin()

@@ -33,6 +33,12 @@ import Testing
         #expect(Self.netrc.credential(host: host, login: login) == UserCredential(user, password))
     }
 
+    @Test func `keywords may be in any case, as for curl`() {
+        let netrc = Netrc("MACHINE a Login ada PassWord #pw DEFAULT login eve password x")
+        #expect(netrc.credential(host: "a") == UserCredential("ada", "#pw"))
+        #expect(netrc.credential(host: "b") == UserCredential("eve", "x"))
+    }
+
     @Test func `a user without an entry has no password`() {
         #expect(Self.netrc.credential(host: "one.example", login: "zoe") == nil)
         #expect(Netrc("machine a login b password c").credential(host: "other") == nil)

@@ -56,6 +56,21 @@ import Testing
         #expect(failure?.kind == .config)
     }
 
+    @Test(arguments: ["null", "\"\""])
+    func `an empty member is absent`(value: String) throws {
+        #expect(try Self.authorization(#","verification_uri_complete":\#(value)"#).completeVerification == nil)
+        let text = #"""
+            {"device_code":"d","user_code":"u","verification_uri":\#(value),"verification_url":"https://as.example/go"}
+            """#
+        #expect(try DeviceAuthorization(response: Array(text.utf8)).verification == "https://as.example/go")
+    }
+
+    @Test func `an error sent as a success keeps its word`() {
+        let text = #"{"error":"unauthorized_client"}"#
+        let failure = #expect(throws: OAuthFailure.self) { try DeviceAuthorization(response: Array(text.utf8)) }
+        #expect(failure?.kind == .config && failure?.reason == "unauthorized_client")
+    }
+
     private static func machine(interval: Int = 5, lifetime: Int = 100) throws -> DeviceMachine {
         DeviceMachine(try authorization(#","expires_in":\#(lifetime),"interval":\#(interval)"#), now: 1000)
     }

@@ -47,6 +47,7 @@ import Testing
         "what a login lacks is what it asked for and the server does not name",
         arguments: [
             (["a", "b"], ["a"], ["b"]), (["a", "b"], [], ["a", "b"]), (["a"], ["b", "a"], []), ([], ["x"], []),
+            (["a", "b", "c"], ["a,b"], ["c"]), (["a,b"], ["a,b"], []),
         ] as [([String], [String], [String])])
     func logins(requested: [String], granted: [String], missing: [String]) {
         for request in [Self.login(requested), .deviceCode(Secret("d"), scope: requested)] {
@@ -63,6 +64,30 @@ import Testing
             let silent = Self.renewed(Self.record(["a", "b"]), Self.response(nil), request)
             #expect(silent?.scope == nil && silent?.missingScope == [])
         }
+    }
+
+    @Test(
+        arguments: [
+            (.clientCredentials, .basic, false, false),
+            (.jwtBearer, .privateKeyJWT(file: "/k", algorithm: "RS256", keyID: nil), false, false),
+            (.jwtBearer, .privateKeyJWT(file: "/k", algorithm: "RS256", keyID: nil), true, true),
+            (.jwtBearer, .none, true, true),
+            (.authorizationCode, .basic, false, true),
+        ] as [(CredentialSpec.Grant, ClientAuthentication, Bool, Bool)])
+    func `a client that proves itself keeps no refresh token, and needs no login`(
+        grant: CredentialSpec.Grant, authentication: ClientAuthentication, isGiven: Bool, keeps: Bool
+    ) {
+        var record = Self.record([])
+        record.spec.grant = grant
+        record.spec.authentication = authentication
+        record.secrets.assertion = isGiven ? Secret("a") : nil
+        let request: TokenRequest = grant == .clientCredentials ? .clientCredentials : .jwtBearer
+        let renewed = record.renewed(
+            by: Self.response(nil), to: request, sentAt: Self.now, replayAge: nil, boot: "b")
+        #expect((renewed.secrets.refreshToken != nil) == keeps)
+        let failure = OAuthFailure(.needsLogin, "invalid_grant", "log in again")
+        let failing = record.failing(failure).snapshot(at: Self.now, boot: "b")
+        #expect((failing.state == .needsLogin(failure)) == keeps && failing.hasRefreshToken == keeps)
     }
 
     @Test func `a server that says nothing has granted what was asked for`() {

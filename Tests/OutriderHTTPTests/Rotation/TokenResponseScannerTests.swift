@@ -30,6 +30,17 @@ import Testing
         #expect(response.idToken == Secret("i"))
     }
 
+    @Test(arguments: [
+        ("bearer", "Bearer"), ("BEARER", "Bearer"), ("Bot", "Bearer"), ("user", "Bearer"), ("JWT", "JWT"),
+        ("", "Bearer"),
+    ])
+    func `the scheme for a token is spelled as servers expect it`(type: String, scheme: String) throws {
+        let response = try Self.response(#"{"access_token":"a","token_type":"\#(type)"}"#)
+        #expect(response.access(sentAt: ClockPair(wall: 0, boot: 0))?.type == scheme)
+        let given = AccessToken(Secret("a"), type: "bot", obtained: ClockPair(wall: 0, boot: 0))
+        #expect(given.type == "bot")
+    }
+
     @Test(
         "lifetimes are clamped to what makes sense",
         arguments: [

@@ -58,7 +58,32 @@ import Testing
         }
     }
 
-    @Test(arguments: ["access_denied", "expired_token"])
+    @Test(arguments: ["bad_refresh_token", "invalid_refresh_token"])
+    func `the words of single servers for an ended login are known`(error: String) {
+        #expect(Self.verdict(200, #"{"error": "\#(error)"}"#)?.kind == .needsLogin)
+        for declined in ["access_denied", "authorization_declined"] {
+            let failure = Self.verdict(400, #"{"error": "\#(declined)"}"#, isLogin: true)
+            #expect(failure?.message.contains("the person declined") == true)
+        }
+    }
+
+    @Test(arguments: ["DPoP", "mac", "PoP", "N_A"])
+    func `a token of a type that is not supported is refused`(type: String) {
+        for more in ["", #","refresh_token":"r""#] {
+            let failure = Self.verdict(200, #"{"access_token":"a","token_type":"\#(type)"\#(more)}"#)
+            #expect(failure?.kind == .config && failure?.reason == "unknown_token_type")
+            #expect(failure?.message.contains(type) == true)
+        }
+    }
+
+    @Test func `a kind of token that is not revoked is no fault of the client`() {
+        let failure = Self.verdict(400, #"{"error": "unsupported_token_type"}"#)
+        #expect(failure?.kind == .config && failure?.message.contains("client id") == false)
+    }
+
+    @Test(arguments: [
+        "access_denied", "expired_token", "authorization_declined", "code_expired", "bad_verification_code",
+    ])
     func `what people say ends their login, and no refresh`(error: String) {
         let body = #"{"error": "\#(error)"}"#
         for status in [200, 400, 401, 403] {

@@ -26,6 +26,7 @@ def server():
     (("a", 60), {"accessToken": "a", "expiresIn": 60}),
     ({"access_token": "a", "refresh_token": "r", "expires_in": 60, "token_type": "bearer", "id_token": "x"},
      {"accessToken": "a", "refreshToken": "r", "expiresIn": 60, "tokenType": "bearer"}),
+    ({"access_token": "a", "refresh_token": "", "expires_in": "60"}, {"accessToken": "a", "expiresIn": 60}),
     ({"access_token": "a", "expires_in": 60, "expires_at": 0},
      {"accessToken": "a", "expiresAt": "1970-01-01T00:00:00.000000Z"}),
     ({"accessToken": "a", "expiresAt": datetime.datetime(2030, 1, 1, tzinfo=datetime.timezone.utc)},

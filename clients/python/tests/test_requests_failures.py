@@ -160,6 +160,16 @@ def test_an_unknown_credential_is_an_exception_of_requests(service: str, origin:
         assert made.get(f"{origin}/echo", auth=("ada", "x")).ok
 
 
+def test_a_credential_goes_to_its_own_origins_only(service: str, client: outrider.Client, origin: str) -> None:
+    client.oauth.create("own", client_id="app", token_url=f"{origin}/token", token="a0", origins=origin)
+    with requests.Session() as made:
+        made.trust_env = False
+        made.mount("http://", outrider.requests.Adapter(socket=service, credential="own"))
+        for at, tokens in ((origin, ["Bearer a0"]), (origin.replace("127.0.0.1", "localhost"), [])):
+            seen = made.get(f"{at}/echo").json()["headers"]
+            assert [value for name, value in seen if name.lower() == "authorization"] == tokens
+
+
 def test_without_a_service_it_is_a_connection_error(tmp_path: Any) -> None:
     with requests.Session() as made:
         made.mount("http://", outrider.requests.Adapter(socket=tmp_path / "none"))

@@ -288,7 +288,7 @@ def _raised(problem: errors.OutriderError, request: requests.PreparedRequest) ->
         return requests.exceptions.InvalidURL(text, request=request)
     if problem.code == 1413:
         return requests.exceptions.InvalidSchema(text, request=request)
-    if pointer.startswith("/headers") or "content-length" in str(problem.data.get("underlying", "")):
+    if pointer.startswith("/headers") or (problem.code == 1408 and "Content-Length" in str(problem)):
         return requests.exceptions.InvalidHeader(text, request=request)
     if pointer.startswith("/proxy"):
         return requests.exceptions.InvalidProxyURL(text, request=request)

@@ -80,7 +80,8 @@ class Settings:
         if proxy is not None:
             params["proxy"] = proxy
         if self.credential is not None and not any(one["name"].lower() == "authorization" for one in headers):
-            params["auth"] = {"oauth": self.credential}
+            # as auth, the token would be required: a redirect to another origin would fail
+            params["interceptors"] = [{"oauth": self.credential}]
         return params
 
 

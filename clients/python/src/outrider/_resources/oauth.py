@@ -38,6 +38,10 @@ def tokens(given: Any) -> dict[str, Any]:
     known = {"accessToken", "refreshToken", "tokenType", "expiresAt", "expiresIn", "scope"}
     said = {camel(name): value for name, value in given.items()}
     found = {name: value for name, value in said.items() if name in known and value is not None}
+    if found.get("refreshToken") == "":
+        del found["refreshToken"]
+    if isinstance(lifetime := found.get("expiresIn"), str) and lifetime.isdecimal():
+        found["expiresIn"] = int(lifetime)
     if "expiresAt" in found:
         # both are there in what some libraries keep, and only this one still holds
         found.pop("expiresIn", None)
