@@ -71,7 +71,7 @@ package struct CurlCommand: Sendable {
         }
         for name in ["User-Agent", "Accept"] where !fields.contains(name) { words += ["-H", "\(name):"] }
         if !body.words.isEmpty, !fields.contains("Content-Type") { words += ["-H", "Content-Type:"] }
-        if attempt.expectsContinue, attempt.body != .none {
+        if attempt.expectsContinue, attempt.body.size != 0 {
             words += ["-H", "'Expect: 100-continue'"]
         } else if body.size ?? .max > 1_000_000, !body.words.isEmpty, !fields.contains("Expect") {
             // for bodies above 1 MiB, curl sends Expect: 100-continue

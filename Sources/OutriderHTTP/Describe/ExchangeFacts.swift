@@ -39,7 +39,7 @@ extension Attempt {
             fields.add("Accept-Encoding", ContentCoding.offered)
         }
         if case .none = body, !["POST", "PUT", "PATCH"].contains(method) { return fields }
-        if expectsContinue { fields.add("Expect", "100-continue") }
+        if expectsContinue, body.size != 0 { fields.add("Expect", "100-continue") }
         if let size = body.size {
             fields.add("Content-Length", "\(size)")
         } else {

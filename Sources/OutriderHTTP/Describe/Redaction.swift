@@ -43,38 +43,62 @@ package enum Redaction: Sendable {
     }
 
     /// Masks the credentials before the `@` in `scheme://user:password@host/` and `//user:password@host/`.
+    ///
+    /// In a text that is no URL, the place of the credentials is unknown: all up to the last `@` is masked, except the
+    /// scheme.
     package static func withoutCredentials(_ text: String) -> String {
         guard let range = rangeOfCredentials(in: text) else { return text }
         return String(text[..<range.lowerBound]) + SecretFields.mask + String(text[range.upperBound...])
     }
 
-    /// The credentials before the `@`; nil if there are none.
-    static func credentials(of text: String) -> Substring? { rangeOfCredentials(in: text).map { text[$0] } }
+    /// The credentials before the `@` of the authority, else before the last `@`; nil if there are none.
+    static func credentials(of text: String) -> Substring? {
+        guard let range = rangeOfCredentials(in: text) else { return nil }
+        let authority = text[range].prefix { !"/?#".contains($0) }
+        guard authority.endIndex < range.upperBound, let end = authority.lastIndex(of: "@") else { return text[range] }
+        return authority[..<end]
+    }
 
     private static func rangeOfCredentials(in text: String) -> Range<String.Index>? {
-        var text = text
-        guard let range = text.withUTF8({ rangeOfCredentials(in: $0) }) else { return nil }
-        let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
-        return start..<text.utf8.index(start, offsetBy: range.count)
-    }
-
-    private static func rangeOfCredentials(in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash + 1 < bytes.count,
-            bytes[slash + 1] == UInt8(ascii: "/")
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return nil }
+        let bytes = Array(text.utf8)
+        // a URL that parses has no credentials
+        guard let end = bytes.lastIndex(of: UInt8(ascii: "@")), !isReference(bytes),
+            (try? HTTPURL(parsing: text)) == nil
         else { return nil }
-        let start = slash + 2
-        let end =
-            bytes[start...].firstIndex { byte in
-                byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
-            } ?? bytes.count
-        return bytes[start..<end].lastIndex(of: UInt8(ascii: "@")).map { start..<$0 }
+        var start = endOfScheme(bytes)
+        while start < end, isSlash(bytes[start]) { start += 1 }
+        guard start < end else { return nil }
+        let lower = text.utf8.index(text.startIndex, offsetBy: start)
+        return lower..<text.utf8.index(lower, offsetBy: end - start)
     }
 
-    /// Masks a body of a form or of JSON; other bodies stay unchanged.
+    /// Whether the text is a target, a query or a fragment, which have no place for credentials.
+    private static func isReference(_ bytes: [UInt8]) -> Bool {
+        switch bytes.first {
+        case UInt8(ascii: "?"), UInt8(ascii: "#"): true
+        case UInt8(ascii: "/"): bytes.count == 1 || !isSlash(bytes[1])
+        default: false
+        }
+    }
+
+    /// The index behind the colon of the scheme; 0 if the text before the first colon may be a user.
+    private static func endOfScheme(_ bytes: [UInt8]) -> Int {
+        guard let colon = URLReader.endOfScheme(bytes), colon + 1 < bytes.count else { return 0 }
+        let name = String(decoding: bytes[..<colon], as: UTF8.self).lowercased()
+        return isSlash(bytes[colon + 1]) || name == "http" || name == "https" ? colon + 1 : 0
+    }
+
+    private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+    /// Masks a body of a form, of parts of a form, or of JSON; other bodies stay unchanged.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {
             return Self.masked(form: bytes, SecretNames()) ?? bytes
+        }
+        if type.subtype == "form-data" {
+            return MultipartMask.masked(bytes, type[parameter: "boundary"], SecretNames()) ?? bytes
         }
         guard type.subtype == "json" || type.subtype.hasSuffix("+json") else { return bytes }
         return JSONRedaction.masked(bytes, SecretNames()) ?? bytes

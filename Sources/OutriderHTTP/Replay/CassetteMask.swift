@@ -78,11 +78,22 @@ package struct CassetteMask: Sendable {
                 if holdsSecret(name) { found.add(String(decoding: value, as: UTF8.self)) }
             }
         } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
-            guard let json = try? JSONParser.parse(body, limits: Self.limits) else { return }
-            find(in: json, name: nil, depth: 0, &found)
-            for pointer in pointers {
-                json.forEach(at: pointer) { value in if let text = value.string { found.add(text) } }
+            find(inJSON: body, &found)
+        } else if StreamPart.isStream(type) {
+            var start = 0
+            while start < body.count {
+                let end = StreamPart.end(in: body, from: start, isEvents: StreamPart.isEvents(type))
+                find(inJSON: StreamPart(Array(body[start..<end])).json, &found)
+                start = end
             }
+        }
+    }
+
+    private func find(inJSON bytes: [UInt8], _ found: inout FoundSecrets) {
+        guard let json = try? JSONParser.parse(bytes, limits: Self.limits) else { return }
+        find(in: json, name: nil, depth: 0, &found)
+        for pointer in pointers {
+            json.forEach(at: pointer) { value in if let text = value.string { found.add(text) } }
         }
     }
 
@@ -161,16 +172,58 @@ package struct CassetteMask: Sendable {
         case "form-data": result = MultipartMask.masked(bytes, type?[parameter: "boundary"], names) ?? bytes
         case "json": result = json(bytes)
         case let subtype? where subtype.hasSuffix("+json"): result = json(bytes)
-        default: break
+        default: if let type, StreamPart.isStream(type) { result = stream(bytes, isEvents: StreamPart.isEvents(type)) }
         }
         return values.replaced(result) ?? result
     }
 
-    /// A line of a stream, or a message of a WebSocket: JSON in it is masked by its names.
+    private func stream(_ bytes: [UInt8], isEvents: Bool) -> [UInt8] {
+        var result: [UInt8] = []
+        var start = 0
+        while start < bytes.count {
+            let end = StreamPart.end(in: bytes, from: start, isEvents: isEvents)
+            let hasBreak = bytes[end - 1] == UInt8(ascii: "\n")
+            result += line(Array(bytes[start..<(hasBreak ? end - 1 : end)]))
+            if hasBreak { result.append(UInt8(ascii: "\n")) }
+            start = end
+        }
+        return result
+    }
+
+    /// A part of a stream, or a message of a WebSocket: JSON in it is masked by its names, and by pointers.
     package func line(_ bytes: [UInt8]) -> [UInt8] {
-        guard bytes.contains(UInt8(ascii: "{")) else { return values.replaced(bytes) ?? bytes }
-        let result = JSONRedaction.masked(bytes, names) ?? bytes
+        guard bytes.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) else {
+            return values.replaced(bytes) ?? bytes
+        }
+        var result = JSONRedaction.masked(bytes, names) ?? bytes
+        if !pointers.isEmpty {
+            let part = StreamPart(result)
+            if let json = pointed(part.json) { result = part.with(json) }
+        }
         return values.replaced(result) ?? result
+    }
+
+    /// A message of a WebSocket: text and reasons as lines, bytes by known values.
+    package func message(_ bytes: [UInt8], opcode: UInt8) -> [UInt8] {
+        switch opcode {
+        case 1, 8: line(bytes)
+        case 2: values.replaced(bytes) ?? bytes
+        default: bytes
+        }
+    }
+
+    package func masked(_ message: ReplayMessage) -> ReplayMessage {
+        var message = message
+        message.bytes = self.message(message.bytes, opcode: message.opcode)
+        return message
+    }
+
+    /// JSON whose members are masked by pointers; nil if it has none of them, or is no JSON.
+    private func pointed(_ bytes: [UInt8]) -> [UInt8]? {
+        guard var value = try? JSONParser.parse(bytes, limits: Self.limits) else { return nil }
+        var isChanged = false
+        for pointer in pointers where value.replace(at: pointer, with: .string(SecretFields.mask)) { isChanged = true }
+        return isChanged ? JSONWriter.bytes(of: value) : nil
     }
 
     /// Those of the reader of cassettes.
@@ -214,7 +267,7 @@ extension JSONValue {
         }
     }
 
-    private static func tokens(of pointer: String) -> [String] {
+    static func tokens(of pointer: String) -> [String] {
         pointer.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { token in
             String(token).replacing("~1", with: "/").replacing("~0", with: "~")
         }
@@ -250,67 +303,5 @@ extension JSONValue {
             return true
         default: return false
         }
-    }
-}
-
-/// Masks the parts of a multipart form whose names are secret.
-enum MultipartMask {
-    /// Nil if there is nothing to hide.
-    ///
-    /// - Parameter found: hears of each secret part, with its name.
-    @discardableResult
-    static func masked(
-        _ bytes: [UInt8], _ boundary: String?, _ names: SecretNames,
-        found: (String, ArraySlice<UInt8>) -> Void = { _, _ in }
-    ) -> [UInt8]? {
-        guard let boundary, !boundary.isEmpty else { return nil }
-        let mark = Array("--\(boundary)".utf8)
-        let border = Array("\r\n".utf8) + mark
-        var result: [UInt8] = []
-        var isChanged = false
-        var rest = bytes[...]
-        while let start = rest.firstRange(of: mark) {
-            result += rest[..<start.upperBound]
-            rest = rest[start.upperBound...]
-            // each byte is looked at once: a part without a border ends with the body
-            let end = rest.firstRange(of: border)?.lowerBound ?? rest.endIndex
-            if let head = rest[..<end].firstRange(of: Array("\r\n\r\n".utf8)),
-                let name = self.name(in: rest[..<head.lowerBound]), names.isSecret(parameter: name)
-            {
-                found(name, rest[head.upperBound..<end])
-                result += rest[..<head.upperBound]
-                result += SecretFields.mask.utf8
-                isChanged = true
-            } else {
-                result += rest[..<end]
-            }
-            rest = rest[end...]
-        }
-        result += rest
-        return isChanged ? result : nil
-    }
-
-    private static func name(in head: ArraySlice<UInt8>) -> String? {
-        let text = String(decoding: head, as: UTF8.self)
-        for part in text.split(whereSeparator: { $0 == ";" || $0 == "\r\n" }) {
-            let part = FieldRules.trimmed(part)
-            guard part.lowercased().hasPrefix("name=") else { continue }
-            return String(part.dropFirst(5)).filter { $0 != "\"" }
-        }
-        return nil
-    }
-}
-
-extension ArraySlice<UInt8> {
-    /// The first place of some bytes.
-    func firstRange(of wanted: [UInt8]) -> Range<Int>? {
-        guard let first = wanted.first, count >= wanted.count else { return nil }
-        var index = startIndex
-        let last = endIndex - wanted.count
-        while index <= last {
-            if self[index] == first, self[index...].starts(with: wanted) { return index..<index + wanted.count }
-            index += 1
-        }
-        return nil
     }
 }

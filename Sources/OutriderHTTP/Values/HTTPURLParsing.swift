@@ -169,16 +169,14 @@ struct URLReader {
 
     private func port(_ digits: ArraySlice<UInt8>, _ defaultPort: Int) throws(HTTPFailure) -> Int {
         if digits.isEmpty { return defaultPort }
-        let text = { String(decoding: digits, as: UTF8.self) }
         var port = 0
         for digit in digits {
-            guard (0x30...0x39).contains(digit) else {
-                throw .invalidURL("port \(FieldRules.shown(text())) is not a number")
-            }
+            // the text may be a password with a slash: http://user:pass/word@host/
+            guard (0x30...0x39).contains(digit) else { throw .invalidURL("the port is not a number") }
             port = min(port * 10 + Int(digit &- 0x30), 65536)
         }
         guard (1...65535).contains(port) else {
-            throw .invalidURL("port \(text().prefix(20)) is out of range: 1 to 65535")
+            throw .invalidURL("the port is out of range: 1 to 65535")
         }
         return port
     }

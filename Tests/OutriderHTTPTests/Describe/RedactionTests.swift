@@ -20,12 +20,34 @@ import Testing
         ("http://h/?a=1#/route?id_token=x", "http://h/?a=1#/route?id_token=***"),
         ("http://user:pass@h/a?token=x", "http://***@h/a?token=***"),
         ("//user:p@ss@h", "//***@h"),
-        ("5; url=https://user:pass@h/", "5; url=https://***@h/"),
-        ("/a@b", "/a@b"), ("http://h/@a", "http://h/@a"), ("mailto:a@b", "mailto:a@b"),
+        ("5; url=https://user:pass@h/", "***@h/"),
+        ("/a@b", "/a@b"), ("http://h/@a", "http://h/@a"), ("mailto:a@b", "***@b"),
     ])
     func `secrets in a URL are masked [AA10]`(url: String, masked: String) {
         #expect(Redaction.masked.url(url) == masked)
         #expect(Redaction.none.url(url) == url)
+    }
+
+    @Test(arguments: [
+        ("ada:s3cret@h:1/", "***@h:1/"), ("ada@h:s3cret@i", "***@i"),
+        ("http:///ada:s3cret@h/", "http:///***@h/"), ("http:/ada:s3cret@h/", "http:/***@h/"),
+        ("HTTP:ada:s3cret@h/", "HTTP:***@h/"), (#"http:\\ada:s3cret@h/"#, #"http:\\***@h/"#),
+        (#"\\ada:s3cret@h/"#, #"\\***@h/"#), (#"/\ada:s3cret@h/"#, #"/\***@h/"#),
+        ("http://ada:s3cret/x@h/", "http://***@h/"), ("http://ada:x?s3cret@h/", "http://***@h/"),
+        ("h ttp://ada:s3cret@h/", "***@h/"), ("ssh://ada:s3cret@h/", "ssh://***@h/"),
+        ("http://h/a:b@c?d=e@f", "http://h/a:b@c?d=e@f"), ("?a=b@c", "?a=b@c"), ("#a@b", "#a@b"), ("/", "/"),
+    ])
+    func `a password in a text that is no URL is masked`(text: String, masked: String) {
+        #expect(Redaction.masked.url(text) == masked)
+    }
+
+    @Test(
+        arguments: [
+            ("http://ada:x@h/a@b", "ada:x"), ("http://ada:x@y@h", "ada:x@y"), ("http://ada:x/y@h/", "ada:x/y"),
+            ("http://h/a@b", nil), ("/a@b", nil),
+        ] as [(String, Substring?)])
+    func `the credentials of a URL are found`(text: String, credentials: Substring?) {
+        #expect(Redaction.credentials(of: text) == credentials)
     }
 
     @Test(arguments: [
