@@ -82,6 +82,8 @@ struct StagedProgram {
     private static let patience = 30.0
 
     func run() throws(CommandFailure) {
+        // before the service begins the cassette anew
+        try Self.checkProgram(command[0])
         let directory = try Self.makeDirectory()
         defer { rmdir(directory) }
         let path = Settings.absolute(file)
@@ -119,11 +121,30 @@ struct StagedProgram {
         }
         let (recorded, missed) = (info["recorded"]?.integer ?? 0, info["missed"]?.integer ?? 0)
         if case .bool(true)? = info["recording"] {
-            StandardError.line("outrider: \(recorded) attempts recorded to \(path)")
+            StandardError.line("outrider: \(recorded) attempt\(recorded == 1 ? "" : "s") recorded to \(path)")
         }
         if missed > 0 {
             StandardError.line("outrider: \(missed) request\(missed == 1 ? " was" : "s were") not in \(path)")
         }
+    }
+
+    /// Throws if there is no such program, which is searched for as `posix_spawnp` does.
+    private static func checkProgram(_ name: String) throws(CommandFailure) {
+        var places = [name]
+        if !name.contains("/") {
+            let path = environmentVariable("PATH") ?? "/bin:/usr/bin"
+            places = path.split(separator: ":", omittingEmptySubsequences: false).map { directory in
+                directory.isEmpty ? "./\(name)" : "\(directory)/\(name)"
+            }
+        }
+        var code = ENOENT
+        for place in places {
+            var info = stat()
+            guard stat(place, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+            if access(place, X_OK) == 0 { return }
+            code = EACCES
+        }
+        throw CommandFailure(.usage, "cannot start \(name): \(systemError(code))")
     }
 
     private static func makeDirectory() throws(CommandFailure) -> String {

@@ -55,6 +55,18 @@ package final class ExchangeCookies: Sendable {
         }
     }
 
+    private init(_ other: ExchangeCookies, _ jar: SharedJar) {
+        self.jar = jar
+        (options, home, homeSite, context) = (other.options, other.home, other.homeSite, other.context)
+    }
+
+    /// The same step with another jar in place of the present one.
+    func with(_ other: (SharedJar) -> SharedJar) -> ExchangeCookies {
+        guard let jar else { return self }
+        let found = other(jar)
+        return found === jar ? self : ExchangeCookies(self, found)
+    }
+
     /// An attempt with its Cookie field.
     struct Applied {
         var attempt: Attempt

@@ -139,6 +139,19 @@ package final class SharedJar: Sendable {
     /// A copy of the jar as it is now; `refresh` first.
     package var contents: CookieJar { state.withLock { $0.jar } }
 
+    /// A jar in memory that begins with the same cookies. Observers of this jar are notified of its changes, too.
+    func copy() -> SharedJar {
+        let contents = contents
+        let copy = SharedJar(name: name, suffixes)
+        copy.state.withLock { $0.jar = contents }
+        _ = copy.observe { [weak self] in self?.tell($0) }
+        return copy
+    }
+
+    private func tell(_ changes: [CookieChange]) {
+        for observer in state.withLock({ Array($0.observers.values) }) { observer(changes) }
+    }
+
     /// The state of the jar on disk, with its problem; nil for a jar in memory.
     package var storeState: JarStoreState? {
         store?.storeState ?? problem.map { JarStoreState(path: "", problem: $0) }

@@ -6,7 +6,7 @@ import OutriderHTTP
 /// Reports the cache's work to the observers of a request.
 extension Exchange {
     /// Whether nothing may be sent for the request, neither to its server nor for a token.
-    var isOffline: Bool { cache?.spec.mode == .onlyIfCached }
+    var isOffline: Bool { givenCache?.spec.mode == .onlyIfCached }
 
     func tell(_ report: CacheReport) {
         let topic: MonitorTopic
@@ -19,7 +19,7 @@ extension Exchange {
         tell(topic) {
             .cache(
                 MonitorDetail.CacheNote(
-                    name: cache?.store.name, url: report.key, status: report.status, reason: report.reason),
+                    name: givenCache?.store.name, url: report.key, status: report.status, reason: report.reason),
                 attempt: attemptNumber)
         }
     }

@@ -33,7 +33,7 @@ extension ExchangeDriver {
     func takeCookies(
         of response: AttemptResponse, to attempt: Attempt, then completion: @escaping @Sendable () -> Void
     ) {
-        guard let taken = exchange.cookies?.take(response.fields, from: attempt) else { return completion() }
+        guard let taken = cookies?.take(response.fields, from: attempt) else { return completion() }
         tell(taken.changes.filter { $0.kind == .refused })
         guard let commit = taken.commit else { return completion() }
         wait(for: { await commit.value() }, then: completion)

@@ -56,7 +56,8 @@ extension ExchangeDriver {
 
     private func transmit(_ outgoing: Attempt, of attempt: Attempt) {
         if let cancellation { return proceed(failed(cancellation)) }
-        guard let cookies = exchange.cookies else { return dispatch(outgoing, of: attempt) }
+        cookies = exchange.cookies
+        guard let cookies else { return dispatch(outgoing, of: attempt) }
         addCookies(of: cookies, to: outgoing) { self.dispatch($0.attempt, of: attempt, jar: $0.principal) }
     }
 
@@ -118,7 +119,7 @@ extension ExchangeDriver {
             tellResponse(response)
             learnStrictTransport(response, attempt)
             if let report = response.cache { exchange.tell(report) }
-            guard exchange.cookies != nil else { return consider(response, to: attempt) }
+            guard cookies != nil else { return consider(response, to: attempt) }
             takeCookies(of: response, to: attempt) { self.consider(response, to: attempt) }
         }
     }

@@ -65,7 +65,9 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
                 emit(message)
                 continue
             }
+            let place = position
             alarm = loop.scheduleTask(in: .seconds(wait)) {
+                guard self.position == place else { return }
                 self.alarm = nil
                 self.emit(message)
                 self.advance()
@@ -118,9 +120,18 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
         case 8:
             if !hasClosed { output += FrameTap.serverFrame(8, payload) }
             isOver = true
-        case 1, 2: expect(opcode, payload)
+        case 1, 2:
+            catchUp()
+            expect(opcode, payload)
         default: break
         }
+    }
+
+    /// Sends what was recorded before the next message of the client, which is faster than the recorded one.
+    private func catchUp() {
+        alarm?.cancel()
+        alarm = nil
+        while position < messages.count, !messages[position].isSent { emit(messages[position]) }
     }
 
     private func expect(_ opcode: UInt8, _ payload: [UInt8]) {
@@ -148,7 +159,7 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
     private static func difference(
         _ opcode: UInt8, _ payload: [UInt8], _ wanted: ReplayMessage?, _ mask: CassetteMask
     ) -> String? {
-        let sent = opcode == 1 ? mask.line(payload) : payload
+        let sent = mask.message(payload, opcode: opcode)
         guard let wanted, wanted.isSent, wanted.opcode < 8 else {
             return "the client sent \(shown(sent)), and no message of it was recorded here"
         }

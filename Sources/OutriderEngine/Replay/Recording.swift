@@ -87,8 +87,16 @@ final class Recording: @unchecked Sendable {
     func cut() {
         guard !isOver else { return }
         guard entry.head != nil else { return drop() }
-        entry.isCut = isStream || entry.messages != nil
+        entry.isCut = !isComplete
         end(nil)
+    }
+
+    /// Whether the whole body was taken, or there is none, though its end was not asked for.
+    private var isComplete: Bool {
+        guard let head = entry.head, entry.messages == nil else { return false }
+        if entry.request.method == "HEAD" || head.status == 204 || head.status == 304 { return true }
+        return !head.fields.contains("Content-Encoding")
+            && head.fields.first("Content-Length") == "\(entry.body.count)"
     }
 
     private func drop() {

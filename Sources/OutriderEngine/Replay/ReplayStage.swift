@@ -26,7 +26,7 @@ package final class ReplayStage: Sendable {
     private let charges = Mutex<[String: MemoryCharge]>([:])
     private let shelf: Mutex<Tape?>
     /// Gets the requests that this stage has nothing for; nil for the network.
-    private let base: ReplayStage?
+    let base: ReplayStage?
 
     /// The credentials while the stage lets nothing reach the network, and their vault.
     private let played = Mutex<(broker: CredentialBroker, vault: PlayedVault)?>(nil)
@@ -34,8 +34,11 @@ package final class ReplayStage: Sendable {
     /// The metadata that requests of this stage have found, for as long as its cassette stays.
     private let documents = Mutex(MetadataMemory())
 
+    /// The jars and caches of requests, for as long as the cassette stays, or the stubs.
+    let memory = Mutex(StageMemory())
+
     /// Nothing reaches the network that neither a stub nor a cassette is for.
-    private let isClosed: Bool
+    let isClosed: Bool
 
     /// - Parameter isClosed: without a cassette and stubs, requests fail.
     package init(_ tape: Tape? = nil, over base: ReplayStage? = nil, isClosed: Bool = false) {
@@ -61,6 +64,7 @@ package final class ReplayStage: Sendable {
         charges.withLock { charges in
             if let stub { charges[stub] = nil } else { charges = [:] }
         }
+        if stub == nil, tape == nil { memory.withLock { $0 = StageMemory() } }
     }
 
     /// The cassette; nil if there is none.
@@ -72,6 +76,7 @@ package final class ReplayStage: Sendable {
             guard shelf == nil else { return false }
             shelf = tape
             documents.withLock { $0 = MetadataMemory() }
+            memory.withLock { $0 = StageMemory() }
             return true
         }
     }
@@ -80,6 +85,7 @@ package final class ReplayStage: Sendable {
     package func eject() -> Tape? {
         played.withLock { $0 = nil }
         documents.withLock { $0 = MetadataMemory() }
+        memory.withLock { $0 = StageMemory() }
         return shelf.withLock { shelf in
             defer { shelf = nil }
             return shelf

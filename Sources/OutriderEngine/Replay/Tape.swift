@@ -26,6 +26,8 @@ package final class Tape: Sendable {
         package var mode = Mode.once
         package var matcher = RequestMatcher()
         package var mask = CassetteMask()
+        /// Why the mask leaves a secret in the file, so that nothing is recorded; nil for most.
+        package var maskFault: String?
         package var timing = ReplayTiming.none
         package var afterLast = Playback.Repeat.fail
         /// URLs that the cassette is for; all without any.
@@ -70,15 +72,16 @@ package final class Tape: Sendable {
     /// The memory of a long cassette.
     private let charge = Mutex<MemoryCharge?>(nil)
 
-    /// - Parameter index: nil if nothing is played.
+    /// - Parameter played: nil if nothing is played.
     private init(
-        _ settings: Settings, _ contents: CassetteReader.Contents, _ index: CassetteIndex?, _ file: CassetteFile?
+        _ settings: Settings, _ contents: CassetteReader.Contents,
+        _ played: (index: CassetteIndex, mask: CassetteMask)?, _ file: CassetteFile?
     ) {
         self.settings = settings
         unusable = contents.unusable
         queue = file.map { RecordingQueue($0) }
-        var state = State(mask: settings.mask)
-        state.playback = index.map { Playback($0, settings.afterLast) }
+        var state = State(mask: played?.mask ?? settings.mask)
+        state.playback = played.map { Playback($0.index, settings.afterLast) }
         self.state = Mutex(state)
     }
 
@@ -114,15 +117,24 @@ package final class Tape: Sendable {
                     return Tape(settings, contents, try index(contents, settings), nil)
                 }
             }
-            let (file, contents) = try CassetteFile.open(path, isNew: false, program: settings.program)
+            let (file, contents) = try opened(settings, isNew: false)
             return Tape(settings, contents, contents.hasEntries ? try index(contents, settings) : nil, file)
         case .newEpisodes:
-            let (file, contents) = try CassetteFile.open(path, isNew: false, program: settings.program)
+            let (file, contents) = try opened(settings, isNew: false)
             return Tape(settings, contents, try index(contents, settings), file)
         case .all:
-            let (file, contents) = try CassetteFile.open(path, isNew: true, program: settings.program)
+            let (file, contents) = try opened(settings, isNew: true)
             return Tape(settings, contents, nil, file)
         }
+    }
+
+    /// The file that is recorded to, and what it has.
+    private static func opened(
+        _ settings: Settings, isNew: Bool
+    ) throws(HTTPFailure) -> (file: CassetteFile, contents: CassetteReader.Contents) {
+        // before the entries of an older recording are removed
+        if let fault = settings.maskFault { throw .unusableCassette(settings.path, fault) }
+        return try CassetteFile.open(settings.path, isNew: isNew, program: settings.program)
     }
 
     /// Tokens of these credentials are masked, too, whatever request they occur in.
@@ -131,6 +143,8 @@ package final class Tape: Sendable {
     // MARK: how it stands
 
     package var records: Bool { queue != nil }
+    /// Whether requests may get responses of the file.
+    var plays: Bool { state.withLock { ($0.playback?.count ?? 0) > 0 } }
     package var counts: Counts { state.withLock { $0.counts } }
     package var failure: HTTPFailure? { state.withLock { $0.failure } }
     package var entries: Int { state.withLock { $0.playback?.count ?? 0 } }
@@ -172,7 +186,13 @@ package final class Tape: Sendable {
             return .record(Recording(self, request, attempt))
         }
         switch step {
-        case .miss(let miss): return .work { .fail(miss.failure) }
+        case .miss(let miss):
+            return .work {
+                var failure = miss.failure
+                // an archive may have a secret in a place that only the request tells
+                failure.message = self.state.withLock { $0.mask }.values.replaced(failure.message)
+                return .fail(failure)
+            }
         case .play(let entry, let turn):
             if let script = entry.script { return .script(script, origin) }
             let key = attempt.fields.first("Sec-WebSocket-Key")

@@ -18,19 +18,31 @@ extension Tape {
         return try CassetteReader.read(try CassetteFile.bytes(of: file, path), of: path)
     }
 
+    /// The entries as requests are compared: without secrets, which archives of other programs have; with the mask that
+    /// knows these secrets.
+    ///
     /// Long bodies of requests are read to be compared, and are not kept; those of responses must be there.
     static func index(
         _ contents: CassetteReader.Contents, _ settings: Settings
-    ) throws(HTTPFailure) -> CassetteIndex {
-        var index = CassetteIndex(
-            settings.matcher, path: settings.path, mask: settings.mask, timing: settings.timing)
+    ) throws(HTTPFailure) -> (index: CassetteIndex, mask: CassetteMask) {
+        var mask = settings.mask
+        // a secret may occur in entries before the one whose field tells that it is one
+        for entry in contents.entries { mask.values.add(mask.secrets(of: try request(of: entry, settings.path))) }
+        var index = CassetteIndex(settings.matcher, path: settings.path, mask: mask, timing: settings.timing)
         for entry in contents.entries {
             var entry = entry
-            if let name = entry.requestFile { entry.request.body = try body(name, settings.path) }
+            entry.request = mask.masked(settings.matcher.compared(try request(of: entry, settings.path)))
+            entry.messages = entry.messages?.map { $0.isSent ? mask.masked($0) : $0 }
             if let name = entry.bodyFile { try check(name, settings.path) }
             index.add(entry)
         }
-        return index
+        return (index, mask)
+    }
+
+    private static func request(of entry: CassetteEntry, _ path: String) throws(HTTPFailure) -> ReplayRequest {
+        var request = entry.request
+        if let name = entry.requestFile { request.body = try body(name, path) }
+        return request
     }
 
     private static func place(_ name: String, _ path: String) -> String {

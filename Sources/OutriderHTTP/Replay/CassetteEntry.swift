@@ -63,7 +63,7 @@ extension AttemptScript {
         if let key, messages != nil { self.head?.fields.set("Sec-WebSocket-Accept", WebSocketHandshake.accept(key)) }
         // a length that was that of the body in its coding, or before its secrets were masked
         if let length = head?.fields.first("Content-Length"), head?.fields.contains("Content-Encoding") != true,
-            length != "\(body.count)", failure == nil, !body.isEmpty
+            length != "\(body.count)", failure == nil, !entry.isCut, !body.isEmpty
         {
             head?.fields.set("Content-Length", "\(body.count)")
         }
@@ -104,36 +104,42 @@ extension CassetteEntry {
         if let fields = head?.fields { entry.head?.fields = mask.fields(fields) }
         entry.trailers = mask.fields(trailers)
         entry.failure?.message = failure.map { mask.values.replaced($0.message) } ?? ""
-        entry.messages = messages?.map { message in
-            var message = message
-            if message.opcode == 1 || message.opcode == 8 { message.bytes = mask.line(message.bytes) }
-            if message.opcode == 2 { message.bytes = mask.values.replaced(message.bytes) ?? message.bytes }
-            return message
-        }
-        if chunks.isEmpty {
+        entry.messages = messages?.map { mask.masked($0) }
+        let type = head?.fields.first("Content-Type").flatMap(MediaType.init(parsing:))
+        // a form is masked as a whole, and has no pieces that a program could tell apart
+        if let type, ["x-www-form-urlencoded", "form-data"].contains(type.subtype) { entry.chunks = [] }
+        if entry.chunks.isEmpty {
             entry.body = mask.body(body, head?.fields.first("Content-Type"))
         } else {
-            entry.maskLines(mask)
+            entry.maskParts(mask, isEvents: StreamPart.isEvents(type))
         }
+        if entry.body != body { entry.removeDigests() }
         return entry
     }
 
-    private mutating func maskLines(_ mask: CassetteMask) {
+    /// Digests of a body that is masked would refuse it.
+    private mutating func removeDigests() {
+        for name in ["Repr-Digest", "Content-Digest", "Digest", "Content-MD5"] {
+            head?.fields.remove(name)
+            trailers.remove(name)
+        }
+    }
+
+    private mutating func maskParts(_ mask: CassetteMask, isEvents: Bool) {
         var result: [UInt8] = []
         var borders: [Int] = []
         var border = chunks.first?.count ?? 0
         var start = 0
         while start < body.count {
-            let newline = body[start...].firstIndex(of: UInt8(ascii: "\n"))
-            let end = newline.map { $0 + 1 } ?? body.count
-            let text = newline.map { Array(body[start..<$0]) } ?? Array(body[start...])
-            let masked = mask.line(text)
+            let end = StreamPart.end(in: body, from: start, isEvents: isEvents)
+            let hasBreak = body[end - 1] == UInt8(ascii: "\n")
+            let masked = mask.line(Array(body[start..<(hasBreak ? end - 1 : end)]))
             while borders.count < chunks.count, border < end {
                 borders.append(result.count + min(border - start, masked.count))
                 border += borders.count < chunks.count ? chunks[borders.count].count : 0
             }
             result += masked
-            if newline != nil { result.append(UInt8(ascii: "\n")) }
+            if hasBreak { result.append(UInt8(ascii: "\n")) }
             while borders.count < chunks.count, border == end {
                 borders.append(result.count)
                 border += borders.count < chunks.count ? chunks[borders.count].count : 0

@@ -163,7 +163,7 @@ package enum CassetteReader {
         let post = request["postData"]?.object
         var entry = CassetteEntry(
             ReplayRequest(
-                method: method, url: url, fields: fields(request["headers"]), body: try body(of: post))
+                method: method, url: normal(url), fields: fields(request["headers"]), body: try body(of: post))
         )
         entry.requestFile = try file(of: post)
         if let type = post?["mimeType"]?.string, !type.isEmpty, entry.request.contentType == nil {
@@ -178,7 +178,22 @@ package enum CassetteReader {
         entry.trailers = fields(object["_trailers"])
         entry.messages = object["_webSocketMessages"]?.array?.compactMap { message($0) }
         if case .bool(true)? = object["_cut"] { entry.isCut = true }
+        if entry.head?.status == 101, entry.messages == nil, isWebSocket(entry) {
+            throw Fault(message: "its messages were not exported")
+        }
         return entry
+    }
+
+    private static func isWebSocket(_ entry: CassetteEntry) -> Bool {
+        // some programs leave the fields of the response out
+        let upgrade = entry.head?.fields.first("Upgrade") ?? entry.request.fields.first("Upgrade")
+        return upgrade.map { HTTPFields.same($0, "websocket") } ?? true
+    }
+
+    /// The URL as requests have it: other programs write default ports, hosts in Unicode, spaces and dot segments.
+    private static func normal(_ url: String) -> String {
+        let encoded = url.utf8.contains(0x20) ? url.replacing(" ", with: "%20") : url
+        return (try? HTTPURL(parsing: encoded))?.description ?? url
     }
 
     /// Without its fragment; browsers name WebSockets by ws, requests here have http.

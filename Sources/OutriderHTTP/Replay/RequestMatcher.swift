@@ -46,7 +46,7 @@ package struct RequestMatcher: Sendable {
 
     /// - Parameter request: without its secrets.
     package func key(of request: ReplayRequest) -> Key {
-        let parts = URLParts(request.url)
+        let parts = URLParts(String(decoding: Self.withPlainMasks(Array(request.url.utf8)), as: UTF8.self))
         var query: [String] = []
         for pair in parts.query?.split(separator: "&") ?? [] {
             let name = pair.prefix { $0 != "=" }
@@ -58,7 +58,31 @@ package struct RequestMatcher: Sendable {
             method: request.method, origin: comparesHost ? parts.origin.lowercased() : "",
             path: parts.path.isEmpty ? "/" : String(parts.path), query: query,
             fields: (["Range"] + fields).map { request.fields.all($0).joined(separator: ", ") },
-            body: comparesBody ? Self.short(body(request.body, request.contentType)) : [])
+            body: comparesBody ? Self.short(body(Self.withPlainMasks(request.body), request.contentType)) : [])
+    }
+
+    /// A mask as programs encode it that have got it in place of a secret: in percent-encoding, base64 and hex.
+    private static let encodedMasks = ["%2A%2A%2A", "%2a%2a%2a", "Kioq", "2a2a2a", "2A2A2A"].map { Array($0.utf8) }
+
+    /// The text with plain masks in place of encoded ones: the recorded run has a plain mask for the encoded secret.
+    private static func withPlainMasks(_ bytes: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var (copied, index) = (0, 0)
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "%"), UInt8(ascii: "K"), UInt8(ascii: "2"):
+                let rest = bytes[index...]
+                guard let form = encodedMasks.first(where: { rest.starts(with: $0) }) else { break }
+                result += bytes[copied..<index]
+                result += SecretFields.mask.utf8
+                copied = index + form.count
+                index = copied
+                continue
+            default: break
+            }
+            index += 1
+        }
+        return copied == 0 ? bytes : result + bytes[copied...]
     }
 
     private static func short(_ body: [UInt8]) -> [UInt8] {
@@ -67,7 +91,8 @@ package struct RequestMatcher: Sendable {
     }
 
     private static func decoded(_ text: Substring) -> String {
-        String(decoding: PercentEncoding.decode(text.utf8), as: UTF8.self)
+        let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
+        return String(decoding: PercentEncoding.decode(spaced), as: UTF8.self)
     }
 
     // MARK: bodies
@@ -101,7 +126,7 @@ package struct RequestMatcher: Sendable {
 
     private func removing(from json: JSONValue) -> JSONValue {
         var json = json
-        for pointer in ignoredBody { _ = json.replace(at: pointer, with: .null) }
+        for pointer in ignoredBody where pointer.hasPrefix("/") { json.remove(JSONValue.tokens(of: pointer)[...]) }
         return json
     }
 
@@ -219,11 +244,38 @@ private struct CanonicalJSON {
             }
             bytes.append(UInt8(ascii: "]"))
         default:
-            if let number = json.number {
-                bytes += JSONWriter.bytes(of: number)
+            if let number = json.canonicalNumber { bytes += number.utf8 } else { bytes += JSONWriter.bytes(of: json) }
+        }
+    }
+}
+
+extension JSONValue {
+    /// Takes the member out that the tokens of an RFC 6901 pointer name. An element of a list becomes null, so that the
+    /// others keep their places.
+    fileprivate mutating func remove(_ tokens: ArraySlice<String>) {
+        guard let token = tokens.first else {
+            self = .null
+            return
+        }
+        let rest = tokens.dropFirst()
+        switch self {
+        case .object(var object):
+            guard var member = object[token] else { return }
+            if rest.isEmpty {
+                object[token] = nil
             } else {
-                bytes += JSONWriter.bytes(of: json)
+                member.remove(rest)
+                object[token] = member
             }
+            self = .object(object)
+        case .array(var list):
+            if token == "*" {
+                for index in list.indices { list[index].remove(rest) }
+            } else if let index = Int(token), list.indices.contains(index) {
+                list[index].remove(rest)
+            }
+            self = .array(list)
+        default: return
         }
     }
 }

@@ -3,11 +3,11 @@
 
 internal import OutriderJSON
 
-/// Replaces known values wherever they occur: as they are, percent-encoded, in JSON escapes, in hex, and in base64 at each of
-/// the three offsets within a longer text.
+/// Replaces known values wherever they occur: as they are, percent-encoded, in JSON escapes of usual writers, in hex, and
+/// in base64 at each of the three offsets within a longer text.
 package struct SecretValues: Sendable {
     private static let most = 4096
-    /// Bytes of all values: each is held in some fifteen forms.
+    /// Bytes of all values: each is held in some twenty forms.
     private static let mostBytes = 4 << 20
 
     private struct Pattern {
@@ -57,7 +57,13 @@ package struct SecretValues: Sendable {
         let quoted = Array(JSONWriter.bytes(of: value).dropFirst().dropLast())
         forms.insert(quoted)
         // some writers of JSON escape slashes, too
-        forms.insert(quoted.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] })
+        forms.insert(Self.slashed(quoted))
+        for isEscaped in Self.escapes {
+            guard let escaped = Self.escaped(value, "0123456789abcdef", isEscaped) else { continue }
+            forms.insert(escaped)
+            forms.insert(Self.slashed(escaped))
+        }
+        if let escaped = Self.escaped(value, "0123456789ABCDEF", Self.isEscapedByNET) { forms.insert(escaped) }
         forms.insert(Self.hex(plain, "0123456789abcdef"))
         forms.insert(Self.hex(plain, "0123456789ABCDEF"))
         for offset in 0..<3 {
@@ -91,6 +97,42 @@ package struct SecretValues: Sendable {
         case UInt8(ascii: "/"): UInt8(ascii: "_")
         default: byte
         }
+    }
+
+    private static func slashed(_ quoted: [UInt8]) -> [UInt8] {
+        quoted.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] }
+    }
+
+    /// What writers of JSON escape with lower-case digits: those for web pages, such as Go's and Gson, and those that
+    /// write ASCII.
+    private static let escapes: [@Sendable (Unicode.Scalar) -> Bool] = [
+        { "&<>\u{2028}\u{2029}".unicodeScalars.contains($0) },
+        { "&<>='\u{2028}\u{2029}".unicodeScalars.contains($0) },
+        { !$0.isASCII },
+        { !$0.isASCII || "&<>".unicodeScalars.contains($0) },
+    ]
+
+    private static func isEscapedByNET(_ scalar: Unicode.Scalar) -> Bool {
+        !scalar.isASCII || "&<>+'\"`".unicodeScalars.contains(scalar)
+    }
+
+    /// The text of a JSON string with `\u` and four digits in place of some characters; nil if the value has none.
+    private static func escaped(
+        _ value: String, _ digits: String, _ isEscaped: (Unicode.Scalar) -> Bool
+    ) -> [UInt8]? {
+        guard value.unicodeScalars.contains(where: isEscaped) else { return nil }
+        var result: [UInt8] = []
+        for scalar in value.unicodeScalars {
+            guard isEscaped(scalar) else {
+                result += JSONWriter.bytes(of: String(scalar)).dropFirst().dropLast()
+                continue
+            }
+            for unit in String(scalar).utf16 {
+                result += "\\u".utf8
+                result += hex([UInt8(truncatingIfNeeded: unit >> 8), UInt8(truncatingIfNeeded: unit)], digits)
+            }
+        }
+        return result
     }
 
     private static func lowered(_ escaped: [UInt8]) -> [UInt8] {

@@ -116,8 +116,19 @@ extension JSONValue {
                 && one.members.allSatisfy { member in two[member.name].map { $0.isSame(as: member.value) } ?? false }
         case (.array(let one), .array(let two)):
             one.count == two.count && zip(one, two).allSatisfy { $0.isSame(as: $1) }
+        case (.integer(let one), .integer(let two)): one == two
         default:
-            if let one = number, let two = other.number { one == two } else { self == other }
+            if let one = canonicalNumber, let two = other.canonicalNumber { one == two } else { self == other }
         }
+    }
+
+    /// One text for each number: of integers every digit counts, also of those that a Double rounds. Nil for other values.
+    var canonicalNumber: String? {
+        guard let number else { return nil }
+        if let integer { return "\(integer)" }
+        if case .written(let text) = self, text.utf8.allSatisfy({ $0 < 0x3A && $0 != UInt8(ascii: ".") }) {
+            return text
+        }
+        return "\(number)"
     }
 }

@@ -47,7 +47,15 @@ package struct URLPattern: Sendable, Equatable {
     private static func lowered(_ text: String) -> String {
         let parts = URLParts(withoutWebSocket(text))
         let query = parts.query.map { "?" + $0 } ?? ""
-        return parts.origin.lowercased() + parts.path + query
+        return withoutDefaultPort(parts.origin.lowercased()) + parts.path + query
+    }
+
+    private static func withoutDefaultPort(_ origin: String) -> String {
+        // a port behind a gap stays, since the gap alone would fit every port
+        guard !origin.utf8.contains(UInt8(ascii: "*")), !origin.utf8.contains(UInt8(ascii: "}")) else { return origin }
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")]
+        where origin.hasPrefix(scheme) && origin.hasSuffix(port) { return String(origin.dropLast(port.count)) }
+        return origin
     }
 
     private static func pieces(of text: String) throws(PatternFault) -> [Piece] {
@@ -125,8 +133,14 @@ package struct URLPattern: Sendable, Equatable {
     }
 
     private static func boundary(of next: Piece?, in segment: ArraySlice<UInt8>) -> Int? {
-        guard case .text(let literal)? = next, let first = literal.first, first != UInt8(ascii: "/") else { return nil }
-        return segment.indices.dropFirst().last { segment[$0...].starts(with: literal) }
+        guard case .text(let literal)? = next else { return nil }
+        let head = literal.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        if head.isEmpty { return nil }
+        // a literal that goes on in the next segment ends this one
+        let endsSegment = head.count < literal.count
+        return segment.indices.dropFirst().last {
+            segment[$0...].starts(with: head) && (!endsSegment || segment.endIndex - $0 == head.count)
+        }
     }
 }
 

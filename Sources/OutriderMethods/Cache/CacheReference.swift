@@ -26,8 +26,8 @@ struct CacheReference {
         let record = try session?.resolved(scope)
         let root = scope.service.engine.settings.caches
         if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, in: root) }
-        if let name { return scope.share.caches.store(name, maxBytes: nil, in: root) }
-        if let choice = record?.settings.cache { return choice.store(record, scope) }
+        if let name { return scope.staged(scope.share.caches.store(name, maxBytes: nil, in: root), of: nil) }
+        if let choice = record?.settings.cache { return scope.staged(choice.store(record, scope), of: record) }
         return (record?.cache ?? scope.cache).store(maxBytes: nil, of: scope.share.user)
     }
 }

@@ -28,20 +28,22 @@ enum JarReference: Sendable {
     /// `notPermitted` for a named jar of another user.
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedJar {
         switch self {
-        case .named(let name): return try await SharedJar.named(name, call, at: "/jar")
+        case .named(let name):
+            return call.scope.staged(try await SharedJar.named(name, call, at: "/jar"), of: nil)
         case .ambiguous:
             throw RPCError(
                 .wrongState, "session and jar name one jar each: give one of them",
                 data: ["pointer": .string("/jar"), "state": .string("ambiguous")])
         case .session(let reference):
-            guard let jar = try reference.resolved(call.scope)?.settings.cookies?.jar else {
+            let record = try reference.resolved(call.scope)
+            guard let jar = record?.settings.cookies?.jar else {
                 throw RPCError(
                     .wrongState,
                     "the session keeps no cookies: make one with session.create {cookies: true}, or name a jar",
                     data: ["pointer": .string("/session"), "state": .string("noCookies")])
             }
             await jar.refresh()
-            return jar
+            return call.scope.staged(jar, of: record)
         }
     }
 }

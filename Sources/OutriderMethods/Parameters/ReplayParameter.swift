@@ -27,7 +27,7 @@ package struct ReplayParameter: JSONDecodable, Sendable {
         settings.mode = try fields.choice("mode") ?? .once
         if let match: MatchParameter = try fields.optional("match") { match.apply(to: &settings.matcher) }
         if let ignore: IgnoreParameter = try fields.optional("ignore") { ignore.apply(to: &settings.matcher) }
-        if let mask: MaskParameter = try fields.optional("mask") { mask.apply(to: &settings.mask) }
+        if let mask: MaskParameter = try fields.optional("mask") { mask.apply(to: &settings) }
         settings.only = try Self.patterns("only", &fields)
         settings.except = try Self.patterns("except", &fields)
         settings.timing = try fields.optional("timing", as: TimingParameter.self)?.timing ?? .none
@@ -138,22 +138,34 @@ private struct MaskParameter: JSONDecodable {
         }
     }
 
-    func apply(to mask: inout CassetteMask) {
-        mask.names.fields = Set(headers.map { $0.lowercased() })
-        mask.names.parameters = Set(query.map { $0.lowercased() })
-        mask.names.shown = Set(show.map { $0.lowercased() })
-        mask.pointers = body
+    /// Bytes of the shortest value that is masked.
+    private static let shortest = 4
+
+    func apply(to settings: inout Tape.Settings) {
+        settings.mask.names.fields = Set(headers.map { $0.lowercased() })
+        settings.mask.names.parameters = Set(query.map { $0.lowercased() })
+        settings.mask.names.shown = Set(show.map { $0.lowercased() })
+        settings.mask.pointers = body
         var found = FoundSecrets()
-        for value in values {
-            if value.hasPrefix("$") {
-                if let text = getenv(String(value.dropFirst())) {
-                    found.add(String(cString: text), shortest: 4)
-                }
-            } else {
-                found.add(value, shortest: 4)
+        for (index, value) in values.enumerated() {
+            // a value may be a secret that begins with a dollar sign: messages show none
+            guard let text = Self.text(of: value) else {
+                settings.maskFault = "mask.values[\(index)] names a variable that is not set where the service runs"
+                continue
             }
+            if text.utf8.count < Self.shortest {
+                settings.maskFault =
+                    "mask.values[\(index)] is shorter than \(Self.shortest) bytes, and would be masked nowhere"
+            }
+            found.add(text, shortest: Self.shortest)
         }
-        mask.values.add(found)
+        settings.mask.values.add(found)
+    }
+
+    /// The value, or that of the variable that it names; nil if there is no such variable.
+    private static func text(of value: String) -> String? {
+        guard value.hasPrefix("$") else { return value }
+        return getenv(String(value.dropFirst())).map { String(cString: $0) }
     }
 }
 

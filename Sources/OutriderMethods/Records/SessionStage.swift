@@ -9,6 +9,16 @@ extension ClientScope {
     /// The stage of requests of a session; nil for the service's stage.
     func stage(of session: SessionRecord?) -> ReplayStage? { (session?.stage ?? stages).current }
 
+    /// The jar that requests of the session use in place of this one, as their stage has it.
+    func staged(_ jar: SharedJar, of session: SessionRecord?) -> SharedJar {
+        (stage(of: session) ?? service.engine.stage)?.jar(for: jar) ?? jar
+    }
+
+    /// The cache that requests of the session use in place of this one, as their stage has it.
+    func staged(_ cache: CacheStore, of session: SessionRecord?) -> CacheStore {
+        (stage(of: session) ?? service.engine.stage)?.cache(for: cache) ?? cache
+    }
+
     /// The stage that a method names: of a session, of this connection, or with `*` of the whole service. Nil if there
     /// is none. Throws `unknownHandle`, and `wrongState` for a service without a stage.
     func stage(named session: SessionReference?) throws(RPCError) -> ReplayStage? {

@@ -140,3 +140,68 @@ def test_an_archive_without_bodies_says_so(wire, play):
     without = {"size": 14, "mimeType": "application/json"}
     info = play([entry(request(), response(content=without))], "Chrome")
     assert info["entries"] == 0 and "export with contents" in info["unusable"][0]["reason"], info
+
+
+SECRET = "S3CRETabc123"
+
+
+def secret_requests():
+    """Ways in which a request has a secret: the URL and the parameters of `data.send`."""
+    form = {"mimeType": "application/x-www-form-urlencoded", "text": f"user=u&password={SECRET}"}
+    yield request(url=f"{URL}&token={SECRET}"), {"url": f"{URL}&token={SECRET}"}
+    yield request("POST", post=form), {"method": "POST", "body": {"form": {"user": "u", "password": SECRET}}}
+    sent = {"mimeType": "application/json", "text": json.dumps({"password": SECRET})}
+    yield request("PUT", post=sent), {"method": "PUT", "body": {"json": {"password": SECRET}}}
+    # the secret stands in a path, too, of an entry before the one that tells that it is a secret
+    yield request(url=f"https://app.example/{SECRET}"), {"url": f"https://app.example/{SECRET}"}
+    bearer = {"Authorization": f"Bearer {SECRET}"}
+    yield request(url="https://app.example/me", headers=bearer.items()), {"url": "https://app.example/me",
+                                                                          "headers": bearer}  # fmt: skip
+
+
+def test_requests_with_secrets_play(wire, play):
+    pairs = list(secret_requests())
+    info = play([entry(one, response(200 + index)) for index, (one, _) in enumerate(pairs)], "Chrome")
+    assert info["entries"] == 5 and SECRET not in json.dumps(wire.call("replay.get", {})), info
+    for index, (_, params) in enumerate(pairs):
+        reply = get(wire, **{"url": URL, **params})
+        assert reply.get("status") == 200 + index, (params, reply)
+    missed = get(wire, "https://app.example/me/7?token=another-secret")
+    assert missed["error"]["code"] == 2200
+    assert SECRET not in missed["error"]["message"] and "another-secret" not in missed["error"]["message"]
+
+
+def test_a_miss_shows_no_secret_that_only_the_request_tells(wire, play):
+    play([entry(request(url=f"https://app.example/{SECRET}"), response())], "Chrome")
+    missed = get(wire, f"https://app.example/{SECRET}/7", headers={"Authorization": f"Bearer {SECRET}"})
+    assert missed["error"]["code"] == 2200 and SECRET not in missed["error"]["message"], missed
+
+
+def test_messages_with_secrets_play(wire, play):
+    ask = json.dumps({"op": "auth", "token": SECRET})
+    fields = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", "x")]
+    messages = [
+        {"type": "send", "time": 1.0, "opcode": 1, "data": ask},
+        {"type": "receive", "time": 1.1, "opcode": 1, "data": "welcome"},
+    ]
+    opening = request(url="wss://app.example:443/live")
+    play([entry(opening, response(101, headers=fields), _webSocketMessages=messages)], "Chrome")
+    stream = result(wire.call("websocket.open", {"url": "wss://app.example/live"}))["stream"]
+    wire.call("websocket.send", {"stream": stream, "text": ask})
+    assert "welcome" in json.dumps(result(wire.call("stream.read", {"stream": stream, "wait": 5}))["values"])
+
+
+@pytest.mark.parametrize("written, asked", [
+    ("https://app.example:443/a", "https://app.example/a"), ("https://bücher.example/a", "https://bücher.example/a"),
+    ("https://app.example/ä b", "https://app.example/%C3%A4%20b"),
+    ("https://app.example/a/../b", "https://app.example/b"),
+])  # fmt: skip
+def test_urls_are_read_as_those_of_requests(wire, play, written, asked):
+    play([entry(request(url=written), response(content=JSON))], "mitmproxy")
+    assert get(wire, asked)["status"] == 200
+
+
+def test_a_websocket_without_messages_says_so(wire, play):
+    opening = request(url="wss://app.example/live", headers=[("Upgrade", "websocket")])
+    info = play([entry(opening, response(101))], "Firefox")
+    assert info["entries"] == 0 and "messages were not exported" in info["unusable"][0]["reason"], info

@@ -41,6 +41,17 @@ def test_what_was_not_recorded_fails():
     pytest.skip("only with a cassette")
 
 
+@pytest.mark.outrider(ignore={"query": ["ts"]}, repeat="last")
+class TestClass:
+    @pytest.mark.outrider(mask={"query": ["account"]})
+    def test_named(self):
+        assert outrider.get(ORIGIN + f"/json?account=private7&ts={os.getpid()}").ok
+
+    @pytest.mark.parametrize("word", ["a/b", "a b", "x" * 300])
+    def test_words(self, word):
+        assert outrider.get(ORIGIN + "/json", params={"word": word, "ts": os.getpid()}).ok
+
+
 def test_stubs(outrider_stubs):
     outrider_stubs.add("https://api.example.com/users/{id}", json={"name": "ada"})
     outrider_stubs.add("https://api.example.com/flaky", responses=[{"fault": "lost"}, {"text": "ok"}])
@@ -48,6 +59,8 @@ def test_stubs(outrider_stubs):
     with pytest.raises(outrider.OutriderError):
         outrider.get("https://api.example.com/flaky")
     assert outrider.get("https://api.example.com/flaky").text == "ok"
+    outrider_stubs.add("https://api.example.com/file", file=os.path.basename(__file__), trailers={"X-Sum": "1"})
+    assert "outrider_stubs" in outrider.get("https://api.example.com/file").text
     with pytest.raises(outrider.ReplayError, match="no stub is for"):
         outrider.get(ORIGIN + "/json")
     assert [one["url"].rsplit("/", 1)[1] for one in outrider_stubs.requests()][:2] == ["7", "flaky"]
@@ -86,14 +99,18 @@ def test_a_sample_project(tmp_path, origin):
     (tmp_path / "test_program.py").write_text(PROJECT)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     deselect = ("--deselect", "test_program.py::test_what_was_not_recorded_fails")
-    assert "7 passed" in run(tmp_path, origin, *deselect)
+    assert "11 passed" in run(tmp_path, origin, *deselect)
     cassettes = sorted(path.name for path in (tmp_path / "cassettes").rglob("*.har"))
-    assert cassettes == ["shared.har", *(f"test_each_has_its_own-{n}.har" for n in range(4))], cassettes
+    named = ["TestClass.test_named.har", "shared.har", *(f"test_each_has_its_own-{n}.har" for n in range(4))]
+    assert [name for name in cassettes if "test_words" not in name] == named, cassettes
+    assert len(cassettes) == 9 and max(map(len, cassettes)) < 250, cassettes
+    [tape] = (tmp_path / "cassettes").rglob("TestClass.test_named.har")
+    assert "private7" not in tape.read_text()
     # cassettes name the origin: another one, where nothing listens, shows that nothing is asked
     for path in (tmp_path / "cassettes").rglob("*.har"):
         path.write_text(path.read_text().replace(origin, "http://127.0.0.1:9"))
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "cassettes").rglob("*.har")}
-    rest = (*deselect, "-k", "named or own or test_stubs", "--outrider-mode", "none")
+    rest = (*deselect, "-k", "named or own or words or test_stubs", "--outrider-mode", "none")
     for more in ((), ("-n", "2")):
-        assert "6 passed" in run(tmp_path, "http://127.0.0.1:9", *rest, *more)
+        assert "10 passed" in run(tmp_path, "http://127.0.0.1:9", *rest, *more)
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps

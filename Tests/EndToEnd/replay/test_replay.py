@@ -15,7 +15,7 @@ from capture_server import Capture
 from digest_server import PASSWORD, USER, Guard
 from event_stream_client import Source
 from request_client import get, result
-from tape_client import entries, fresh, start, stop
+from tape_client import entries, entry, fresh, start, stop, write
 from tape_server import SECRET
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -154,9 +154,9 @@ def test_events_keep_their_borders_and_their_time(server, tape):
         values, times = events(wire, server.url + "/sse")
         assert times[0] - begin < 0.1 and len(values) == 3
         stop(wire)
-    (entry,) = entries(tape)
-    assert len(entry["_chunks"]) == 3
-    assert sum(count for _, count in entry["_chunks"]) == entry["response"]["content"]["size"]
+    (kept,) = entries(tape)
+    assert len(kept["_chunks"]) == 3
+    assert sum(count for _, count in kept["_chunks"]) == kept["response"]["content"]["size"]
     assert SECRET not in open(tape).read()
     for timing, least, most in (("none", 0, 0.05), ("recorded", 0.08, 0.5), (0.5, 0.04, 0.3)):
         with fresh() as wire:
@@ -207,8 +207,8 @@ def test_websockets_play_their_messages(tape):
         start(wire, tape)
         recorded, _ = talk(wire, url, *messages)
         stop(wire)
-    (entry,) = entries(tape)
-    kinds = [one["type"] for one in entry["_webSocketMessages"]]
+    (kept,) = entries(tape)
+    kinds = [one["type"] for one in kept["_webSocketMessages"]]
     assert kinds[:7] == ["receive", "send", "receive", "send", "receive", "send", "receive"], kinds
     with fresh() as wire:
         start(wire, tape)
@@ -225,3 +225,40 @@ def test_a_websocket_that_says_something_else(tape):
         start(wire, tape)
         _, end = talk(wire, url, {"text": "two"})
         assert end["error"]["code"] == 2202 and '"one"' in json.dumps(end) or "one was recorded" in str(end), end
+
+
+def test_a_body_that_was_given_up_does_not_play_as_a_whole_one(server, tape):
+    url = server.url + "/stall"
+    for mode in ("all", "none"):
+        with fresh() as wire:
+            start(wire, tape, mode=mode)
+            handle = result(wire.call("data.start", {"url": url}))["request"]
+            waited = wire.call("request.wait", {"request": handle, "timeout": 0.5})
+            assert not waited.get("result", {}).get("ok"), (mode, waited)
+            result(wire.call("request.cancel", {"request": handle}))
+            assert not result(wire.call("request.wait", {"request": handle}))["ok"], mode
+            stop(wire)
+    (kept,) = entries(tape)
+    fields = {field["name"]: field["value"] for field in kept["response"]["headers"]}
+    assert fields["Content-Length"] == "1000000" and kept["_cut"] is True
+
+
+@pytest.mark.parametrize("sends", [["a", "b"], ["a"]])
+def test_a_websocket_client_may_be_faster_than_the_recorded_one(tape, sends):
+    kinds = [("receive", 0, "hi"), ("send", 5, "a"), ("receive", 9, "1"), ("send", 9.1, "b"), ("receive", 9.1, "2")]
+    messages = [{"type": kind, "time": 1.7e9 + at, "opcode": 1, "data": data} for kind, at, data in kinds]
+    url = "wss://app.example/live"
+    upgraded = entry(url, 101, method="GET", headers=[("Upgrade", "websocket"), ("Connection", "Upgrade")])
+    write(tape, {**upgraded, "_webSocketMessages": messages})
+    with fresh() as wire:
+        start(wire, tape, mode="none", timing="recorded")
+        stream = result(wire.call("websocket.open", {"url": url}))["stream"]
+        wire.call("websocket.send", {"stream": stream, "messages": [{"text": text} for text in sends]})
+        if len(sends) == 1:
+            wire.call("websocket.send", {"stream": stream, "text": "b"})
+        got = []
+        while len(got) < 3:
+            reply = result(wire.call("stream.read", {"stream": stream, "wait": 5}))
+            assert not reply["end"], reply
+            got += [value["text"] for value in reply["values"]]
+        assert got == ["hi", "1", "2"]

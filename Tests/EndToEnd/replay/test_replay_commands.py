@@ -44,7 +44,7 @@ def test_a_program_is_recorded_and_played(server, tape):
     assert server.count == count
 
 
-def test_what_cannot_be_played_or_recorded(tape, tmp_path):
+def test_what_cannot_be_played_or_recorded(tape):
     absent = run("replay", tape, origin="http://127.0.0.1:9")("/a")
     assert absent.returncode == 3 and "cannot be read" in absent.stderr, absent
     with open(tape, "w") as file:
@@ -53,10 +53,16 @@ def test_what_cannot_be_played_or_recorded(tape, tmp_path):
     assert broken.returncode == 3 and "line 1, byte 0" in broken.stderr, broken
     nothing = subprocess.run([contract.binary(), "record", tape], capture_output=True, text=True)
     assert nothing.returncode == 2 and "command" in nothing.stderr, nothing
-    no_program = subprocess.run(
-        [contract.binary(), "record", str(tmp_path / "b.har"), "--", "no-such-program"], capture_output=True, text=True
-    )
-    assert no_program.returncode == 2 and "no-such-program" in no_program.stderr, no_program
+
+
+@pytest.mark.parametrize("program", ["no-such-program", "./no-such-program", "."])
+def test_a_program_that_is_absent_leaves_the_cassette_as_it_is(server, tape, program):
+    first = run("record", tape, origin=server.url)("/json?a")
+    assert f"1 attempt recorded to {tape}" in first.stderr, first
+    command = [contract.binary(), "record", tape, "--", program]
+    absent = subprocess.run(command, capture_output=True, text=True)
+    assert absent.returncode == 2 and f"cannot start {program}" in absent.stderr, absent
+    assert len(entries(tape)) == 1
 
 
 def test_a_service_takes_its_cassette_from_the_environment(server, tape):

@@ -9,7 +9,7 @@ import urllib.parse
 
 import contract
 import pytest
-from request_client import get
+from request_client import get, result
 from tape_client import fresh, start, stop
 from tape_server import SECRET
 
@@ -101,3 +101,53 @@ def test_a_token_that_the_service_holds_is_masked(server, tape):
     for form in encodings(held):
         assert form not in text, form
 
+
+
+def test_values_are_masked_in_the_escapes_of_json(server, tape):
+    """As Go, .NET and Python write them."""
+    token, password = "q9Zx+7/Lk&<wert>==", "pässwörd123"
+    written = [
+        r"q9Zx+7/Lk\u0026\u003cwert\u003e==", r"q9Zx\u002B7/Lk\u0026\u003Cwert\u003E==", r"p\u00e4ssw\u00f6rd123",
+        r"p\u00E4ssw\u00F6rd123",
+    ]  # fmt: skip
+    with fresh() as wire:
+        start(wire, tape)
+        get(wire, server.url + "/echo", headers={"Authorization": "Bearer " + token})
+        get(wire, server.url + "/echo", auth={"basic": {"username": "ada", "password": password}})
+        for one in written:
+            get(wire, server.url + "/echo", method="POST", body={"text": f'{{"note": "{one}"}}'})
+        stop(wire)
+    text = open(tape).read()
+    assert text.count('{\\"note\\": \\"***\\"}') == 8, text
+    for one in written:
+        assert one.replace("\\", "\\\\") not in text, one
+
+
+@pytest.mark.parametrize("value, words", [("$NOT_SET_ANYWHERE", "variable that is not set"), ("abc", "shorter than 4")])
+def test_a_value_that_would_not_be_masked_is_no_recording(server, tape, value, words):
+    """And a cassette that is there stays as it is, and plays: nothing is written then."""
+    with fresh() as wire:
+        start(wire, tape)
+        assert get(wire, server.url + "/json")["status"] == 200
+        stop(wire)
+        before = open(tape).read()
+        mask = {"values": ["a-real-value", value]}
+        for mode in ("all", "newEpisodes"):
+            reply = wire.call("replay.start", {"path": tape, "mode": mode, "mask": mask})
+            assert words in reply["error"]["message"] and "mask.values[1]" in reply["error"]["message"], reply
+        start(wire, tape, mode="none", mask=mask)
+        assert get(wire, server.url + "/json")["status"] == 200
+    assert open(tape).read() == before
+
+
+def test_a_download_whose_body_was_masked_plays(server, tape, tmp_path):
+    """The digest of the server is that of the body before."""
+    for mode in ("all", "none"):
+        with fresh() as wire:
+            start(wire, tape, mode=mode)
+            params = {"url": server.url + "/digest", "destination": {"path": str(tmp_path / mode)}}
+            done = result(wire.call("download.send", params, 20))
+            assert done.get("status") == 200 and "error" not in done, done
+            stop(wire)
+    assert json.loads((tmp_path / "all").read_text()) == {"token": SECRET}
+    assert json.loads((tmp_path / "none").read_text()) == {"token": "***"}

@@ -151,6 +151,9 @@ def test_secrets_of_requests_are_masked(wire):
     stub(wire, method="POST", url="/login", response={"text": "ok"})
     get(wire, "http://x.example/login?token=s3cr3t", method="POST", body={"json": {"password": "s3cr3t"}},
         headers={"X-Api-Key": "s3cr3t"})  # fmt: skip
+    get(wire, "http://x.example/login", method="POST", body={"multipart": [{"name": "password", "text": "s3cr3t"}]})
+    archive = result(wire.call("har.export", {"bodies": True}))
+    assert "s3cr3t" not in str(archive) and "***" in str(archive)
     listed = result(wire.call("stub.requests", {}))
     assert "s3cr3t" not in str(listed) + str(stubs(wire)) and "***" in listed["requests"][0]["text"]
 

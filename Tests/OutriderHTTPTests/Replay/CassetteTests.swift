@@ -174,7 +174,10 @@ import Testing
         ("/a/{x}.json", "http://q/a/b.c.json", true), ("/json*", "http://q/json/health", true),
         ("https://A.example", "https://a.example/", true),
         ("tcp://a.example:25", "tcp://a.example:25", true), ("tcp://a.example:25", "tcp://a.example:26", false),
-        ("/a?b=1", "http://q/a?b=2", false),
+        ("/a?b=1", "http://q/a?b=2", false), ("/u/{id}.json/raw", "http://q/u/7.json/raw", true),
+        ("/u/{id}.json/raw", "http://q/u/7.json.b/raw", false), ("/u/{id}.json?x=1", "http://q/u/7.json?x=1", true),
+        ("/u/{id}:run/x", "http://q/u/7:run/x", true), ("/{a}.{b}/z", "http://q/x.y/z", true),
+        ("https://{s}.example/a", "https://x.example/a", true), ("https://{s}.example/a", "https://.example/a", false),
     ])
     func `patterns fit URLs`(pattern: String, url: String, fits: Bool) throws {
         #expect(try URLPattern(pattern).fits(url) == fits)

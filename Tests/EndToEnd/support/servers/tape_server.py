@@ -6,7 +6,9 @@ with TapeServer() as server:
     server.url, server.count, server.close()
 """
 
+import base64
 import contextlib
+import hashlib
 import http.server
 import json
 import threading
@@ -61,6 +63,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def at_big(self, body):
         self.reply(200, bytes(range(256)) * 8192, Content_Type="application/octet-stream")
 
+    def at_digest(self, body):
+        text = json.dumps({"token": SECRET}).encode()
+        digest = base64.b64encode(hashlib.sha256(text).digest()).decode()
+        self.reply(200, text, Content_Type="application/json", Repr_Digest=f"sha-256=:{digest}:")
+
     def at_broken(self, body):
         self.send_response(200)
         self.send_header("Content-Length", "100")
@@ -77,6 +84,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b'data: {"n": %d, "token": "%s"}\n\n' % (number, SECRET.encode()))
             self.wfile.flush()
             time.sleep(0.05)
+        self.close_connection = True
+
+    def at_login(self, body):
+        self.reply(200, b"in", Set_Cookie=f"sid={SECRET}; Path=/; Max-Age=9999", Content_Type="text/plain")
+
+    def at_doc(self, body):
+        self.reply(200, b"doc %d" % self.server.count, Cache_Control="max-age=9999", Content_Type="text/plain")
+
+    def at_cookie(self, body):
+        self.reply(200, (self.headers.get("Cookie") or "").encode(), Content_Type="text/plain")
+
+    def at_stall(self, body):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        self.wfile.write(bytes(65536))
+        self.wfile.flush()
+        self.server.hurry.wait(10)
         self.close_connection = True
 
     def at_api(self, body):
@@ -100,6 +126,8 @@ class TapeServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.count = self.tries = self.tokens = 0
         self.token_error = None
+        # ends bodies that stall
+        self.hurry = threading.Event()
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.open = True
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -107,6 +135,7 @@ class TapeServer(http.server.ThreadingHTTPServer):
     def close(self):
         if self.open:
             self.open = False
+            self.hurry.set()
             self.shutdown()
             with contextlib.suppress(OSError):
                 self.server_close()

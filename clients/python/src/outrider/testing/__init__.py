@@ -174,7 +174,9 @@ class Stage:
         json: Any = None,
         text: str | None = None,
         base64: str | None = None,
+        file: str | os.PathLike[str] | None = None,
         chunks: list[dict[str, Any]] | None = None,
+        trailers: Mapping[str, str] | None = None,
         delay: float | None = None,
         fault: Any = None,
         responses: list[dict[str, Any]] | None = None,
@@ -193,7 +195,8 @@ class Stage:
             rule["responses"] = responses
         else:
             response = {
-                "status": status, "headers": headers, "json": json, "text": text, "base64": base64, "chunks": chunks,
+                "status": status, "headers": headers, "json": json, "text": text, "base64": base64,
+                "file": None if file is None else os.path.abspath(file), "chunks": chunks, "trailers": trailers,
                 "delay": delay, "fault": fault,
             }  # fmt: skip
             rule["response"] = {name: value for name, value in response.items() if value is not None}

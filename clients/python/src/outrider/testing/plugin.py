@@ -12,15 +12,17 @@
         outrider_stubs.add("https://api.example.com/users/{id}", json={"name": "ada"})
         assert program.user(7) == "ada"
 
-A cassette is found beside the test, in the directory ``cassettes``; the default name consists of the module and the
-test. ``--outrider-mode`` sets the mode of all cassettes: ``once`` by default, ``none`` to forbid recording, ``all`` to
-record anew. Each worker of pytest-xdist has services of its own.
+A cassette is found beside the test, in the directory ``cassettes``; the default name consists of the module, the
+classes and the test. Options of a class or a module are for all of its tests, and those of a test come first.
+``--outrider-mode`` sets the mode of all cassettes: ``once`` by default, ``none`` to forbid recording, ``all`` to record
+anew. Each worker of pytest-xdist has services of its own.
 
 pytest finds the plugin if the client is installed; else ``-p outrider.testing.plugin``.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -31,7 +33,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
+_LONGEST = 200
 _MODES = ("once", "none", "newEpisodes", "all")
 
 
@@ -49,12 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _outrider_stage(request: pytest.FixtureRequest) -> Iterator[Stage | None]:
-    mark = request.node.get_closest_marker("outrider")
+    marks = list(request.node.iter_markers("outrider"))
     wants_stubs = "outrider_stubs" in request.fixturenames
-    if mark is None and not wants_stubs:
+    if not marks and not wants_stubs:
         yield None
         return
-    stage = Stage() if mark is None else _with_cassette(request, mark)
+    stage = _with_cassette(request, marks) if marks else Stage()
     with stage:
         yield stage
 
@@ -65,18 +69,32 @@ def outrider_stubs(_outrider_stage: Stage) -> Stage:
     return _outrider_stage
 
 
-def _with_cassette(request: pytest.FixtureRequest, mark: pytest.Mark) -> Stage:
-    options = dict(mark.kwargs)
-    if mark.args:
-        options["cassette"] = mark.args[0]
+def _with_cassette(request: pytest.FixtureRequest, marks: list[pytest.Mark]) -> Stage:
+    options: dict[str, Any] = {}
+    # the closest mark is the first of them
+    for mark in reversed(marks):
+        options.update(mark.kwargs)
+        if mark.args:
+            options["cassette"] = mark.args[0]
     directory: Path = request.path.parent / "cassettes"
     name = options.pop("cassette", None)
     if name is None:
-        test = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name).strip("-")
-        name = f"{request.path.stem}/{test}.har"
+        name = f"{request.path.stem}/{_file_name(request.node)}.har"
     mode = request.config.getoption("--outrider-mode") or options.pop("mode", "once")
     options.pop("mode", None)
     return Stage(directory / name, mode, **options)
+
+
+def _file_name(node: pytest.Item) -> str:
+    """The classes and the name of a test; with a digest, if other tests could have the same name."""
+    classes = [part.name for part in node.listchain() if isinstance(part, pytest.Class)]
+    raw = ".".join([*classes, node.name])
+    simple = re.fullmatch(r"([A-Za-z0-9_.]+)(?:\[([A-Za-z0-9_.-]+)\])?", raw)
+    if simple is not None and len(raw) <= _LONGEST:
+        # names of tests have no hyphen: the first one separates the parameters
+        return "-".join(part for part in simple.groups() if part)
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", raw).strip("-")[:_LONGEST]
+    return f"{name}-{hashlib.sha256(raw.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 __all__ = ["RecordingFailed", "outrider_stubs", "pytest_addoption", "pytest_configure"]
