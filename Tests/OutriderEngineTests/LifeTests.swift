@@ -369,10 +369,14 @@ private final class Advisor: ExchangeDelegate {
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { note("judge \(moment.head?.status ?? 0)") }
 
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
-        guard case .memory(let bytes, _) = body else { return note("review nothing") }
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
+        guard case .memory(let bytes, _) = body else {
+            note("review nothing")
+            return nil
+        }
         note("review \(bytes.count)")
         if moment.attempt == 1 { throw HTTPFailure(.customValidationFailed, "once more, please") }
+        return nil
     }
 
     func retry(

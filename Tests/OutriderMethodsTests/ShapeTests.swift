@@ -74,12 +74,13 @@ struct ShapeTests {
 
     @Test func `a plain number is the total time, and the rest keeps its defaults`() throws {
         let text = #"{"url":"x","timeout":3}"#
-        let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
+        var params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))
         var settings = EngineSettings()
         settings.timeouts.connect = 7
         let group = MultiThreadedEventLoopGroup.singleton
         let engine = Engine(transport: SilentTransport(), group: group, settings: settings)
-        let timeouts = try params.spec(with: engine).timeouts
+        try params.complete(with: engine, inline: nil)
+        let timeouts = params.spec.timeouts
         #expect(timeouts.total == 3)
         #expect(timeouts.connect == 7)
     }

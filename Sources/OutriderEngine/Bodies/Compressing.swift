@@ -21,6 +21,7 @@ extension RequestCompression {
                 ? try Self.compressed(bytes, coding)
                 : try await compute(for: client) { () throws(HTTPFailure) in try Self.compressed(bytes, coding) }
             attempt.body = .bytes(compressed)
+            attempt.plainBodySize = Int64(bytes.count)  // safe: an Int is an Int64
         case .file(let path, let size):
             attempt.body = .composed(ComposedBody([.file(path: path, size: size, pointer: nil)], coding: coding))
         case .composed(let body): attempt.body = .composed(ComposedBody(body.pieces, coding: coding))

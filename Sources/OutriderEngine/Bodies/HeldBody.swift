@@ -28,7 +28,9 @@ extension Attempt {
         case .none, .file: break
         case .bytes(let bytes):
             let part = try await Self.spilled(bytes, store)
+            let plain = plainBodySize
             body = .composed(ComposedBody([.spilt(part)]))
+            plainBodySize = plain
             bodyHolder = part
         case .composed(let composed):
             let pieces = try await Self.spilled(composed.pieces, store)

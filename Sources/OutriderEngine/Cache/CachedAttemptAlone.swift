@@ -12,7 +12,8 @@ extension CachedAttempt {
             HTTPFailure(
                 .notCached,
                 "\(attempt.url.origin): no stored response may be used (\(reason)); send the request without"
-                    + " onlyIfCached to ask the server", details: isDirective ? [.status(504)] : []))
+                    + " onlyIfCached (in a shell, --offline) to ask the server",
+                details: isDirective ? [.status(504)] : []))
     }
 
     static func tooLong(_ most: Int, _ host: String) -> HTTPFailure {

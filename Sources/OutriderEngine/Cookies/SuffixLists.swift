@@ -61,8 +61,9 @@ package final class SuffixLists: Sendable {
             best = Choice(list: list, source: Self.debian)
         }
         guard let file else { return best }
-        guard let list = Self.read(file) else {
-            best.problem = "\(file) is no list of public suffixes that can be read"
+        // a text of another kind would count as the newest list, and leave most suffixes out
+        guard let list = Self.read(file, isMarked: true) else {
+            best.problem = "\(file) is no Public Suffix List that can be read, with the line \(Self.mark)"
             return best
         }
         guard list.date ?? "" >= best.list.date ?? "" else {
@@ -72,8 +73,13 @@ package final class SuffixLists: Sendable {
         return Choice(list: list, source: file)
     }
 
+    /// The first rules of a complete list follow this line.
+    private static let mark = "// ===BEGIN ICANN DOMAINS==="
+
     /// Blocks; nil if the file is not a list.
-    static func read(_ path: String) -> PublicSuffixes? {
+    ///
+    /// - Parameter isMarked: the list has to be complete, with the line before its first rules.
+    static func read(_ path: String, isMarked: Bool = false) -> PublicSuffixes? {
         // a pipe of that name would wait for a writer
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -90,7 +96,8 @@ package final class SuffixLists: Sendable {
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = fread(buffer.baseAddress, 1, size, file)
         }
-        return PublicSuffixes.read(String(decoding: bytes, as: UTF8.self), date: day(of: info))
+        let text = String(decoding: bytes, as: UTF8.self)
+        return isMarked && !text.contains(mark) ? nil : PublicSuffixes.read(text, date: day(of: info))
     }
 
     private static func changed(_ path: String) -> String? {

@@ -25,6 +25,8 @@ package final class Exchange: Sendable {
         package var redirects: [RedirectHop] = []
         /// The requests sent before the one in `request`: earlier attempts, and redirects within them.
         package var earlier: [SentRequest] = []
+        /// The last attempt is among `earlier`, and no other has begun.
+        package var isBetweenAttempts = false
         package var timelines: [Timeline] = []
         package var head: ExchangeHead?
         package var failure: HTTPFailure?
@@ -96,7 +98,7 @@ package final class Exchange: Sendable {
                 download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
             }
             guard case .success(let attempt) = request else { return }
-            if attempt.body != .none { snapshot.progress.sentTotal = attempt.body.plainSize }
+            if attempt.body != .none { snapshot.progress.sentTotal = attempt.plainSize }
             if case .composed(let body) = attempt.body { feeds = body.feeds }
         }
     }
@@ -117,12 +119,12 @@ package final class Exchange: Sendable {
     let gate: (any AdmissionGate)?
     /// The credentials of its session; nil without a session.
     let sessionCredentials: SessionCredentials?
-    /// Nil if the request neither sends nor takes cookies.
-    let cookies: ExchangeCookies?
+    /// As the caller wants them; see `cookies`.
+    let givenCookies: ExchangeCookies?
     /// Nil without a proxy.
     let proxyAuthenticator: Authenticator?
-    /// Nil for a request without a cache.
-    let cache: CacheBinding?
+    /// As the caller wants it; see `cache`.
+    let givenCache: CacheBinding?
     /// The replay stage before the network; nil for none.
     let stage: ReplayStage?
     let environment: ExchangeEnvironment
@@ -137,10 +139,10 @@ package final class Exchange: Sendable {
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,
         _ setup: consuming ExchangeSetup, stage: ReplayStage?
     ) {
-        cache = setup.cache
+        givenCache = setup.cache
         self.stage = stage
         gate = setup.gate
-        cookies = setup.cookies
+        givenCookies = setup.cookies
         identity = setup.identity
         sessionCredentials = setup.sessionCredentials
         proxyAuthenticator = Authenticator.forProxies(of: spec, setup.sessionCredentials)
@@ -174,7 +176,8 @@ package final class Exchange: Sendable {
                 return false
             }
             state.isStarted = true
-            if state.snapshot.phase.mayBecome(.resumed) { enter(.resumed, &state) }
+            // a request that was cancelled before is not sent
+            if state.cancellation == nil, state.snapshot.phase.mayBecome(.resumed) { enter(.resumed, &state) }
             return true
         }
         if begins { run() }
@@ -187,7 +190,7 @@ package final class Exchange: Sendable {
     }
 
     private func carry(on loop: any EventLoop) {
-        guard cache != nil || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
+        guard givenCache != nil || plan?.plan.sessionConnections != nil else { return drive(on: loop) }
         let shared = environment.transport.sharedLoop
         if shared === loop { return drive(on: loop) }
         // a stored response in memory shares locks alone

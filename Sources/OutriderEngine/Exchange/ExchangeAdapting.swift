@@ -102,7 +102,9 @@ extension ExchangeDriver {
             try await delegate.judge(moment)
             return nil
         } catch {
-            if outlet != nil, await keepRefused() { return error }
+            // the client's own refusal needs no body that explains the failure
+            let isRefusal = error.kind == .explicitlyCancelled
+            if outlet != nil, !isRefusal, await keepRefused() { return error }
             if outlet == nil, let body = response?.body, body.expectedBytes != nil { await drain(body) }
             giveUp()
             return error
@@ -112,19 +114,24 @@ extension ExchangeDriver {
     func review() {
         guard let delegate = exchange.delegate, let attempt else { return proceed(machine.reviewed()) }
         let moment = moment(attempt)
-        wait(for: { await self.reviewed(by: delegate, moment) }) { failure in
-            self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.reviewed())
+        wait(for: { await self.reviewed(by: delegate, moment) }) { result in
+            switch result {
+            case .success(let ofHandler): self.proceed(self.machine.reviewed(ofHandler))
+            case .failure(let failure): self.proceed(self.machine.failed(failure))
+            }
         }
     }
 
-    private func reviewed(by delegate: any ExchangeDelegate, _ moment: ExchangeMoment) async -> HTTPFailure? {
+    /// The failure of a handler if the response is acceptable, or else the failure of the response.
+    private func reviewed(
+        by delegate: any ExchangeDelegate, _ moment: ExchangeMoment
+    ) async -> Result<HTTPFailure?, HTTPFailure> {
         do throws(HTTPFailure) {
             exchange.hold()
             defer { exchange.release() }
-            try await delegate.review(try await wholeBody(), moment)
-            return nil
+            return .success(try await delegate.review(try await wholeBody(), moment))
         } catch {
-            return error
+            return .failure(error)
         }
     }
 }

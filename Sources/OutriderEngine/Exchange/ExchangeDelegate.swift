@@ -41,8 +41,9 @@ package protocol ExchangeDelegate: AnyObject, Sendable {
     /// For `judgesHead`: throws if the head is not acceptable; then the body is not read.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
 
-    /// For `reviewsResponse`: throws if the response is not acceptable, or its conversion fails.
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure)
+    /// For `reviewsResponse`: throws if the response is not acceptable, or its conversion fails. Returns the failure of
+    /// a handler, which the retriers see, and which is no failure of the exchange.
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure?
 
     /// For `DownloadSpec.Options.destinationCode`: the destination of the arrived file; nil for the default.
     func destination(

@@ -50,6 +50,8 @@ final class ExchangeDriver: @unchecked Sendable {
     var attemptBegan: (instant: ContinuousClock.Instant, held: Duration)?
     /// The attempt on the wire.
     var sending: (any LoopAttempt)?
+    /// Of the attempt on the wire: a cassette may have been taken out when its response comes.
+    var cookies: ExchangeCookies?
     /// The attempt to carry first, if its response was found before the start.
     var ready: ReadyAttempt?
     /// The transport has the attempt, which is not over.
@@ -106,7 +108,10 @@ final class ExchangeDriver: @unchecked Sendable {
     func start() {
         guard let observer else { return begin() }
         let created = exchange.introduce { observer.receive(.state(.created, at: exchange.created)) }
-        deliver(created) { self.tell(.state(.resumed, at: .now)) { self.begin() } }
+        deliver(created) {
+            if self.exchange.cancellation != nil { return self.begin() }
+            self.tell(.state(.resumed, at: .now)) { self.begin() }
+        }
     }
 
     /// A request that was cancelled before is not sent.

@@ -15,9 +15,9 @@ extension Exchange {
         guard case .success(let attempt) = state.request, attempt.body != .none else { return }
         let snapshot = state.snapshot
         state.snapshot.progress.sent = 0
-        state.snapshot.progress.sentTotal = attempt.body.plainSize
+        state.snapshot.progress.sentTotal = attempt.plainSize
         state.upload?.begin(
-            attempt: snapshot.attempts, redirects: snapshot.redirects.count, total: attempt.body.plainSize,
+            attempt: snapshot.attempts, redirects: snapshot.redirects.count, total: attempt.plainSize,
             now: Self.now)
     }
 
@@ -33,12 +33,21 @@ extension Exchange {
     }
 
     package func bodySent(_ bytes: Int64, onWire: Int64?) {
-        tell(.attemptBodySent) { piece(bytes, of: \.sentTotal) }
-        let told = state.withLock { state -> (any ExchangeObserver, ProgressReport)? in
-            state.snapshot.progress.sent = bytes
-            guard state.upload != nil, let observer = state.observer else { return nil }
-            return state.upload?.moved(to: bytes, wire: onWire, now: Self.now).map { (observer, $0) }
+        let (sent, told) = state.withLock { state -> (Int64, (any ExchangeObserver, ProgressReport)?) in
+            var (sent, wire) = (bytes, onWire)
+            var isWhole = false
+            if case .success(let attempt) = state.request, let plain = attempt.plainBodySize {
+                (sent, wire) = attempt.progress(sent: bytes, onWire: onWire)
+                isWhole = sent == plain
+            }
+            state.snapshot.progress.sent = sent
+            guard state.upload != nil, let observer = state.observer else { return (sent, nil) }
+            var report = state.upload?.moved(to: sent, wire: wire, now: Self.now)
+            // bytes on the wire have a total at the end only
+            if isWhole { report = state.upload?.ended(now: Self.now) ?? report }
+            return (sent, report.map { (observer, $0) })
         }
+        tell(.attemptBodySent) { piece(sent, of: \.sentTotal) }
         if let (observer, report) = told { observer.receiveDroppable(.progress(report)) }
     }
 

@@ -117,7 +117,7 @@ extension ExchangeDriver {
         guard machine.consultsAboutResponses else { return fill(outlet, body) }
         verdict(on: nil) { verdict in
             if let cancellation = self.cancellation { return self.broke(cancellation) }
-            guard case .retry = verdict, case .retry(let seconds) = self.permitted(verdict) else {
+            guard case .retry = verdict, case .retry(let seconds) = self.permitted(verdict, after: nil) else {
                 return self.fill(outlet, body)
             }
             self.wait(for: { await self.drain(body) }) {
@@ -182,6 +182,11 @@ extension ExchangeDriver {
             if let fault = signing.bodyProof?.fault { throw fault }
             try await outlet.finish()
             return false
+        }
+        // bytes that come during a suspension stay here until its end
+        if exchange.isSuspended {
+            await exchange.untilResumed()
+            if let cancellation { throw cancellation }
         }
         signing.bodyProof?.take(chunk)
         try await keep(chunk)

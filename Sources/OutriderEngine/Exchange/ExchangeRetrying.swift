@@ -16,7 +16,7 @@ extension ExchangeDriver {
         verdict(on: failure) { given in
             if let cancellation = self.cancellation { return self.proceed(self.machine.failed(cancellation)) }
             var verdict = given
-            if case .retry = verdict { verdict = self.permitted(verdict) }
+            if case .retry = verdict { verdict = self.permitted(verdict, after: failure) }
             guard case .retry(let seconds) = verdict else { return self.proceed(self.machine.decided(verdict)) }
             self.repeatExchange(after: seconds, failure)
         }
@@ -141,13 +141,17 @@ extension ExchangeDriver {
     }
 
     /// Refuses a retry if the body cannot be sent twice, or the origin had too many retries.
-    func permitted(_ verdict: RetryVerdict) -> RetryVerdict {
+    ///
+    /// - Parameter failure: nil for a response that no validator rejects.
+    func permitted(_ verdict: RetryVerdict, after failure: HTTPFailure?) -> RetryVerdict {
         guard let attempt, machine.attempts > 0 else { return verdict }
         // bytes given to a client cannot be recalled
         if outlet?.hasTaken == true { return .doNotRetry }
         guard attempt.body.isReplayable else {
             // without a response, the failure at hand says more
             if response == nil { return .doNotRetry }
+            // a handler's failure is that handler's alone
+            if failure != nil, machine.succeedsUnlessRetried { return .doNotRetry }
             return .fail(
                 HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
         }

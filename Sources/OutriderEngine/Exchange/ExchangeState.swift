@@ -95,6 +95,7 @@ extension Exchange {
     func begin(attempt: Int) throws(HTTPFailure) -> Bool {
         let (cancellation, isHeld) = state.withLock { state in
             state.snapshot.attempts = attempt
+            if state.cancellation == nil { state.snapshot.isBetweenAttempts = false }
             return (state.cancellation, state.snapshot.phase == .suspended)
         }
         if let cancellation { throw cancellation }
@@ -199,6 +200,7 @@ extension Exchange {
     func retries(_ count: Int) {
         state.withLock { state in
             state.snapshot.retries = count
+            state.snapshot.isBetweenAttempts = true
             state.snapshot.redirects = []
             state.snapshot.head = nil
             state.snapshot.progress.sent = 0

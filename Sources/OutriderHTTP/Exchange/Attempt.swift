@@ -16,6 +16,7 @@ package struct Attempt: Sendable {
         var url: HTTPURL
         var fields: HTTPFields
         var body: AttemptBody
+        var plainBodySize: Int64?
         var bodyHolder: (any BodyHolder)?
         var timeouts = Timeouts()
         var security = SecurityPlan.standard
@@ -66,8 +67,19 @@ package struct Attempt: Sendable {
     }
     package var body: AttemptBody {
         get { parts.values.body }
-        set { values.body = newValue }
+        set {
+            values.body = newValue
+            values.plainBodySize = nil
+        }
     }
+    /// The length of a body that was compressed before its sending, without the compression; nil for other bodies. A
+    /// new body has none.
+    package var plainBodySize: Int64? {
+        get { parts.values.plainBodySize }
+        set { values.plainBodySize = newValue }
+    }
+    /// The length of the body before compression; nil if unknown in advance.
+    package var plainSize: Int64? { plainBodySize ?? body.plainSize }
     /// What must live as long as a long body: its memory in the budget, or its file. Nil for a short body.
     package var bodyHolder: (any BodyHolder)? {
         get { parts.values.bodyHolder }
@@ -160,5 +172,16 @@ package struct Attempt: Sendable {
     package var upgrade: Upgrade? {
         get { parts.values.upgrade }
         set { values.upgrade = newValue }
+    }
+}
+
+extension Attempt {
+    /// The sent bytes before compression, and on the wire if these differ: in proportion for a body that was compressed
+    /// before its sending.
+    package func progress(sent bytes: Int64, onWire: Int64?) -> (plain: Int64, onWire: Int64?) {
+        guard let plain = plainBodySize, let size = body.size, size > 0 else { return (bytes, onWire) }
+        if bytes >= size { return (plain, bytes) }
+        // safe: less than `plain`
+        return (Int64(Double(plain) * (Double(max(0, bytes)) / Double(size))), bytes)
     }
 }

@@ -254,10 +254,15 @@ package struct ExchangeMachine: ~Copyable {
     }
 
     /// The response is acceptable.
-    package mutating func reviewed() -> Step {
+    ///
+    /// - Parameter failure: of a handler alone: the retriers decide about the failure, and without a retry the exchange
+    ///   succeeds.
+    package mutating func reviewed(_ failure: HTTPFailure? = nil) -> Step {
         switch state {
         case .reviewing:
-            return conclude()
+            guard let failure, rules.steps.contains(.retry), mayRepeat else { return conclude() }
+            state = .consulting(nil)
+            return .consult(failure)
         default:
             return ignored("reviewed")
         }
@@ -314,6 +319,9 @@ package struct ExchangeMachine: ~Copyable {
 
     /// Whether retriers decide about a response that no validator rejects.
     package var consultsAboutResponses: Bool { rules.steps.contains(.retryReplies) && mayRepeat }
+
+    /// Whether the exchange succeeds unless a retrier decides otherwise.
+    package var succeedsUnlessRetried: Bool { if case .consulting(.none) = state { true } else { false } }
 
     private var mayRepeat: Bool { counts.attempts < rules.mostAttempts && counts.retries < rules.mostAttempts }
 

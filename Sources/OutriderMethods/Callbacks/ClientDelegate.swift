@@ -160,9 +160,9 @@ final class ClientDelegate: ExchangeDelegate {
         }
     }
 
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         callbacks.turn(to: moment.attempt)
-        try await review?.review(body, moment)
+        return try await review?.review(body, moment)
     }
 
     // MARK: callbacks

@@ -43,7 +43,7 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
         switch json {
         case .bool(let isOn): isOff = !isOn
         case .string(let text):
-            if let fault = CookieJars.fault(ofName: text) { throw JSONComplaint("the name of a jar \(fault)") }
+            if let fault = CookieJars.fault(ofName: text) { throw JSONComplaint(fault) }
             name = text
         case .object:
             var fields = try JSONFields(json)

@@ -13,6 +13,8 @@ struct HeadersNormalize: Computation {
         var fields: HTTPFields
         var added: HTTPFields
         var replacing: HTTPFields
+        /// Whether `replacing` was an object, whose members may have several values each.
+        var replacesByMember: Bool
         var removed: [String]
         var authorization: Authorization?
         var isUnique: Bool
@@ -22,7 +24,9 @@ struct HeadersNormalize: Computation {
             var fields = try JSONFields(json)
             let given: FieldLinesParameter? = try fields.optional("headers")
             added = try fields.optional("add", as: FieldLinesParameter.self)?.fields ?? []
-            replacing = try fields.optional("set", as: FieldLinesParameter.self)?.fields ?? []
+            let replacing: FieldLinesParameter? = try fields.optional("set")
+            self.replacing = replacing?.fields ?? []
+            replacesByMember = replacing?.isObject ?? false
             removed = try fields.optional("remove") ?? []
             authorization = try fields.optional("auth", as: AuthParameter.self)?.authorization
             isUnique = try fields.optional("unique") ?? false
@@ -47,7 +51,16 @@ struct HeadersNormalize: Computation {
         var fields = params.fields
         fields.list += params.added.list
         if params.isUnique { fields = fields.unique() }
-        for field in params.replacing.list { fields.set(field.name, field.value) }
+        var last: String?
+        for field in params.replacing.list {
+            // of the values of one member, the first replaces and the others are added
+            if params.replacesByMember, field.name == last {
+                fields.list.append(field)
+            } else {
+                fields.set(field.name, field.value)
+            }
+            last = field.name
+        }
         for name in params.removed { fields.remove(name) }
         do throws(HTTPFailure) {
             if let value = try params.authorization?.fieldValue() { fields.set("Authorization", value) }
@@ -63,8 +76,10 @@ struct HeadersNormalize: Computation {
 /// Fields as FieldsParameter reads them, or a list of lines, "Name: value".
 private struct FieldLinesParameter: JSONDecodable {
     var fields: HTTPFields
+    var isObject = false
 
     init(json: JSONValue) throws(JSONComplaint) {
+        isObject = json.object != nil
         guard case .array(let list) = json, list.contains(where: { $0.string != nil }) else {
             fields = try FieldsParameter(json: json).fields
             return

@@ -112,6 +112,7 @@ struct RequestParameters: LongParams {
         try readPlan(&fields)
         spec.options = try ResponseOptions.read(&fields, isStream: receiver == .stream)
         if namesStream { try judgesHeadOnly() }
+        if spec.destination == .discard, !isStreamed { try judgesNoBody() }
         if let events: EventKinds = try fields.optional("events") { self.events = events }
         progress = try ProgressOptions(&fields)
         spec.expectedSize = progress.expectedSize
@@ -207,18 +208,14 @@ struct RequestParameters: LongParams {
     /// Whether the body goes to streams.
     var isStreamed: Bool { namesStream || receiver == .stream }
 
-    /// The request with the defaults of the session, and then of the service, for all absent members.
+    /// Sets the defaults of the session, and then of the service, for all absent members. Repeating `complete` has no
+    /// effect.
     ///
     /// Throws `invalidParams` if the request needs the proxies of an invalid environment.
     ///
-    /// - Parameter inline: the default of `maxInline`; nil for the service's.
-    func spec(with engine: Engine, inline: Int? = nil) throws(RPCError) -> RequestSpec {
-        var parameters = self
-        try parameters.complete(with: engine, inline: inline)
-        return parameters.spec
-    }
-
-    /// The same in place. Repeating `complete` has no effect.
+    /// - Parameters:
+    ///   - inline: the default of `maxInline`; nil for the service's.
+    ///   - timeout: of the session.
     mutating func complete(
         with engine: Engine, inline: Int?, _ timeout: TimeoutParameter? = nil
     ) throws(RPCError) {

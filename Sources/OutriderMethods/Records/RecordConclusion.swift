@@ -38,11 +38,14 @@ extension RequestRecord {
 
     private func conclude(_ outcome: ExchangeOutcome) async -> Conclusion {
         let work = ResponseWork(facts: facts(outcome), callbacks: callbacks)
-        // reuse the result that retriers already saw, without further callbacks
-        let made = review?.made
-        return await Conclusion.make(
-            outcome, exchange.destination, serialize, options?.handlers ?? [], work, failure: outcome.failure,
-            made: outcome.failure == nil || outcome.failure == made?.failure ? made : nil)
+        // a handler does not share the failure of the body's own shape
+        let failure = outcome.failure == review?.failure ? nil : outcome.failure
+        // reuse the result of the review, without further callbacks
+        var conclusion = await Conclusion.make(
+            outcome, exchange.destination, serialize, options?.handlers ?? [], work, failure: failure,
+            made: review?.takeBody(outcome.failure))
+        conclusion.failure = conclusion.failure ?? outcome.failure
+        return conclusion
     }
 
     /// A copy of the request, not yet started and without events.

@@ -57,7 +57,7 @@ struct RequestInfoShape: JSONEncodable {
             writer.name("requests")
             writer.array { writer in
                 for sent in snapshot.earlier { encode(sent, to: &writer) }
-                guard snapshot.phase != .retrying else { return }
+                guard !snapshot.isBetweenAttempts else { return }
                 let current = SentRequest(
                     attempt: snapshot.attempts, method: last.method, url: last.url.description,
                     status: snapshot.head?.status)

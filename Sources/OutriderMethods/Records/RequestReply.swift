@@ -31,7 +31,8 @@ extension RequestRecord {
     private func converted(_ outcome: ExchangeOutcome, _ engine: Engine) -> (ResponseBodyShape, HTTPFailure?) {
         switch outcome.body {
         case .memory(let bytes, _):
-            let (body, failure) = ResponseBodyShape.make(bytes, outcome, serialize)
+            let made = review?.takeBody(outcome.failure)
+            let (body, failure) = ResponseBodyShape.make(bytes, outcome, serialize, made)
             return (body, outcome.failure ?? failure)
         case .kept(let kept): return keptBody(kept, outcome, engine)
         case .none: return noBody(outcome)
@@ -48,6 +49,11 @@ extension RequestRecord {
     private func emptyBody(_ outcome: ExchangeOutcome) -> ResponseBodyShape {
         var body = ResponseBodyShape.empty(outcome, isWanted: exchange.destination != .discard)
         if let stream = bodyStream.withLock({ $0 }), stream.hasBegun { body.content = .stream(stream.handle.name) }
+        if exchange.isDownload, outcome.failure != nil, body.note != nil {
+            body.note =
+                outcome.resumeData == nil
+                ? "the bytes that came were deleted" : "the bytes that came are in the partial file of the download"
+        }
         return body
     }
 
@@ -119,8 +125,9 @@ extension RequestRecord {
     /// Tells monitors that the body was converted, or why not.
     private func tellParsed(_ body: ResponseBodyShape, _ failure: HTTPFailure?, of outcome: ExchangeOutcome) {
         if outcome.head == nil { return }
+        let isOfExchange = failure == outcome.failure && failure != review?.failure
         exchange.tell(.requestParsed) {
-            .parsed(body.kind, size: body.size, handler: nil, failure == outcome.failure ? nil : failure)
+            .parsed(body.kind, size: body.size, handler: nil, isOfExchange ? nil : failure)
         }
     }
 

@@ -42,7 +42,7 @@ struct RequestBuild: Method {
             if !fields.contains("Host") {
                 fields.list.insert(HTTPFields.Field("Host", attempt.url.authority), at: 0)
             }
-            if attempt.expectsContinue { fields.add("Expect", "100-continue") }
+            if attempt.expectsContinue, attempt.body.size != 0 { fields.add("Expect", "100-continue") }
             let writesLength = attempt.body != .none || ["POST", "PUT", "PATCH"].contains(attempt.method)
             guard writesLength else { return fields }
             if let size = attempt.body.size {
@@ -56,13 +56,15 @@ struct RequestBuild: Method {
 
     static func call(_ params: RequestParameters, _ call: Call<ClientScope>) async throws -> Result {
         let engine = call.scope.service.engine
-        var spec = try params.spec(with: engine, inline: call.ownInline)
+        var params = params
+        let assembly = try RequestAssembly(&params, call, opens: false)
+        var spec = assembly.spec
         // no callback runs, so that the call has no effects
         if spec.parameters?.encoder != nil { spec.parameters = nil }
         try spec.body.findStreams(in: call.scope.handles)
         do throws(HTTPFailure) {
             let built = try await engine.attempt(for: spec, of: call.scope.quota.client)
-            let attempt = SessionCookies.step(params.cookies, nil, url: spec.url)?.shown(built) ?? built
+            let attempt = shown(built, params.cookies, assembly.session, url: spec.url)
             // escaping may make text six times as long
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
             return Result(
@@ -75,6 +77,13 @@ struct RequestBuild: Method {
 }
 
 extension RequestBuild {
+    /// The request with the cookies that it would send now.
+    private static func shown(
+        _ built: Attempt, _ cookies: RequestCookiesParameter?, _ session: SessionRecord?, url: String
+    ) -> Attempt {
+        SessionCookies.step(cookies, session?.settings.cookies, url: url)?.shown(built) ?? built
+    }
+
     /// The form of the body in the request; nil without a body.
     private static func kind(of spec: RequestSpec, _ attempt: Attempt) -> String? {
         guard attempt.body != .none else { return nil }

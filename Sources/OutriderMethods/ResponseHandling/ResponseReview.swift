@@ -5,42 +5,62 @@ import OutriderEngine
 import OutriderHTTP
 import Synchronization
 
-/// Reviews the responses of a request during the exchange, so that retriers see failed rules and conversions.
+/// Reviews the responses of a request during the exchange, so that the exchange fails with a rule or a conversion, and
+/// retriers see both.
 final class ResponseReview: Sendable {
+    private struct Converted {
+        var body: SerializedBody?
+        var failure: HTTPFailure?
+    }
+
     private let validation: Validation?
     private let serialize: SerializeSpec
     private let handlers: [ResponseRecipient]
-    /// Whether to convert the body during the exchange: for retriers, or because of callbacks.
+    /// Whether to convert the body during the exchange: the caller insists on a shape, or callbacks convert the body.
     private let checksShape: Bool
-    private let hasRetriers: Bool
+    /// Whether retriers see the failures of the handlers.
+    private let checksHandlers: Bool
+    /// Whether the converted body stays for the reply.
+    private let keepsBody: Bool
     private let callbacks: (any ResponseCallbacks)?
-    /// The converted body of the last response.
-    private let body = Mutex<SerializedBody?>(nil)
+    /// The conversion of the last response.
+    private let converted = Mutex(Converted())
 
     /// Nil if there is nothing to review, the usual case. Sets the needed options in the plan.
-    init?(_ spec: inout RequestSpec, _ callbacks: (any ResponseCallbacks)?) {
-        if callbacks == nil, spec.options == nil, spec.shared == nil { return nil }
+    ///
+    /// - Parameter isOfCall: the reply follows the exchange at once, and takes the converted body.
+    init?(_ spec: inout RequestSpec, _ callbacks: (any ResponseCallbacks)?, isOfCall: Bool) {
+        let insists = spec.destination == .inline && spec.serialize.insists
+        if callbacks == nil, spec.options == nil, spec.shared == nil, !insists { return nil }
         let validation = spec.options?.validation
         let retries = !(spec.shared?.plan.retriers.isEmpty ?? true)
         let callsClient = spec.destination == .inline && spec.serialize.callsClient
-        if validation == nil, !retries, !callsClient { return nil }
         let handlers = spec.options?.handlers ?? []
-        let insists =
-            spec.destination == .inline && spec.serialize.insists || handlers.contains { $0.serialize.insists }
-        let checksShape = retries && insists || callsClient
-        guard validation != nil || checksShape else { return nil }
+        let checksHandlers = retries && handlers.contains { $0.serialize.insists || $0.validation != nil }
+        guard validation != nil || insists || callsClient || checksHandlers else { return nil }
         self.validation = validation
         serialize = spec.serialize
         self.handlers = handlers
-        self.checksShape = checksShape
-        hasRetriers = retries
+        checksShape = insists || callsClient
+        self.checksHandlers = checksHandlers
+        keepsBody = callsClient || isOfCall
         self.callbacks = callbacks
         spec.plan.judgesHead = spec.plan.judgesHead || validation?.looksAtHead ?? false
         spec.plan.reviewsResponse = true
     }
 
-    /// The converted body of the last response.
-    var made: SerializedBody? { body.withLock { $0 } }
+    /// Why the last response has not the shape on which the caller insists.
+    var failure: HTTPFailure? { converted.withLock { $0.failure } }
+
+    /// The converted body of the last response, if the exchange ended with that failure of its conversion, or without a
+    /// failure. The reply takes the body; only what callbacks made stays for further replies.
+    func takeBody(_ failure: HTTPFailure?) -> SerializedBody? {
+        converted.withLock { converted in
+            guard failure == converted.failure else { return nil }
+            defer { if !serialize.callsClient { converted.body = nil } }
+            return converted.body
+        }
+    }
 
     /// Throws the failure of a rule about the head.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
@@ -51,25 +71,30 @@ final class ResponseReview: Sendable {
         throw failure
     }
 
-    /// Throws the failure of a rule about the response, or of its conversion.
-    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
-        body.withLock { $0 = nil }
+    /// Throws the failure of a rule about the response, or of its conversion. Returns the first failure of a handler.
+    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
+        converted.withLock { $0 = Converted() }
         let work = ResponseWork(facts: ResponseFacts(moment), callbacks: callbacks)
         if let validation {
             let failure = await work.fault(validation, received, includingHead: false)
             moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
             if let failure { throw failure }
         }
-        guard checksShape else { return }
-        if !received.isKept {
-            let made = await work.body(try await received.whole(), serialize, failure: nil)
-            body.withLock { $0 = made }
-            if let failure = made.failure { throw failure }
-        }
-        guard hasRetriers else { return }
+        if checksShape { try await convert(received, work) }
+        guard checksHandlers else { return nil }
         for handler in handlers where !handler.callsClient {
-            if let failure = await work.result(handler, received, failure: nil).failure { throw failure }
+            if let failure = await work.result(handler, received, failure: nil).failure { return failure }
         }
+        return nil
+    }
+
+    /// Throws the failure of the conversion. A body that stays stored is only checked, without callbacks.
+    private func convert(_ received: ExchangeOutcome.Body, _ work: ResponseWork) async throws(HTTPFailure) {
+        if case .kept(let body) = received, serialize.callsClient || body.size > Conclusion.mostBytes { return }
+        let made = await work.body(try await received.whole(), serialize, failure: nil)
+        let body = keepsBody && !received.isKept ? made : nil
+        converted.withLock { $0 = Converted(body: body, failure: made.failure) }
+        if let failure = made.failure { throw failure }
     }
 }
 
@@ -100,7 +125,7 @@ final class ReviewOnly: ExchangeDelegate {
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { try await reviewer.judge(moment) }
 
-    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+    func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         try await reviewer.review(received, moment)
     }
 

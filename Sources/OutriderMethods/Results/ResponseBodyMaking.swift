@@ -7,12 +7,15 @@ import OutriderJSON
 
 /// Bodies in memory, converted into the requested shape.
 extension ResponseBodyShape {
+    /// - Parameter made: the body, if converted already.
     static func make(
-        _ bytes: [UInt8], _ outcome: ExchangeOutcome, _ spec: SerializeSpec
+        _ bytes: [UInt8], _ outcome: ExchangeOutcome, _ spec: SerializeSpec, _ made: SerializedBody? = nil
     ) -> (ResponseBodyShape, HTTPFailure?) {
         let contentType = outcome.head?.fields.first("Content-Type")
-        let serialized = Serialization.serialize(
-            bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome))
+        let serialized =
+            made
+            ?? Serialization.serialize(
+                bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome))
         let body = ResponseBodyShape(
             content: Content(serialized.shape, bytes), size: outcome.bodyBytes, contentType: contentType,
             isTruncated: outcome.isTruncated, note: serialized.note)

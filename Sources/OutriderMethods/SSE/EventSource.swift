@@ -121,7 +121,7 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         try await inner?.judge(moment)
     }
 
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         try await inner?.review(body, moment)
     }
 

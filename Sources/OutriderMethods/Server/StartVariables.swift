@@ -9,9 +9,9 @@ package import OutriderJSON
 package enum StartVariables {
     private static let names: Set = [
         "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
-        "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "OUTRIDER_CONFIG", "OUTRIDER_CREDENTIALS", key, "OUTRIDER_JARS",
-        "OUTRIDER_LOG", "OUTRIDER_LOG_FILE", "OUTRIDER_LOG_FORMAT", "OUTRIDER_MEMORY", "OUTRIDER_NO_DEVICE_LOGIN",
-        "OUTRIDER_PROXY",
+        "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "OUTRIDER_CACHES", "OUTRIDER_CONFIG", "OUTRIDER_CREDENTIALS", key,
+        "OUTRIDER_JARS", "OUTRIDER_LOG", "OUTRIDER_LOG_FILE", "OUTRIDER_LOG_FORMAT", "OUTRIDER_LOOPS",
+        "OUTRIDER_MEMORY", "OUTRIDER_NO_DEVICE_LOGIN", "OUTRIDER_PROXY", "OUTRIDER_REPLAY",
     ]
     private static let key = "OUTRIDER_CREDENTIAL_KEY"
 

@@ -63,7 +63,7 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
         state.withLock { $0.agreement = agreement }
     }
 
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) {
+    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         try await inner?.review(body, moment)
     }
 

@@ -208,6 +208,32 @@ def test_progress_never_falls(line, server):
     assert message["id"] == number and parts and parts == sorted(parts) and parts[-1] == 1
 
 
+def test_cancelled_before_it_was_started(line):
+    """It was not resumed, and no event says so. [F6]"""
+    handle = start(line, "http://127.0.0.1:1/", startImmediately=False, events=["state"])
+    number = line.start("request.cancel", {"request": handle})
+    states = []
+    while not states or states[-1] != "cancelled":
+        message = line.receive(10)
+        if "method" in message:
+            states.append(message["params"]["state"])
+        else:
+            assert message["id"] == number
+    assert states == ["created", "cancelled"]
+
+
+def test_cancelled_while_it_waits_to_be_sent_again(line):
+    """Only what was sent is listed."""
+    with Capture(response=b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as capture:
+        handle = start(line, capture.url(), retry={"scale": 30, "onStatus": True})
+        while result(line.call("request.get", {"request": handle}))["state"] != "retrying":
+            time.sleep(0.005)
+        line.call("request.cancel", {"request": handle})
+        wait(line, handle)
+    known = result(line.call("request.get", {"request": handle}))
+    assert [(one["attempt"], one["status"]) for one in known["requests"]] == [(1, 503)]
+
+
 def test_cancelled_when_it_was_sent(line):
     """[3.E.36]"""
     with Capture(response=HELD) as capture:

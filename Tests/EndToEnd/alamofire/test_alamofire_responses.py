@@ -161,7 +161,8 @@ def test_bytes_before_they_are_read(line):
     assert evaluate(line, {"as": "text", **drop}, b"abcd")["body"]["text"] == "bcd"
     assert evaluate(line, {"as": "json", **drop}, b'1"abcd"')["body"]["json"] == "abcd"
     guarded = {"as": "text", "preprocess": "googleXSSI"}
-    assert evaluate(line, guarded, b")]}',\nabcd")["body"]["text"] == "abcd"
+    for end in (b"\n", b"\r\n"):
+        assert evaluate(line, guarded, b")]}'," + end + b"abcd")["body"]["text"] == "abcd"
     assert evaluate(line, guarded, b"abcd")["body"]["text"] == "abcd"
 
 

@@ -26,7 +26,7 @@ def test_cancelling_can_give_what_to_go_on_with(wire, server, tmp_path):
     assert cancelled["state"] == "cancelled" and journal(cancelled["resumeData"])["held"] == [[0, PART]]
     response = result(wire.call("request.wait", {"request": request}))
     assert response["resumeData"] == cancelled["resumeData"] == response["error"]["data"]["resumeData"]
-    assert response["error"]["code"] == 1900
+    assert response["error"]["code"] == 1900 and "partial file" in response["body"]["note"]
     assert result(wire.call("request.get", {"request": request}))["resumeData"] == cancelled["resumeData"]
     assert not path.exists() and len(hidden(tmp_path)) == 2
     server.go.set()
@@ -49,7 +49,7 @@ def test_plain_cancelling_keeps_nothing(wire, server, tmp_path):
     assert result(wire.call("request.cancel", {"request": request})) == {"state": "cancelled"}
     response = result(wire.call("request.wait", {"request": request}))
     assert "resumeData" not in response and "data" not in response["error"]
-    assert hidden(tmp_path) == []
+    assert "deleted" in response["body"]["note"] and hidden(tmp_path) == []
     assert "resumeData" not in result(wire.call("request.cancel", {"request": request, "resumeData": True}))
     error = wire.call("download.resume", {"request": request})["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32013, "/request")

@@ -173,6 +173,20 @@ def test_a_body_that_is_compressed_on_its_way(wire, taker, tmp_path):
     assert all(one["total"] == len(content) for one in told["upload"])
 
 
+@pytest.mark.parametrize("size", [1000, 3_000_000])
+def test_a_body_in_memory_that_is_compressed(wire, taker, size):
+    """Its own bytes are counted, as for a file."""
+    content = base64.b64encode(os.urandom(size)).decode()
+    told, response = watch(wire, taker.url("/keep"), method="POST", body={"text": content}, compress="gzip")
+    assert response["ok"] and gzip.decompress(taker.last().body) == content.encode()
+    assert rises(told["upload"]) == len(content)
+    last = told["upload"][-1]
+    assert last["wireCompleted"] == last["wireTotal"] == len(taker.last().body)
+    assert all(one["total"] == len(content) for one in told["upload"])
+    progress = result(wire.call("request.get", {"request": response["request"]}))["progress"]
+    assert progress["sent"] == progress["sentTotal"] == len(content)
+
+
 def test_only_what_the_kernel_took_is_counted(wire, taker, tmp_path):
     """No client reads: what the buffers of the connection hold is all there is, however long one waits. [N4]"""
     path = tmp_path / "big"

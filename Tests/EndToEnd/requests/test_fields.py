@@ -75,6 +75,7 @@ def test_repeated_fields_arrive_in_order(wire, origin):
         ({"headers": ["c: 1", "a: 2", "b: 3"], "sort": True}, "a: 2\nb: 3\nc: 1"),  # [3.C.3]
         ({"headers": {"c": "a"}, "set": {"C": "c"}}, "C: c"),  # [3.C.5]
         ({"headers": {"a": ["1", "2"], "b": "3"}, "remove": ["A"]}, "b: 3"),
+        ({"headers": ["a: 1", "b: 2"], "set": {"A": ["3", "4"]}}, "A: 3\nb: 2\nA: 4"),
         ({}, ""),
     ],
 )

@@ -199,6 +199,7 @@ def test_what_must_not_be_sent_is_not(wire, server, params, code, pointer):
         ({"timeout": {"tls": 0}}, "/timeout/tls"),
         ({"timeout": {"forever": 1}}, "/timeout/forever"),
         ({"bodyTo": "moon"}, "/bodyTo"),
+        ({"bodyTo": "discard", "validate": [True, {"schema": {}}]}, "/validate"),
         ({"maxInline": -1}, "/maxInline"),
         ({"maxInline": 1 << 40}, "/maxInline"),
         ({"serialize": {"as": "xml"}}, "/serialize/as"),

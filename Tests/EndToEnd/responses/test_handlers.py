@@ -67,6 +67,37 @@ def test_several_handlers_are_served_in_order(wire, server):
     assert results[3]["error"]["code"] == 1600
 
 
+PAIR = [{"id": "json", "serialize": {"as": "json"}}, {"id": "text", "serialize": {"as": "text"}}]
+
+
+@pytest.mark.parametrize("more", [{}, {"retry": True}, {"retry": True, "method": "PUT", "body": {"text": "x"}}])
+def test_a_handler_that_fails_fails_alone(wire, server, tmp_path, more):
+    """A retrier that does not want the failure changes nothing, and a download keeps its file."""
+    url = server.url(200, "text/plain", b"hello")
+    response = get(wire, url, handlers=PAIR, **more)
+    assert response["ok"] is True and "error" not in response
+    assert [(one["id"], one["ok"]) for one in response["results"]] == [("json", False), ("text", True)]
+    params = {"url": url, "destination": {"path": str(tmp_path / "file")}, "handlers": PAIR, **more}
+    response = result(wire.call("download.send", params))
+    assert response["ok"] is True and (tmp_path / "file").read_bytes() == b"hello"
+    assert [one["ok"] for one in response["results"]] == [False, True]
+
+
+@pytest.mark.parametrize("handler", [{"validate": {"status": [201]}}, {"serialize": {"as": "json"}}])
+def test_the_failure_of_a_handler_is_shown_to_the_retriers(wire, server, handler):
+    retry = {"limit": 1, "scale": 0.001, "statuses": [200], "errors": ["jsonSerializationFailed"]}
+    handlers = [{"id": "one", **handler}]
+    response = get(wire, server.url(200, "text/plain", b"hello"), handlers=handlers, retry=retry)
+    assert (response["attempts"], response["ok"], response["results"][0]["ok"]) == (2, True, False)
+
+
+@pytest.mark.parametrize("more", [{}, {"retry": True}])
+def test_a_handler_does_not_share_the_shape_of_the_body(wire, server, more):
+    response = get(wire, server.url(200, "text/plain", b"hello"), serialize={"as": "json"}, handlers=PAIR, **more)
+    assert response["ok"] is False and response["error"]["code"] == 1704
+    assert [one["ok"] for one in response["results"]] == [False, True]
+
+
 @pytest.mark.parametrize("serialize", [{}, {"as": "json"}, {"as": "text"}, {"as": "base64"}, {"schema": USER}])
 def test_without_a_response_every_handler_has_the_failure_of_the_exchange(wire, serialize):
     """[3.F.2] [3.F.3] [3.F.12] [3.F.54]"""

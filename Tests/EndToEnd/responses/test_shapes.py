@@ -154,3 +154,32 @@ def test_a_schema_says_where_the_body_does_not_fit(wire, server):
 def test_bad_shapes_are_refused(wire, server, serialize, pointer):
     error = wire.call("data.send", {"url": server.url(), "serialize": serialize})["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32602, pointer)
+
+
+@pytest.mark.parametrize("serialize", [{"as": "json"}, {"cases": [{"when": {"status": [200]}, "as": "json"}]}])
+@pytest.mark.parametrize("method", ["data.send", "data.start"])
+def test_a_body_of_another_shape_is_a_failure_everywhere(wire, server, method, serialize):
+    before = result(wire.call("server.stats"))["requests"]["failed"]
+    params = {"url": server.url(200, "text/plain", b"hello"), "serialize": serialize}
+    response = result(wire.call(method, params))
+    handle = {"request": response["request"]}
+    if method == "data.start":
+        response = result(wire.call("request.wait", handle))
+    assert (response["ok"], response["error"]["code"], response["body"]["text"]) == (False, 1704, "hello")
+    assert result(wire.call("request.get", handle))["error"]["code"] == 1704
+    assert result(wire.call("server.stats"))["requests"]["failed"] == before + 1
+    # the reply to a later call is the same
+    assert result(wire.call("request.wait", handle))["error"] == response["error"]
+
+
+def test_a_body_that_is_stored_is_checked_all_the_same(wire, server):
+    long = b"[" + b"1," * 3000 + b"1]"
+    for serialize, body, code in [
+        ({"as": "json"}, long, None),
+        ({"as": "json"}, long[1:], 1704),
+        ({"schema": {"type": "object"}}, long, 1705),
+        ({}, long[1:], None),
+    ]:
+        response = get(wire, server.url(200, JSON, body), serialize=serialize, maxInline=100)
+        assert response["body"]["kind"] == "stored"
+        assert response.get("error", {}).get("code") == code and response["ok"] is (code is None)

@@ -116,6 +116,18 @@ def test_a_session_says_what_its_requests_do_not(wire, origin):
     assert get(wire, origin + "/delay/0.4", session=session, timeout=5)["ok"]
 
 
+def test_a_request_is_built_as_its_session_would_send_it(wire, origin):
+    session = create(wire, headers={"X-Key": "v", "Accept": "text/csv"})
+    spec = {"url": origin + "/echo", "session": session, "headers": {"X-Own": "1"}}
+    built = result(wire.call("request.build", spec))
+    seen, shown = sent(get(wire, **spec))[0], {one["name"]: one["value"] for one in built["headers"]}
+    for name, value in [("X-Key", "v"), ("Accept", "text/csv"), ("X-Own", "1")]:
+        assert seen[name] == shown[name] == value
+    unknown = {**spec, "session": "nothing"}
+    refused, expected = (wire.call(method, unknown)["error"] for method in ("request.build", "data.send"))
+    assert refused == expected
+
+
 def test_the_interceptors_of_a_session_come_first(wire, origin):
     session = create(wire, interceptors=[{"headers": {"X": "session"}}, {"callback": "s"}])
     spec = {"url": origin + "/echo", "session": session, "interceptors": [{"callback": "r"}]}

@@ -88,6 +88,32 @@ struct ExchangeMachineTests {
         #expect(machine.decided(.fail(Self.late)) == .finish(Self.late))
     }
 
+    @Test func `a handler's failure is shown to the retriers, and without a retry ends nothing`() {
+        var machine = ExchangeMachine([.review, .retry], mostAttempts: 2)
+        for attempt in 1...2 {
+            if attempt == 1 { _ = machine.start() }
+            _ = machine.responded()
+            #expect(machine.received() == .review)
+            #expect(machine.succeedsUnlessRetried == false)
+            // the second attempt is the last that is allowed
+            let next: ExchangeMachine.Step = attempt == 1 ? .consult(Self.lost) : .finish(nil)
+            #expect(machine.reviewed(Self.lost) == next)
+            #expect(machine.succeedsUnlessRetried == (attempt == 1))
+            if attempt == 1 { #expect(machine.decided(.retry(after: 0)) == .send) }
+        }
+        var declined = ExchangeMachine([.review, .retry], mostAttempts: 9)
+        _ = declined.start()
+        _ = declined.responded()
+        _ = declined.received()
+        _ = declined.reviewed(Self.lost)
+        #expect(declined.decided(.doNotRetry) == .finish(nil))
+        var alone = ExchangeMachine([.review])
+        _ = alone.start()
+        _ = alone.responded()
+        _ = alone.received()
+        #expect(alone.reviewed(Self.lost) == .finish(nil))
+    }
+
     @Test func `what could not be built is built again by a retry`() {
         var machine = ExchangeMachine([.retry], unbuilt: Self.lost, mostAttempts: 3)
         #expect(machine.start() == .consult(Self.lost))

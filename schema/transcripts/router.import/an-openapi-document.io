@@ -7,4 +7,4 @@
 << {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"the parameters of echo do not fit: id must be an integer, not a string","data":{"pointer":"/params/id","failure":{"code":2102,"kind":"routerFailed","reason":"parametersDoNotFit"}}}}
 // a document of another kind
 >> {"jsonrpc":"2.0","id":4,"method":"router.import","params":{"from":{"text":"swagger: '2.0'"}}}
-<< {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"must be OpenAPI 3.0 or 3.1, not Swagger 2.0: convert it first","data":{"pointer":"/from/text/swagger"}}}
+<< {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"from.text.swagger must be OpenAPI 3.0 or 3.1, not Swagger 2.0: convert it first","data":{"pointer":"/from/text/swagger"}}}
