@@ -3,8 +3,33 @@
 
 import ArgumentParser
 
+/// A command that makes requests, and whose options are those of `RequestCall`.
+///
+/// As a group, the options would be groups within a group, and debug builds of the library go through each of those four
+/// times more: a second for each command.
+protocol RequestCommand: ParsableCommand, CustomReflectable {
+    var call: RequestCall { get set }
+    /// The method; nil for that of the options.
+    static var verb: String? { get }
+}
+
+extension RequestCommand {
+    static var verb: String? { nil }
+
+    init(from decoder: any Decoder) throws {
+        self.init()
+        call = try RequestCall(from: decoder)
+    }
+
+    var customMirror: Mirror { Mirror(reflecting: call) }
+
+    func validate() throws { try call.validate() }
+
+    func run() throws { try call.run(Self.verb) }
+}
+
 /// Requests from a shell: the body, byte for byte, on standard output.
-struct GetCommand: ParsableCommand {
+struct GetCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Makes HTTP requests, and writes the body to standard output.",
@@ -30,13 +55,11 @@ struct GetCommand: ParsableCommand {
             With several URLs it is that of the last failure.
             """)
 
-    @OptionGroup var call: RequestCall
-
-    func run() throws { try call.run(nil) }
+    var call = RequestCall()
 }
 
 /// `outrider post URL name=value`, and the same for other methods.
-struct PostCommand: ParsableCommand {
+struct PostCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "post",
         abstract: "Sends a POST request, with JSON from name=value.",
@@ -49,43 +72,39 @@ struct PostCommand: ParsableCommand {
             `outrider get` hold here, too.
             """)
 
-    @OptionGroup var call: RequestCall
-
-    func run() throws { try call.run("POST") }
+    static let verb: String? = "POST"
+    var call = RequestCall()
 }
 
-struct PutCommand: ParsableCommand {
+struct PutCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Sends a PUT request; see `outrider post`.")
 
-    @OptionGroup var call: RequestCall
-
-    func run() throws { try call.run("PUT") }
+    static let verb: String? = "PUT"
+    var call = RequestCall()
 }
 
-struct PatchCommand: ParsableCommand {
+struct PatchCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "patch", abstract: "Sends a PATCH request; see `outrider post`.")
 
-    @OptionGroup var call: RequestCall
-
-    func run() throws { try call.run("PATCH") }
+    static let verb: String? = "PATCH"
+    var call = RequestCall()
 }
 
-struct DeleteCommand: ParsableCommand {
+struct DeleteCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Sends a DELETE request; see `outrider post`.")
 
-    @OptionGroup var call: RequestCall
-
-    func run() throws { try call.run("DELETE") }
+    static let verb: String? = "DELETE"
+    var call = RequestCall()
 }
 
-struct HeadCommand: ParsableCommand {
+struct HeadCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "head", abstract: "Sends a HEAD request, and writes the status and the fields.")
 
-    @OptionGroup var call: RequestCall
+    var call = RequestCall()
 
     func run() throws {
         var call = call
