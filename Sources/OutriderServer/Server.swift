@@ -113,7 +113,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     }
 
     private func listen(at path: SocketPath) async throws {
-        let file = try SocketFile(path)
+        let file = try SocketFile(path, letsOthersIn: !settings.allowedUsers.isEmpty)
         try await listen(file.descriptor, file)
         SocketWatch.start(file) { Task { await self.lost(file) } }
     }

@@ -44,6 +44,10 @@ struct DescribeCommand: ParsableCommand {
     }
 
     private func page(of name: String, _ contract: Contract) throws(CommandFailure) -> String {
+        if contract.event(name) == nil, !contract.names.contains(name), let similar = contract.similar(name) {
+            throw CommandFailure(
+                .usage, "there is no method, event or type \(name) (did you mean \(similar)?)")
+        }
         let method = if let event = contract.event(name) { event } else { try contract.method(name) }
         var text = "\(name)\n  \(method["summary"]?.string ?? "")\n"
         if let description = method["description"]?.string { text += "  \(description)\n" }

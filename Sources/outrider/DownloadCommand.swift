@@ -129,6 +129,7 @@ struct DownloadCommand: ParsableCommand {
         var params = try RequestWords(url: url, headers: headers, timeout: timeout, isDownload: true).params()
         try auth.add(to: &params)
         proxy.add(to: &params)
+        try proxy.check(params["url"]?.string ?? "")
         try trust.add(to: &params)
         trust.redirect(&params)
         params["destination"] = .object(try destination())

@@ -86,7 +86,9 @@ struct LoginCommand: AsyncParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
-        if !(timeout > 0 && timeout <= 86400) { throw ValidationError("--timeout must be up to 86400 seconds") }
+        if !(timeout > 0 && timeout <= 86400) {
+            throw ValidationError("--timeout must be a number of seconds above 0, up to 86400")
+        }
         if clientID == nil, issuer != nil { throw ValidationError("--issuer and --client-id go together") }
         if clientID != nil, issuer == nil, url == nil {
             throw ValidationError("--client-id goes with --issuer, or with --call and an API that names its issuer")

@@ -57,7 +57,7 @@ enum OptionAdvice {
         return nil
     }
 
-    private static func unknown(_ command: String, among names: [String]) -> String? {
+    static func unknown(_ command: String, among names: [String]) -> String? {
         if command.contains("://") || command.contains(".") || command.hasPrefix(":") {
             return "name a command: `outrider get \(command)`"
         }

@@ -106,6 +106,7 @@ struct SSECommand: ParsableCommand {
         try RequestWords.fields(headers).add(to: &params)
         try auth.add(to: &params)
         proxy.add(to: &params)
+        try proxy.check(params["url"]?.string ?? "")
         try trust.add(to: &params)
         trust.redirect(&params)
         params["json"] = .bool(true)

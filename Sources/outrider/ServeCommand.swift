@@ -19,6 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
 
             Flags win over variables named OUTRIDER_…, these over ~/.config/outrider/config.yaml (outrider config), that over
             other variables (SSL_CERT_FILE), these over the defaults.
+
+            Exit status: 0 stopped; 1 the service could not start; 2 a flag, variable or configuration is wrong; 75
+            another service has the socket; 128 and the number of the signal that ended the service.
             """)
 
     @OptionGroup var options: ServeOptions

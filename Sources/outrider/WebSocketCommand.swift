@@ -159,6 +159,7 @@ struct WebSocketCommand: ParsableCommand {
         if reconnect { params["reconnect"] = .bool(true) }
         try auth.add(to: &params)
         proxy.add(to: &params)
+        try proxy.check(address)
         return params
     }
 }

@@ -35,6 +35,16 @@ struct SocketFileTests {
         #expect(mode(path) == nil)
     }
 
+    @Test func `other users may connect to a socket that lets others in`() throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/s.sock"
+        let file = try SocketFile(SocketPath(path), letsOthersIn: true)
+        #expect(mode(path).map { $0 & 0o777 } == 0o666)
+        #expect(mode(path + ".lock").map { $0 & 0o777 } == 0o600)
+        close(file.descriptor)
+        file.remove()
+    }
+
     @Test func `a second service is refused, and named is the first`() async throws {
         let server = try await TestServer()
         let error = try #require(failure(SocketPath(server.path)))

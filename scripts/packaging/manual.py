@@ -51,8 +51,14 @@ def settings() -> str:
     page += "The flags of\n.BR outrider\\-serve (1)\nwithout their dashes, one on each line.\n.SH ENVIRONMENT\n"
     for each in json.loads((ROOT / "schema/settings.json").read_text())["settings"]:
         if each["environment"]:
-            page += f".TP\n.B {line(each['environment'])}\n{line(each['description'])}\n"
-    return page
+            page += f".TP\n.B {line(each['environment'])}\n{line(unlinked(each['description']))}\n"
+    return page + (
+        ".TP\n.B OUTRIDER_PEER_UID\nThe user whose service is called, by number. Default: the user of the command.\n")
+
+
+def unlinked(text: str) -> str:
+    """Markdown with the words of its links alone."""
+    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
 
 
 def command_page(name: str, command: dict) -> str:

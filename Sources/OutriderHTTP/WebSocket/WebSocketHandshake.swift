@@ -101,9 +101,9 @@ package struct WebSocketHandshake: Sendable, Equatable {
     package static func fault(inProtocols names: [String]) -> String? {
         for (index, name) in names.enumerated() {
             if !FieldRules.isToken(name) {
-                return "protocols must hold tokens such as graphql-transport-ws, not \(FieldRules.shown(name))"
+                return "must hold tokens such as graphql-transport-ws, not \(FieldRules.shown(name))"
             }
-            if names[..<index].contains(name) { return "protocols must not hold \(FieldRules.shown(name)) twice" }
+            if names[..<index].contains(name) { return "must not hold \(FieldRules.shown(name)) twice" }
         }
         return nil
     }

@@ -52,10 +52,12 @@ extension RPCError {
     }
 
     /// The message with the path of a nested member, as "serialize.as must be …" for a complaint that begins with "as",
-    /// and with the closest known name for an unknown member.
+    /// with the path as the subject of a complaint without one, and with the closest known name for an unknown member.
     private static func sentence(_ complaint: JSONComplaint) -> String {
         let path = complaint.pointer.names
-        guard let name = path.last else { return complaint.message }
+        let lacksSubject = complaint.message.hasPrefix("must ") || complaint.message.hasPrefix("names ")
+        guard let name = path.last else { return (lacksSubject ? "params " : "") + complaint.message }
+        if lacksSubject, name != "must", name != "names" { return "\(written(path[...])) \(complaint.message)" }
         let parent = written(path.dropLast())
         if let known = complaint.known, complaint.message == "unknown parameter \(name)" {
             let hint = NameSuggestions.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""

@@ -19,14 +19,15 @@ final class SocketFile: Sendable {
     private let device: UInt
     private let inode: UInt
 
-    init(_ place: SocketPath) throws(StartFailure) {
+    /// - Parameter letsOthersIn: other users may connect; the listener then checks the user of each connection.
+    init(_ place: SocketPath, letsOthersIn: Bool = false) throws(StartFailure) {
         try place.prepareDirectory()
         self.place = place
         path = place.path
         lock = try Self.lock(place.path)
         do throws(StartFailure) {
             try Self.removeStale(place.path)
-            descriptor = try Self.listen(place.path)
+            descriptor = try Self.listen(place.path, letsOthersIn: letsOthersIn)
         } catch {
             close(lock)
             throw error
@@ -110,11 +111,12 @@ final class SocketFile: Sendable {
         guard unlink(path) == 0 else { throw StartFailure("the stale \(path) cannot be removed: \(errnoText())") }
     }
 
-    private static func listen(_ path: String) throws(StartFailure) -> Int32 {
+    private static func listen(_ path: String, letsOthersIn: Bool) throws(StartFailure) -> Int32 {
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, flags, 0)
         guard descriptor >= 0 else { throw StartFailure("no socket can be made: \(errnoText())") }
-        let mask = umask(0o177)
+        // the mode counts from the moment of the bind
+        let mask = umask(letsOthersIn ? 0o111 : 0o177)
         let bound = withAddress(path) { bind(descriptor, $0, $1) }
         let reason = errnoText()
         umask(mask)

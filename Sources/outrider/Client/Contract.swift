@@ -77,6 +77,15 @@ struct Contract {
         NameSuggestions.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
     }
 
+    /// The method, event or type with a similar name; nil if there is none, and for a family of methods.
+    func similar(_ name: String) -> String? {
+        if names.contains(where: { $0.hasPrefix(name + ".") }) { return nil }
+        let types = document["components"]?.object?["schemas"]?.object?.members.map(\.name) ?? []
+        let all = ["x-outrider-events", "x-outrider-callbacks"].flatMap { document[$0]?.array ?? [] }
+        let events = all.compactMap { $0.object?["name"]?.string }
+        return NameSuggestions.of(name, among: names + types + events).first
+    }
+
     /// An event or a callback.
     func event(_ name: String) -> JSONObject? {
         let all = ["x-outrider-events", "x-outrider-callbacks"].flatMap { document[$0]?.array ?? [] }

@@ -24,6 +24,12 @@ struct Daemon {
         guard socket.peer == geteuid() else {
             throw CommandFailure(.noConnection, "no service of user \(socket.peer) answers at \(socket.path)")
         }
+        // before a file is made beside it
+        if socket.isOfAnotherKind {
+            throw CommandFailure(
+                .noConnection,
+                "\(socket.path) exists and is no socket; remove it, or choose another path with --socket")
+        }
         try socket.prepareDirectory()
         let lock = try lock()
         defer { close(lock) }
@@ -62,6 +68,7 @@ struct Daemon {
     private func start() throws(CommandFailure) {
         let log = try Self.open(self.log, O_WRONLY | O_CREAT | O_APPEND)
         defer { close(log) }
+        let end = lseek(log, 0, SEEK_END)
         let null = Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
         guard null >= 0 else { throw CommandFailure(.noConnection, "cannot open /dev/null: \(systemError(errno))") }
         defer { close(null) }
@@ -80,11 +87,11 @@ struct Daemon {
             close(ready.writing)
             throw error
         }
-        try waitUntilItListens(ready.reading)
+        try waitUntilItListens(ready.reading, logFrom: end)
     }
 
     /// The service writes a byte when listening; the end of the pipe without a byte means a failed start.
-    private func waitUntilItListens(_ file: Int32) throws(CommandFailure) {
+    private func waitUntilItListens(_ file: Int32, logFrom start: off_t) throws(CommandFailure) {
         let deadline = Deadline(after: Self.patience)
         var end = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         while poll(&end, 1, deadline.milliseconds) <= 0 {
@@ -94,17 +101,24 @@ struct Daemon {
         }
         var byte: UInt8 = 0
         if read(file, &byte, 1) == 1 { return }
-        let reason = Self.lastLine(of: log).map { ": \($0)" } ?? ""
+        let reason = Self.reason(in: log, from: start).map { ": \($0)" } ?? ""
         throw CommandFailure(.noConnection, "the service could not start\(reason) (see \(log))")
     }
 
-    /// The last line that the service wrote before its end; nil if there is none.
-    private static func lastLine(of log: String) -> String? {
+    /// What the service wrote before its end: the last line that is marked as an error, else the last line; nil if
+    /// there is none.
+    private static func reason(in log: String, from start: off_t) -> String? {
         guard let file = try? CheckedFile.open(log, O_RDONLY, .own) else { return nil }
         defer { close(file) }
-        lseek(file, -min(lseek(file, 0, SEEK_END), 4096), SEEK_END)
+        lseek(file, max(start, lseek(file, 0, SEEK_END) - 4096), SEEK_SET)
         guard let bytes = try? FileBytes.read(file) else { return nil }
-        let line = bytes.split(separator: UInt8(ascii: "\n")).last.map { String(decoding: $0, as: UTF8.self) }
-        return line.map { $0.hasPrefix("outrider: ") ? String($0.dropFirst(10)) : $0 }
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        for line in lines.reversed() {
+            // advice and usage follow the error of a flag
+            for mark in ["outrider: ", "Error: "] where line.hasPrefix(mark) {
+                return String(line.dropFirst(mark.count))
+            }
+        }
+        return lines.last
     }
 }

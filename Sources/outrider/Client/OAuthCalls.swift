@@ -17,8 +17,8 @@ extension ServiceClient {
         if value["code"]?.integer == Self.unknownHandle, let name = params["credential"]?.string {
             throw CommandFailure(
                 code: Self.unauthorized,
-                "there is no credential named \(FieldRules.shown(name)): make it with `outrider login`, or `outrider "
-                    + "credentials import`")
+                "there is no credential named \(FieldRules.shown(name)): make it with `outrider login NAME --client-id "
+                    + "ID` and --issuer URL or --call URL, or with `outrider credentials import`")
         }
         throw CommandFailure(
             code: value["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,

@@ -60,6 +60,12 @@ struct ServicePath {
         return wire
     }
 
+    /// Whether a file that is no socket has the path.
+    var isOfAnotherKind: Bool {
+        var info = stat()
+        return lstat(path, &info) == 0 && info.st_mode & S_IFMT != S_IFSOCK
+    }
+
     /// Creates a missing directory of the socket.
     func prepareDirectory() throws(CommandFailure) {
         do {

@@ -130,7 +130,9 @@ struct RequestCall: ParsableArguments {
         _ shared: JSONObject, _ url: ShellURL.Expanded, _ sent: SentBody, _ items: ItemWords
     ) throws(CommandFailure) -> JSONObject {
         var params = shared
-        params["url"] = .string(sent.url(url.text, items: items, file: request.body.uploadFile))
+        let address = sent.url(url.text, items: items, file: request.body.uploadFile)
+        try proxy.check(address)
+        params["url"] = .string(address)
         if auth.isByHost { try auth.add(to: &params) }
         trust.redirect(&params)
         return params

@@ -6,7 +6,9 @@ import OutriderJSON
 
 /// The options of curl for a request.
 struct RequestOptions: ParsableArguments {
-    @Option(name: [.customShort("X"), .customLong("request")], help: "The method; GET, or POST with data or a form.")
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: "The method; else that of the command: of get, GET, or POST with data or a form.")
     var method: String?
 
     @Option(

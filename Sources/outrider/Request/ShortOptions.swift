@@ -8,18 +8,24 @@ struct ShortOptions {
     private let flags: Set<Character>?
     /// The letters of options with a value.
     private let values: Set<Character>
+    /// The long options whose value may begin with a hyphen.
+    private let longValues: Set<String>
 
     /// The options of curl itself.
-    static let ofCurl = ShortOptions(flags: nil, values: Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz"))
+    static let ofCurl = ShortOptions(
+        flags: nil, values: Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz"), longValues: longOptions)
     /// The options of the commands for requests.
-    static let ofRequests = ShortOptions(flags: Set("fGgIiJjkLnOSsvZ"), values: Set("AbcdDeEFHmorTuwxX"))
+    static let ofRequests = ShortOptions(
+        flags: Set("fGgIiJjkLnOSsvZ"), values: Set("AbcdDeEFHmorTuwxX"), longValues: longOptions)
+    /// The options of `websocket`, where `--json` has no value.
+    private static let ofWebSockets = ShortOptions(
+        flags: ofRequests.flags, values: ofRequests.values, longValues: longOptions.subtracting(["--json"]))
 
     /// The commands with these options.
     private static let commands: Set = [
         "get", "post", "put", "patch", "delete", "head", "download", "sse", "websocket",
     ]
 
-    /// Long options whose value may begin with a hyphen.
     private static let longOptions: Set = [
         "--cookie", "--cookie-jar", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode",
         "--dump-header", "--form", "--form-string", "--header", "--json", "--output", "--range", "--referer",
@@ -29,7 +35,8 @@ struct ShortOptions {
     /// The words of a command line, in the grammar of the parser.
     static func parsable(_ words: [String]) -> [String] {
         guard let command = words.first, commands.contains(command) else { return words }
-        return [command] + ofRequests.parsable(words.dropFirst())
+        let options = command == "websocket" ? ofWebSockets : ofRequests
+        return [command] + options.parsable(words.dropFirst())
     }
 
     /// Gives each option a word of its own. A word with an unknown letter stays as it is, for the parser to refuse.
@@ -38,7 +45,7 @@ struct ShortOptions {
         var words = Array(words)[...]
         while let word = words.popFirst() {
             if word == "--" { return parsable + [word] + words }
-            if Self.longOptions.contains(word) {
+            if longValues.contains(word) {
                 Self.add(word, words.popFirst(), to: &parsable)
                 continue
             }

@@ -34,7 +34,8 @@ struct ConfigCommand: ParsableCommand {
     func run() throws {
         if path {
             guard let found = config ?? ConfigFile.usualPath else {
-                throw CommandFailure(.usage, "there is no place for a configuration: set HOME")
+                let remedy = environmentVariable("OUTRIDER_CONFIG") == nil ? "set HOME" : "OUTRIDER_CONFIG is none"
+                throw CommandFailure(.usage, "there is no place for a configuration: \(remedy)")
             }
             return try StandardOutput.line(found.utf8)
         }

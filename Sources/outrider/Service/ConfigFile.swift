@@ -38,7 +38,8 @@ struct ConfigFile {
     private static let variables = [
         "log-level": "OUTRIDER_LOG", "log-file": "OUTRIDER_LOG_FILE", "log-format": "OUTRIDER_LOG_FORMAT",
         "credentials": "OUTRIDER_CREDENTIALS", "credential-key": "OUTRIDER_CREDENTIAL_KEY",
-        "no-device-login": "OUTRIDER_NO_DEVICE_LOGIN", "proxy": "OUTRIDER_PROXY",
+        "no-device-login": "OUTRIDER_NO_DEVICE_LOGIN", "proxy": "OUTRIDER_PROXY", "caches": "OUTRIDER_CACHES",
+        "jars": "OUTRIDER_JARS", "replay": "OUTRIDER_REPLAY", "memory": "OUTRIDER_MEMORY", "loops": "OUTRIDER_LOOPS",
     ]
 
     /// The variable that wins over a key of the file, if set.
@@ -126,23 +127,33 @@ struct ConfigFile {
             throw EntryFault(
                 message: "\(key) has no place in a configuration (outrider serve --help lists the settings)")
         }
-        if value == .bool(false) { return Entry(key: key, line: line, text: "false", words: []) }
+        if value == .bool(false) {
+            // absence says the same, but only of a flag without a value
+            try check(["--\(key)"], of: key)
+            return Entry(key: key, line: line, text: "false", words: [])
+        }
         var words: [String] = []
+        var texts: [String] = []
         for value in value.array ?? [value] {
+            let text: String
             switch value {
-            case .bool(true): words.append("--\(key)")
-            case .string(let text): words += ["--\(key)", Self.path(text, in: folder)]
-            case .integer(let number): words += ["--\(key)", String(number)]
-            case .real(let number): words += ["--\(key)", String(number)]
-            case .written(let text): words += ["--\(key)", text]
+            case .bool(true):
+                words.append("--\(key)")
+                continue
+            case .string(let written): text = Self.path(written, in: folder)
+            case .integer(let number): text = String(number)
+            case .real(let number): text = String(number)
+            case .written(let written): text = written
             default:
                 guard isFlag(key) else { throw EntryFault(message: unknown(key)) }
                 throw EntryFault(message: "\(key) must be a text, a number, true or false, or a list of these")
             }
+            // in one word, because a value may begin with a hyphen
+            words.append("--\(key)=\(text)")
+            texts.append(text)
         }
         try check(words, of: key)
-        return Entry(
-            key: key, line: line, text: words.filter { $0 != "--\(key)" }.joined(separator: ", "), words: words)
+        return Entry(key: key, line: line, text: texts.joined(separator: ", "), words: words)
     }
 
     private static func unknown(_ key: String) -> String {
@@ -166,6 +177,10 @@ struct ConfigFile {
             let message = ServeOptions.message(for: error)
             if message.contains("Unknown option") {
                 throw EntryFault(message: unknown(key))
+            }
+            if message.contains("Missing value") { throw EntryFault(message: "\(key) needs a value") }
+            if message.contains("does not take any value") {
+                throw EntryFault(message: "\(key) must be true or false")
             }
             let sentence = message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message
             throw EntryFault(message: sentence.replacing("--\(key)", with: key))

@@ -61,7 +61,9 @@ extension DoctorCommand {
             do {
                 source = try StoreOptions.parse(Self.configured()).vault().diskKey()
             } catch let failure as OAuthFailure {
-                return .fault(failure.message)
+                return .fault("\(failure.message) (outrider credentials key)")
+            } catch let failure as CommandFailure {
+                return .fault(failure.message ?? "the configuration cannot be read")
             } catch {
                 return .fault(StoreOptions.message(for: error))
             }

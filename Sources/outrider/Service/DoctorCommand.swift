@@ -46,6 +46,9 @@ struct DoctorCommand: ParsableCommand {
         report.attempt("service") { () throws(CommandFailure) in
             let path = try place.path()
             guard let wire = try path.connect() else {
+                if path.isOfAnotherKind {
+                    return .fault("\(path.path) is no socket (remove it, or choose another path with --socket)")
+                }
                 return access(path.path, F_OK) == 0
                     ? .note("a socket without a service is at \(path.path): the next start replaces it")
                     : .note("none runs at \(path.path) (outrider serve, or --spawn)")
@@ -84,7 +87,7 @@ struct DoctorCommand: ParsableCommand {
                 _ = try ProxyEnvironment { environmentVariable($0) }.rules()
                 _ = try ProxyRules.named(environmentVariable("OUTRIDER_PROXY")) { environmentVariable($0) }
             } catch {
-                return .fault("\(set.joined(separator: ", ")): \(error.message)")
+                return .fault("\(set.joined(separator: ", ")): \(error.message) (mend or unset the variable)")
             }
             return set.isEmpty
                 ? .fine("no variable names one") : .fine("variables that count: \(set.joined(separator: ", "))")
@@ -103,7 +106,8 @@ struct DoctorCommand: ParsableCommand {
         }
         report.attempt("clock") { () throws(CommandFailure) in
             // a clock at the epoch refuses every certificate
-            time(nil) > 1_700_000_000 ? .fine("set") : .fault("the clock is years behind: certificates are refused")
+            if time(nil) > 1_700_000_000 { return .fine("set") }
+            return .fault("the clock is years behind, so certificates are refused (timedatectl set-ntp true)")
         }
     }
 }

@@ -40,7 +40,11 @@ struct StopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "Stops the service of this user.",
-        discussion: "Running calls have 5 s to end. Exit status: 0 none runs any more; 1 the service did not end.")
+        discussion: """
+            Running calls have 5 s to end.
+
+            Exit status: 0 none runs any more; 1 the service did not end; 3 another user runs the service.
+            """)
 
     @OptionGroup var place: ServicePlace
 
@@ -102,12 +106,28 @@ enum ServiceEnding {
         let service = try RunningService(over: &client)
         _ = try client.object("server.stop", ["force": .bool(force)], by: Deadline(after: 10))
         let deadline = Deadline(after: patience)
-        while kill(service.pid, 0) == 0 || errno == EPERM {
+        while isAlive(service.pid) {
             if deadline.milliseconds == 0 {
                 throw CommandFailure(.error, "process \(service.pid) has not ended after \(Int(patience)) s")
             }
             usleep(10_000)
         }
         return service.pid
+    }
+
+    /// Whether the process runs. A process that is kept for its parent alone, state Z, has ended (proc_pid_stat(5)).
+    private static func isAlive(_ process: Int32) -> Bool {
+        guard kill(process, 0) == 0 || errno == EPERM else { return false }
+        let file = open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        let count = read(file, &bytes, bytes.count)
+        // the name of the program is in parentheses, and may hold any character
+        guard let name = bytes.prefix(max(0, count)).lastIndex(of: UInt8(ascii: ")")) else { return true }
+        let fields = String(decoding: bytes[name...].prefix(max(0, count - name)), as: UTF8.self).split(separator: " ")
+        guard fields.count > 18 else { return true }
+        // the first thread ends before the others
+        return fields[1] != "Z" || (Int(fields[18]) ?? 2) > 1
     }
 }

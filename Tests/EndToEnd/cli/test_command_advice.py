@@ -31,10 +31,11 @@ def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, op
     [
         (["gett", URL], "did you mean get"), (["https://example.org/"], "`outrider get https://example.org/`"),
         ([":8080/x"], "outrider get :8080/x"), (["downlod"], "download"), (["frobnicate"], "--help"),
+        (["help", "gett"], "did you mean get"),
     ],
 )  # fmt: skip
 def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
-    assert refused(outrider(*words), 2, words[0], advice).count("\n") == 1
+    assert refused(outrider(*words), 2, words[-1] if words[0] == "help" else words[0], advice).count("\n") == 1
 
 
 def test_a_word_that_is_written_like_its_command_gets_no_advice():
@@ -57,6 +58,10 @@ def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
         (("get", "--stdio", "http://me:secret@127.0.0.1:9/"), 10, "-u NAME"),
         (("call", "--stdio", "data"), 2, "data.send, data.start"),
         (("call", "--stdio", "data.sendd"), 2, "data.send"),
+        (("describe", "RequestSpc"), 2, "did you mean RequestSpec?"),
+        (("describe", "event.finsh"), 2, "did you mean event.finish?"),
+        (("login", "absent", "--stdio"), 11, "--issuer URL"),
+        (("login", "absent", "--timeout", "0"), 2, "above 0"),
         (("call", "--stdio", "data.send", "url=" + URL, "timeout=10"), 2, "timeout:=10"),
         (("call", "--stdio", "data.send", "url=" + URL, "metrics=true"), 2, "metrics:=true"),
     ],
@@ -78,11 +83,27 @@ def test_text_that_looks_like_json_stays_text_where_text_is_allowed(origin):
         ('{"handlers":[{"id":"a","serialize":{"as":"yaml"}}]}', "handlers[0].serialize.as must be one of"),
         ('{"timeout":{"conect":1}}', "timeout has no member conect (did you mean connect?)"),
         ('{"timeot":1}', "unknown parameter timeot (did you mean timeout?)"),
+        ('{"interceptors":[3]}', "interceptors[0] must be the handle of an interceptor"),
+        ('{"retry":{"statuses":[99]}}', "retry.statuses[0] must be from 100"),
+        ('{"tls":{"ciphers":["x"]}}', "tls.ciphers[0] names no cipher suite"),
     ],
 )
 def test_a_complaint_names_the_whole_path_of_a_nested_member(line, parameters, message):
     error = line.call("data.send", {"url": URL, **json.loads(parameters)})["error"]
     assert error["code"] == -32602 and error["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    "method, parameters, message",
+    [
+        ("stub.add", {"url": "/x"}, "params must have exactly one of response"),
+        ("session.create", {"cookies": "a/b"}, "cookies must have 1 to 64 letters"),
+        ("websocket.open", {"url": "ws://127.0.0.1:1/", "protocols": ["a b"]}, "protocols must hold tokens"),
+    ],
+)
+def test_a_complaint_has_a_subject_once(line, method, parameters, message):
+    error = line.call(method, parameters)["error"]
+    assert error["code"] == -32602 and error["message"].startswith(message), error
 
 
 def test_the_help_of_a_command_that_takes_any_words():

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -31,6 +32,14 @@ def info(env):
     return json.loads(outrider("call", "server.info", env=env).stdout)
 
 
+def has_ended(pid):
+    """Whether the process is gone, or waits for its parent alone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def configure(home, text):
     file = home / ".config/outrider/config.yaml"
     file.write_text(text)
@@ -47,7 +56,7 @@ def test_a_service_is_looked_at_restarted_and_stopped(home):
     assert said.returncode == 0 and said.stderr == b""
     assert f"process {pid} for".encode() in said.stdout and b"0 clients, 0 requests" in said.stdout
     assert outrider("restart", env=env).returncode == 0
-    assert info(env)["pid"] != pid and not os.path.exists(f"/proc/{pid}")
+    assert info(env)["pid"] != pid and has_ended(pid)
     assert b"has ended" in outrider("stop", env=env).stdout
     refused(outrider("status", env=env), 3)
 
@@ -74,6 +83,25 @@ def test_the_file_sets_what_no_flag_and_no_variable_says(home):
     assert json.loads(outrider(*words, env=env, stdin=call).stdout)["result"]["limits"]["inlineBytes"] == 2000
     unread = outrider("serve", "--stdio", "--no-config", env=env, stdin=call)
     assert json.loads(unread.stdout)["result"]["limits"]["inlineBytes"] == 1048576
+
+
+SETTINGS = json.loads((contract.ROOT / "schema/settings.json").read_text())["settings"]
+SAMPLES = {"OUTRIDER_LOG": "info", "OUTRIDER_LOG_FORMAT": "json", "OUTRIDER_CREDENTIAL_KEY": "none",
+           "OUTRIDER_MEMORY": "33554432", "OUTRIDER_LOOPS": "2", "OUTRIDER_PROXY": "none",
+           "OUTRIDER_NO_DEVICE_LOGIN": "1"}
+
+
+@pytest.mark.parametrize("setting", [
+    setting for setting in SETTINGS
+    if (setting["environment"] or "").startswith("OUTRIDER_") and setting["key"] not in ("socket", "config")
+], ids=lambda setting: setting["key"])  # fmt: skip
+def test_each_variable_wins_over_the_file(home, setting):
+    place, env = home
+    key, variable = setting["flag"].removeprefix("--"), setting["environment"]
+    value = SAMPLES.get(variable, str(place / "x"))
+    configure(place, f"{key}: {'true' if setting['type'] == 'boolean' else value}\n")
+    shown = outrider("config", env={**env, variable: value})
+    assert f"(overruled by ${variable})" in shown.stdout.decode(), shown
 
 
 def test_a_password_of_a_proxy_is_not_shown(home):
@@ -107,6 +135,10 @@ def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, ce
         ("ca-file: {a: 1}\n", 1, "ca-file must be a text"),
         ("ca-file: x\nca-file: y\n", 2, "ca-file"),
         ("proxy: ftp://x\n", 1, "proxy"),
+        ("no-pad: false\nca-fil: false\n", 2, "no setting ca-fil"),
+        ("timeout-total: false\n", 1, "timeout-total needs a value"),
+        ("timeout-total: -1\n", 1, "timeout-total must be from 0.001"),
+        ("no-pad: yes\n", 1, "no-pad must be true or false"),
     ],
 )
 def test_a_fault_of_the_file_has_its_line(home, text, line, said):
@@ -123,6 +155,7 @@ def test_a_named_file_has_to_exist_and_to_belong_to_the_user(home):
     refused(outrider("serve", "--stdio", "--config", "/none.yaml", env=env), 2, "/none.yaml")
     refused(outrider("config", env={**env, "OUTRIDER_CONFIG": "/none.yaml"}), 2, "/none.yaml")
     assert b"no configuration" in outrider("config", env={**env, "OUTRIDER_CONFIG": "none"}).stdout
+    refused(outrider("config", "--path", env={**env, "OUTRIDER_CONFIG": "none"}), 2, "OUTRIDER_CONFIG is none")
     os.mkfifo(place / "pipe")
     refused(outrider("config", "--config", str(place / "pipe"), env=env), 2, "pipe")
     if os.geteuid() == 0:
@@ -153,7 +186,47 @@ def test_the_doctor_finds_faults_and_names_remedies(home):
     said = sick.stdout.decode()
     assert sick.returncode == 1 and "FAULT  trust roots: /none.pem" in said and "FAULT  proxies: https_proxy" in said
     configure(place, "wolf: 1\n")
-    assert b"FAULT  configuration" in outrider("doctor", env=env).stdout
+    said = outrider("doctor", env=env).stdout.decode()
+    assert "FAULT  configuration" in said and "FAULT  key: " in said and "CommandFailure" not in said, said
+
+
+def test_the_doctor_compares_all_variables_that_settings_have(home):
+    _, env = home
+    outrider("restart", env=env)
+    other = {"OUTRIDER_CACHES": "/tmp/x", "OUTRIDER_LOOPS": "2", "OUTRIDER_REPLAY": "/tmp/x.har"}
+    said = outrider("doctor", env={**env, **other}).stdout.decode()
+    assert all(f"{name} (not set)" in said for name in other), said
+
+
+def test_a_path_that_is_no_socket_is_told_and_gets_no_files_beside_it(home):
+    place, env = home
+    folder = place / "folder"
+    folder.mkdir(mode=0o700)
+    refused(outrider("get-socket", "--socket", str(folder), env=env), 3, "is no socket")
+    assert sorted(place.glob("folder?*")) == []
+    said = outrider("doctor", "--socket", str(folder), env=env)
+    assert said.returncode == 1 and f"FAULT  service: {folder} is no socket" in said.stdout.decode()
+
+
+def test_a_start_that_fails_tells_the_reason_and_not_the_advice_after_it(home):
+    _, env = home
+    said = refused(outrider("get-socket", env={**env, "OUTRIDER_LOOPS": "many"}), 3, "OUTRIDER_LOOPS, is many")
+    assert "--help" not in said
+
+
+def test_stop_does_not_wait_for_a_parent_that_reaps_nothing(home):
+    """As the first process of many containers."""
+    _, env = home
+    service = subprocess.Popen([contract.binary(), "serve"], env={**os.environ, **env}, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while outrider("status", env=env).returncode != 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        done = outrider("stop", env=env)
+        assert done.returncode == 0 and b"has ended" in done.stdout, done
+    finally:
+        service.kill()
+        service.wait()
 
 
 def test_a_service_of_a_replaced_program_is_told(home, tmp_path):

@@ -106,6 +106,15 @@ def test_a_session_may_have_its_own_public_suffixes(jars, tmp_path):
             assert error["code"] == -32602 and error["data"]["pointer"] == place, error
 
 
+def test_a_text_that_is_no_list_replaces_no_public_suffixes(jars, tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("hello\nworld\n")
+    with sealed(jars, ("--public-suffixes", str(path))) as line:
+        result(line.call("session.create", {"cookies": True}))
+        suffixes = result(line.call("server.info"))["publicSuffixes"]
+        assert suffixes["source"] != str(path) and "BEGIN ICANN DOMAINS" in suffixes["warning"], suffixes
+
+
 def test_descriptions_show_that_there_are_cookies(jars, server):
     with wire(jars) as line:
         put(line, "sid=canary; Max-Age=1000; Path=/", url=server.url())

@@ -55,7 +55,6 @@ def socket_path():
     try:
         contract.await_socket(path, process)
         place.chmod(0o711)
-        path.chmod(0o666)
         yield str(path)
         assert process.poll() is None
     finally:

@@ -292,6 +292,8 @@ def test_nginx_with_tls_before_the_server(tmp_path, url):
 def test_lines_of_a_shell_are_messages(url):
     found = outrider("websocket", "--stdio", "--count", "2", url, stdin=b"one\ntwo\n")
     assert (found.returncode, found.stdout) == (0, b"one\ntwo\n"), found.stderr
+    found = outrider("websocket", "--stdio", "--json", "--count", "1", url, stdin=b"one\n")
+    assert found.returncode == 0 and b'"one"' in found.stdout, found
     refused(outrider("websocket", "--stdio", "-x", "http://127.0.0.1:1", url), 12)
 
 

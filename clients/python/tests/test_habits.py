@@ -332,6 +332,8 @@ def test_versions_of_http(client: Client, origin: str) -> None:
     assert client.get(f"{origin}/json", http2=True).http_version == "1.1", "http without TLS has nothing to agree on"
     with pytest.raises(outrider.ExchangeError):
         client.get(f"{origin}/json", http2="prior", timeout=5)
+    with pytest.raises(ValueError, match="http2 must be True, False or 'prior', not 'x'"):
+        client.get(f"{origin}/json", http2="x")  # type: ignore[arg-type]
     with client.session(http2=False) as session:
         assert session.get(f"{origin}/json").http_version == "1.1"
 

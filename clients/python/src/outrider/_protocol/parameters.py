@@ -108,7 +108,10 @@ def _put_cert(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_http2(spec: dict[str, Any], value: Any) -> None:
-    spec["httpVersion"] = {True: "auto", False: "1.1", "prior": "2"}.get(value, value)
+    versions = {True: "auto", False: "1.1", "prior": "2"}
+    if value not in versions:
+        raise ValueError(f"http2 must be True, False or 'prior', not {value!r}")
+    spec["httpVersion"] = versions[value]
 
 
 def _put_cookies(spec: dict[str, Any], value: Any) -> None:
