@@ -14,8 +14,9 @@ package enum BodyFraming: Sendable, Equatable {
 
     /// The framing that a head announces, and whether the start of the next response is certain.
     ///
-    /// Throws `malformedResponse` for lengths that are no number or contradict each other, and for transfer codings
-    /// other than a single final `chunked`: a guess would let a server put a response into another.
+    /// Throws `malformedResponse` for lengths that are no number or contradict each other, for transfer codings other
+    /// than a single final `chunked`, and for a length beside chunks, which ought to be handled as an error: a guess
+    /// would let a server put a response into another.
     package static func of(_ head: ResponseHead, to method: String) throws(HTTPFailure) -> (BodyFraming, clear: Bool) {
         let fields = head.fields
         let chunked = try isChunked(fields)
@@ -28,10 +29,11 @@ package enum BodyFraming: Sendable, Equatable {
         // same
         if head.status == 304 { return (.none, !chunked && length ?? 0 == 0) }
         if method == "CONNECT" && (200..<300).contains(head.status) { return (.none, false) }
-        if chunked {
-            // the length loses, and a sender that gives both is not to be trusted with another request
-            return (.chunked, length == nil && head.version >= .http11)
+        if chunked, length != nil {
+            throw HTTPFailure(
+                .malformedResponse, "the response has both a Content-Length and a Transfer-Encoding", sent: .sent)
         }
+        if chunked { return (.chunked, head.version >= .http11) }
         if let length { return (.length(length), true) }
         return (.untilClose, false)
     }

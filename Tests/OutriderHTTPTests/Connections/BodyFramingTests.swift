@@ -24,7 +24,7 @@ import Testing
         ("GET", 404, "", .untilClose, false),
         ("GET", 200, "Transfer-Encoding: chunked", .chunked, true),
         ("GET", 200, "Transfer-Encoding: Chunked", .chunked, true),
-        ("GET", 200, "Transfer-Encoding: chunked|Content-Length: 3", .chunked, false),
+        ("HEAD", 200, "Transfer-Encoding: chunked|Content-Length: 3", .none, true),
         ("HEAD", 200, "Content-Length: 500", .none, true),
         ("HEAD", 200, "Transfer-Encoding: chunked", .none, true),
         ("HEAD", 200, "", .none, true),
@@ -72,6 +72,12 @@ import Testing
         let failure = #expect(throws: HTTPFailure.self) { try Self.framing(200, fields) }
         #expect(failure?.kind == .malformedResponse)
         #expect(failure?.message.contains("Content-Length") == true)
+    }
+
+    @Test func `a length beside chunks is refused`() {
+        let fields = [("Transfer-Encoding", "chunked"), ("Content-Length", "3")]
+        let failure = #expect(throws: HTTPFailure.self) { try Self.framing(200, fields) }
+        #expect(failure?.kind == .malformedResponse && failure?.message.contains("both") == true)
     }
 
     @Test(arguments: [

@@ -61,11 +61,13 @@ struct ResponseReaderComparison {
         var same = 0
         for _ in 0..<20_000 {
             let bytes = GeneratedResponses.next(&random)
+            // NIO replaces what is not UTF-8
+            guard String(validating: bytes, as: UTF8.self) != nil else { continue }
             guard let parsed = try parsed(bytes), let found = found(bytes) else { continue }
             #expect(found == parsed, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
             same += found.isWhole ? 1 : 0
         }
-        #expect(same > 5_000, "only \(same) were whole in both")
+        #expect(same > 3_000, "only \(same) were whole in both")
     }
 }
 
