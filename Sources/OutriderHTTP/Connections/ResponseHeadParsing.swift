@@ -7,7 +7,8 @@ extension ResponseHead {
     package init?(parsing bytes: ArraySlice<UInt8>) {
         var (reader, position) = (ResponseReader(), 0)
         let part = bytes.withUnsafeBytes { try? reader.next($0, from: &position) }
-        guard case .head(let head)? = part, position == bytes.count else { return nil }
+        // empty lines before it are none of it
+        guard bytes.first == UInt8(ascii: "H"), case .head(let head)? = part, position == bytes.count else { return nil }
         self = head
     }
 
