@@ -3,17 +3,17 @@
 
 import Synchronization
 
-/// The jars and caches of a stage, in memory, in place of named ones: what a cassette or a stub brings reaches neither the
-/// disk nor requests outside of the stage.
+/// The jars and caches of a stage, in memory, in place of named jars and caches: cookies and responses of a cassette or a
+/// stub reach neither the disk nor requests outside of the stage.
 struct StageMemory: Sendable {
-    /// The named one is kept, so that no other gets its identity.
+    /// The named jar or cache is kept, so that its identity stays taken.
     private var jars: [ObjectIdentifier: (named: SharedJar, own: SharedJar)] = [:]
     private var caches: [ObjectIdentifier: (named: CacheStore, own: CacheStore)] = [:]
 
-    /// More than these are forgotten.
+    /// Beyond this number all are forgotten.
     private static let most = 64
 
-    /// The jar in place of the named one, whose cookies it begins with.
+    /// The jar in place of the named jar, with the cookies of the named jar at first.
     mutating func jar(for named: SharedJar) -> SharedJar {
         if let found = jars[ObjectIdentifier(named)] { return found.own }
         if jars.count >= Self.most { jars = [:] }
@@ -22,7 +22,7 @@ struct StageMemory: Sendable {
         return own
     }
 
-    /// The cache in place of the named one; empty at first.
+    /// The cache in place of the named cache; empty at first.
     mutating func cache(for named: CacheStore) -> CacheStore {
         if let found = caches[ObjectIdentifier(named)] { return found.own }
         if caches.count >= Self.most { caches = [:] }
@@ -37,14 +37,14 @@ struct StageMemory: Sendable {
 }
 
 extension ReplayStage {
-    /// The jar that requests use: while the stage plays, one of its own in place of a named jar.
+    /// The jar that requests use: while the stage plays, a jar in memory in place of a named jar.
     package func jar(for jar: SharedJar) -> SharedJar {
         guard jar.name != nil else { return jar }
         let below = base?.jar(for: jar) ?? jar
         return playsItself ? memory.withLock { $0.jar(for: below) } : below
     }
 
-    /// The cache that requests use: one of the stage's own in place of a named cache. So a recording is complete, too.
+    /// The cache that requests use: a cache in memory in place of a named cache, so that a recording is complete, too.
     package func cache(for cache: CacheStore) -> CacheStore {
         guard cache.name != nil else { return cache }
         let below = base?.cache(for: cache) ?? cache

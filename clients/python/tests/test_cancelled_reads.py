@@ -35,14 +35,14 @@ def count_in_a_body(stream: socket.socket) -> None:
 
 
 async def impatient(read: Callable[[], Awaitable[Any]]) -> tuple[list[Any], int]:
-    """All that the reads return until they return nothing, and the number of cancelled reads."""
+    """The results of the reads up to an empty result, and the number of cancelled reads."""
     found, cancelled, patience = [], 0, SHORT
     while True:
         try:
             piece = await asyncio.wait_for(read(), patience)
         except asyncio.TimeoutError:
             cancelled += 1
-            # until a call has the time that it needs on this machine
+            # until the time suffices for a call on this machine
             patience *= 1.3
             continue
         if not piece:
