@@ -17,11 +17,14 @@ NOTHING = "echo 0 passed, 0 failed, 0 skipped"
 def ci(tmp_path):
     """Runs .ci/run in a checkout whose steps are given as lines of shell."""
 
-    def run(test=GOOD, release=GOOD, check=GOOD, suites=None, clients="true", dropins=NOTHING, fuzz=NOTHING):
+    def run(
+        test=GOOD, debug=GOOD, check=GOOD, suites=None, clients="true", dropins=NOTHING, fuzz=NOTHING, release="true",
+        tests="true",
+    ):  # fmt: skip
         root = tmp_path / "checkout"
         for name, text in {
-            "Makefile": f"test:\n\t@{test}\n",
-            "scripts/test": f"#!/bin/sh\n{release}\n",
+            "Makefile": f"build:\n\t@{release}\ntest:\n\t@{test}\n",
+            "scripts/test": f"#!/bin/sh\nif [ $1 = --build ]; then {tests}; else {debug}; fi\n",
             "scripts/check": f"#!/bin/sh\n{check}\n",
             "scripts/setup": f"#!/bin/sh\n{clients}\n",
             "scripts/fuzz-parsers": f"#!/bin/sh\n[ \"$*\" = --fixed ] || exit 9\n{fuzz}\n",
@@ -55,8 +58,13 @@ def test_a_failing_test_fails_it_and_the_rest_still_runs(ci):
     assert ci(test="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "8 passed, 1 failed, 4 skipped")
 
 
-def test_a_release_that_fails_fails_it(ci):
-    assert ci(release="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "8 passed, 1 failed, 4 skipped")
+def test_a_debug_build_that_fails_fails_it(ci):
+    assert ci(debug="echo 2 passed, 1 failed, 0 skipped; exit 1") == (1, "8 passed, 1 failed, 4 skipped")
+
+
+@pytest.mark.parametrize("broken", [{"release": "exit 1"}, {"tests": "exit 1"}])
+def test_what_cannot_be_built_fails_it(ci, broken):
+    assert ci(**broken) == (1, "9 passed, 1 failed, 6 skipped")
 
 
 def test_a_step_that_counts_nothing_is_a_failure(ci):

@@ -8,7 +8,9 @@ extension ResponseHead {
         var (reader, position) = (ResponseReader(), 0)
         let part = bytes.withUnsafeBytes { try? reader.next($0, from: &position) }
         // empty lines before it are none of it
-        guard bytes.first == UInt8(ascii: "H"), case .head(let head)? = part, position == bytes.count else { return nil }
+        guard bytes.first == UInt8(ascii: "H"), case .head(let head)? = part, position == bytes.count else {
+            return nil
+        }
         self = head
     }
 
