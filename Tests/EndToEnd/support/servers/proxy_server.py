@@ -9,6 +9,7 @@ with Proxy(basic=True) as proxy:      # asks for Ada's password; Proxy() asks fo
 
 import contextlib
 import http.client
+import select
 import socket
 import ssl
 import subprocess
@@ -103,6 +104,9 @@ class Proxy(Guard):
         with socket.create_connection(self.leads or (host.strip("[]"), int(port)), LONG) as far:
             # the length is a lie that clients must not believe, RFC 9110 section 9.3.6
             connection.sendall(b"HTTP/1.1 200 Connection established\r\nContent-Length: 5\r\n\r\n")
+            if self.context:
+                far.sendall(reader.buffer)
+                return relay(connection, far)
             back = threading.Thread(target=pump, args=(far, connection), daemon=True)
             back.start()
             far.sendall(reader.buffer)
@@ -127,6 +131,17 @@ def pump(source, sink):
     for one in (source, sink):
         with contextlib.suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)
+
+
+def relay(secure, far):
+    """Both directions in one thread: Python's TLS connections lose data when two threads read and write at once."""
+    with contextlib.suppress(OSError, ssl.SSLError):
+        while True:
+            for one in [secure] if secure.pending() else select.select([secure, far], [], [], LONG)[0]:
+                piece = one.recv(1 << 16)
+                if not piece:
+                    return
+                (far if one is secure else secure).sendall(piece)
 
 
 class Odd(Listening):
