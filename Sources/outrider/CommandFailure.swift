@@ -66,7 +66,9 @@ enum StandardError {
 
 enum FileBytes {
     /// The next bytes; nil at the end.
-    static func read(_ file: Int32) throws(CommandFailure) -> [UInt8]? {
+    ///
+    /// - Parameter name: of the file, for the message of a failure.
+    static func read(_ file: Int32, named name: String = "the input") throws(CommandFailure) -> [UInt8]? {
         while true {
             var count = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 16) { bytes, used in
@@ -75,7 +77,7 @@ enum FileBytes {
             }
             if count > 0 { return bytes }
             if count == 0 { return nil }
-            if errno != EINTR { throw CommandFailure(.error, "cannot read: \(systemError(errno))") }
+            if errno != EINTR { throw CommandFailure(.error, "cannot read \(name): \(systemError(errno))") }
         }
     }
 

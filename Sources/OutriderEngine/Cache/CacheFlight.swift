@@ -226,6 +226,7 @@ final class CacheFlight: @unchecked Sendable {
         guard case .store(let names) = decision, !(setsCookie && readers.count > 1) else {
             var reason = "several requests, and the response sets a cookie"
             if case .skip(let why) = decision { reason = why }
+            if response.status < 500 { outdate() }
             return handOver(response, reason)
         }
         fill(response, names)
@@ -233,8 +234,7 @@ final class CacheFlight: @unchecked Sendable {
 
     /// The response is not shared: its first reader takes the exchange over.
     private func handOver(_ response: AttemptResponse, _ reason: String) {
-        let waiting = readers
-        let step = machine.responded(mayShare: false, others: [])
+        let (waiting, step) = (readers, machine.responded(mayShare: false, others: []))
         if let key { store.flights.markAlone(key) }
         let inner = inner
         self.inner = nil

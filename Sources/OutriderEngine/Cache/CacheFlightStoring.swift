@@ -79,6 +79,20 @@ extension CacheFlight {
         return Array(others.values)
     }
 
+    /// The server has another response, which is not stored: the stored one is not suitable any more (RFC 9111 section
+    /// 4.3.3), and each use of it needs the server's word.
+    func outdate() {
+        guard let entry = order.entry else { return }
+        let store = store
+        let moment = CacheStore.Moment(serial: store.flights.begin(), removals: store.disk?.removals)
+        store.find(order.place, on: transport.loop) { found in
+            defer { store.flights.end() }
+            // unless another exchange has replaced the entry
+            guard let current = found.entry, current.head == entry.head else { return }
+            store.replace(current, with: nil, since: moment)
+        }
+    }
+
     /// Whether no other process has removed entries since the exchange began: else its response may be outdated.
     var isCurrent: Bool {
         guard let removals, let disk = store.disk else { return true }

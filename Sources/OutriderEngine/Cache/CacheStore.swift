@@ -157,12 +157,15 @@ package final class CacheStore: Sendable {
         return false
     }
 
-    /// Stores an entry with a changed head in the place of the old one, which is gone if Vary selects other requests now.
+    /// Stores an entry with a changed head in the place of the old one, which is gone if Vary selects other requests
+    /// now, or if the head says no-store.
     ///
-    /// - Parameter entry: nil if Vary selects no request: each use of the old entry then needs the server's word. A
-    ///   response that is being served may still need its file.
+    /// - Parameter entry: nil if Vary selects no request, or if the server has another response: each use of the old
+    ///   entry then needs the server's word. A response that is being served may still need its file.
     func replace(_ old: CachedEntry, with entry: CachedEntry?, since moment: Moment) {
-        guard let entry else {
+        let isForbidden = entry.map { StoreDecision.isForbidden($0.head.freshness.control, status: $0.head.status) }
+        if isForbidden == true, case .memory = old.body { return remove(old.id) }
+        guard let entry, isForbidden == false else {
             var head = old.head
             head.isOutdated = true
             keep(old.with(head, at: old.storedAt), since: moment)

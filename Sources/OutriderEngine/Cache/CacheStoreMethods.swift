@@ -76,13 +76,14 @@ extension CacheStore {
     }
 
     /// Stores a response of the caller's own, for requests without credentials.
+    ///
+    /// - Parameter text: what `CacheKey` makes of the URL.
     package func put(
-        url: HTTPURL, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]
+        key text: String, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]
     ) -> Result<CachedEntry, PutObstacle> {
         guard case .names(let names) = VaryNames(fields) else { return .failure(.vary) }
         guard body.count <= limits.longestBody else { return .failure(.longBody(limits.longestBody)) }
         let now = CacheClock.now
-        let text = CacheKey.text(url)
         guard text.utf8.count <= CacheKey.mostBytes else { return .failure(.longURL(CacheKey.mostBytes)) }
         let head = CachedHead(
             status: status, reason: "", version: "1.1", CachedHead.kept(of: fields), requestedAt: now, respondedAt: now)

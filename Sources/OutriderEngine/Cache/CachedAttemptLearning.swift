@@ -15,7 +15,9 @@ extension CachedAttempt {
         (observer as? any CacheWatcher)?.tell(invalidation, in: store)
         let isHead = query.method == "HEAD" && response.status == 200
         let isConfirmation = query.method == "GET" && response.status == 304 && query.isConditional
-        guard isHead || isConfirmation else { return }
+        let isAnother = query.method == "GET" && response.status == 200 && query.isConditional
+        // the response to a request with a body says nothing of the entry
+        guard isHead || isConfirmation || isAnother, !query.hasBody else { return }
         let now = CacheClock.now
         let fields = response.fields
         let (store, place, fallback) = (store, place, binding.spec.maxAge)
@@ -24,6 +26,11 @@ extension CachedAttempt {
         store.find(place, on: loop) { found in
             defer { store.flights.end() }
             guard let entry = found.entry, entry.head.part == nil || !isHead else { return }
+            if isAnother {
+                // the server has another response than the stored one
+                if !entry.head.agrees(with: fields) { store.replace(entry, with: nil, since: moment) }
+                return
+            }
             let length = fields.first("Content-Length")
             let isSame = length == nil || length == entry.head.fields.first("Content-Length")
             if entry.head.agrees(with: fields), isSame || !isHead {
@@ -68,9 +75,11 @@ extension CacheReport {
         _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: Status, _ forward: CacheForward? = nil,
         isCollapsed: Bool = false, at now: Int64
     ) {
+        let isForbidden = StoreDecision.isForbidden(entry.head.freshness.control, status: entry.head.status)
         self.init(
             status, forward: forward, age: entry.head.freshness.age(at: now),
-            timeToLive: entry.head.freshness.timeToLive(at: now), isStored: true, isCollapsed: isCollapsed,
+            timeToLive: entry.head.freshness.timeToLive(at: now),
+            isStored: status != .revalidated || !isForbidden, isCollapsed: isCollapsed,
             reason: use.reason, key: entry.url, storedAt: entry.storedAt, upstream: entry.head.upstream)
     }
 

@@ -63,7 +63,6 @@ extension DiskCache {
             let isGone = waiting.contains { $0.id == entry.id } || isRemoved(entry, row)
             if !isGone { candidates.append((entry, row)) }
         }
-        if !candidates.isEmpty { found.hasVariants = true }
         for (entry, row) in candidates.sorted(by: { $0.entry.head.respondedAt > $1.entry.head.respondedAt }) {
             guard let row else {
                 found.entry = entry

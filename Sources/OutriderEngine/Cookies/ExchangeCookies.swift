@@ -15,7 +15,7 @@ package struct CookieOptions: Sendable, Equatable {
     package var extra: [Extra] = []
     /// The top-level site in whose name the request is made; nil for a request of its own.
     package var site: HTTPURL?
-    /// With `site`: the user goes to the URL, so that Lax cookies are sent by safe methods.
+    /// With `site`: the user goes to the URL, so that Lax cookies are sent by safe methods, and all cookies are taken.
     package var isNavigation = false
 
     package struct Extra: Sendable, Equatable {
@@ -151,6 +151,7 @@ package final class ExchangeCookies: Sendable {
     private func request(_ attempt: Attempt) -> CookieRequest? {
         guard let jar, var request = CookieRequest(attempt.url, jar.suffixes) else { return nil }
         request.context = context
+        request.isNavigation = options.isNavigation
         request.sendsLax = options.isNavigation && Invalidation.isSafe(attempt.method)
         return request
     }

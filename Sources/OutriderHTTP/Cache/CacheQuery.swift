@@ -12,7 +12,8 @@ package struct CacheQuery: Sendable {
     package let range: ByteRange?
     /// The caller has conditions of its own.
     package let isConditional: Bool
-    private let hasBody: Bool
+    /// The request has a body, which the key of the cache does not name.
+    package let hasBody: Bool
     private let hasOtherRange: Bool
 
     package init(_ attempt: Attempt, _ spec: CacheSpec) {
@@ -46,9 +47,11 @@ package struct CacheQuery: Sendable {
     /// Whether a stored response may be the response: what is left then is to find one.
     package var mayUse: Bool { bypass == nil && spec.mode != .reload }
 
-    /// Whether a response to this request may be stored, as far as the request says.
+    /// Whether a response to this request may be stored, as far as the request says. The response to a GET with a body
+    /// is about that body, and requests without the body must not get the response.
     package var mayStore: Bool {
         spec.mode != .noStore && !control.isNoStore && spec.cacher != .doNotCache && !isConditional && !hasOtherRange
+            && !(hasBody && method == "GET")
     }
 
     /// Whether requests like this one may share one exchange.

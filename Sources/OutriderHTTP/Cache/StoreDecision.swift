@@ -23,10 +23,10 @@ package enum StoreDecision: Sendable, Equatable {
     ) -> StoreDecision {
         if let reason = obstacle(query) { return .skip(reason) }
         let control = CacheControl(fields)
-        if control.isNoStore, !(control.mustUnderstand && isUnderstood(status)) {
-            return .skip("no-store of the response")
+        if isForbidden(control, status: status) {
+            let isUnknown = control.mustUnderstand && !control.isNoStore
+            return .skip(isUnknown ? "status \(status) is not understood" : "no-store of the response")
         }
-        if control.mustUnderstand, !isUnderstood(status) { return .skip("status \(status) is not understood") }
         guard status >= 200, status != 304, status != 416 else { return .skip("status \(status)") }
         // another status tells of the range, not of the whole
         if query.range != nil, status != 200, status != 206 { return .skip("status \(status) for a range") }
@@ -41,11 +41,17 @@ package enum StoreDecision: Sendable, Equatable {
         return worth(query, status, fields, control).map { .skip($0) } ?? .store(names)
     }
 
+    /// Whether a response says that no cache may store it (RFC 9111 sections 5.2.2.3 and 5.2.2.5).
+    package static func isForbidden(_ control: CacheControl, status: Int) -> Bool {
+        if control.mustUnderstand { return !isUnderstood(status) }
+        return control.isNoStore
+    }
+
     private static func obstacle(_ query: CacheQuery) -> String? {
         if query.spec.mode == .noStore { return "mode noStore" }
         if query.control.isNoStore { return "no-store of the request" }
         if query.spec.cacher == .doNotCache { return "the cacher says doNotCache" }
-        if !query.mayStore { return "the request has conditions, or wants several parts" }
+        if !query.mayStore { return "the request has conditions, wants several parts, or is a GET with a body" }
         if query.method != "GET", query.method != "POST" { return "method \(query.method)" }
         return nil
     }

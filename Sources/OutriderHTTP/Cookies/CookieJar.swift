@@ -111,7 +111,8 @@ package struct CookieJar: Sendable {
     /// Step 16 of section 5.7: the domain may match in either direction, the path only in one.
     private func overlaysSecure(_ cookie: Cookie, site: String) -> Bool {
         (sites[site] ?? []).contains { other in
-            other.isSecure && other.name == cookie.name && CookieRequest.leads(cookie.path, through: other.path)
+            other.isSecure && other.name.utf8.elementsEqual(cookie.name.utf8)
+                && CookieRequest.leads(cookie.path, through: other.path)
                 && (other.domain == cookie.domain || CookieRequest.isBelow(other.domain, cookie.domain)
                     || CookieRequest.isBelow(cookie.domain, other.domain))
         }

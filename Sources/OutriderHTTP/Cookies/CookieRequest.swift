@@ -19,6 +19,8 @@ package struct CookieRequest: Sendable, Equatable {
     package var context: String?
     /// A cross-site request that sends Lax cookies: a navigation of the user by a safe method.
     package var sendsLax = false
+    /// A cross-site request of the user, who goes to the URL: its response may set cookies of any SameSite.
+    package var isNavigation = false
 
     /// Nil for a Unix socket, which has no host that a cookie could belong to.
     package init?(_ url: HTTPURL, _ suffixes: PublicSuffixes) {

@@ -35,7 +35,10 @@ package enum CookieRules {
         if cookie.isSecure, !request.isSecure { throw CookieError(.secureOverHTTP) }
         try checkAttributes(cookie)
         if prefix(of: cookie.name)?.isHost == true, set.path != "/" || set.domain != nil { throw CookieError(.prefix) }
-        if request.isCrossSite, set.sameSite != Cookie.SameSite.none { throw CookieError(.crossSite) }
+        // step 18: a navigation may set cookies of any SameSite
+        if request.isCrossSite, !request.isNavigation, set.sameSite != Cookie.SameSite.none {
+            throw CookieError(.crossSite)
+        }
         return cookie
     }
 
@@ -89,8 +92,11 @@ package enum CookieRules {
 
     /// The requirements of a name's prefix besides Secure; nil for a name without a prefix.
     private static func prefix(of name: String) -> (isHost: Bool, isHTTP: Bool)? {
-        func begins(with prefix: String) -> Bool { HTTPFields.same(String(name.prefix(prefix.count)), prefix) }
-        guard name.hasPrefix("__") else { return nil }
+        // bytes: a character may join the last one of the prefix
+        func begins(with prefix: String) -> Bool {
+            HTTPFields.same(String(decoding: name.utf8.prefix(prefix.utf8.count), as: UTF8.self), prefix)
+        }
+        guard name.utf8.starts(with: "__".utf8) else { return nil }
         if begins(with: "__Host-Http-") { return (true, true) }
         if begins(with: "__Host-") { return (true, false) }
         if begins(with: "__Http-") { return (false, true) }

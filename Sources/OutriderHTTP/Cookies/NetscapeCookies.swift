@@ -97,8 +97,10 @@ package enum NetscapeCookies {
         }
     }
 
-    /// Parses whole seconds; the fraction that wget and some browsers add is ignored.
+    /// Parses whole seconds; the fraction that wget and some browsers add is ignored. 0, and the empty text that
+    /// `http.cookiejar` of Python writes, mean a cookie of the session.
     private static func seconds(_ text: String) -> Int64? {
+        if text.isEmpty { return 0 }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, let seconds = Int64(whole) else { return nil }  // safe: of a text this gives nil
         guard parts.count == 1 || parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

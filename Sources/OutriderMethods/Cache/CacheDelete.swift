@@ -12,7 +12,7 @@ struct CacheDelete: Method {
 
     struct Params: JSONDecodable {
         enum Selection {
-            case url(String)
+            case url(HTTPURL)
             case tag(String)
             case purge(CachePurge)
         }
@@ -35,7 +35,7 @@ struct CacheDelete: Method {
             try fields.finish()
             if all == false { throw JSONComplaint("must be true", at: JSONPointer(member: "all")) }
             if let url {
-                selection = .url(CacheKey.text(try CacheURL.parse(url)))
+                selection = .url(try CacheURL.parse(url))
             } else if let prefix {
                 selection = .purge(.prefix(prefix))
             } else if let tag {
@@ -60,7 +60,10 @@ struct CacheDelete: Method {
         if case .purge(let purge) = params.selection { return Result(count: await store.remove(purge)) }
         let before = await store.usedNow().entries
         switch params.selection {
-        case .url(let text): store.remove(url: text)
+        case .url(let url):
+            let ignored = try params.cache.ignoredQuery(call)
+            store.remove(url: CacheKey.text(url))
+            if !ignored.isEmpty { store.remove(url: CacheKey.text(url, ignoring: ignored)) }
         case .tag(let tag): store.remove(tag: tag)
         case .purge: break
         }

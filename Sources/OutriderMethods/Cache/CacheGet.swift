@@ -30,7 +30,8 @@ struct CacheGet: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let store = try await params.cache.resolved(call)
-        let entries = await store.entries(of: CacheKey.text(params.url))
+        let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
+        let entries = await store.entries(of: key)
         return Result(entries: entries.map { CacheEntryShape(entry: $0, showsHeaders: true) })
     }
 }

@@ -58,7 +58,8 @@ struct CachePut: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CacheEntryShape {
         let store = try await params.cache.resolved(call)
-        switch store.put(url: params.url, status: params.status, params.fields, params.bytes, tags: params.tags) {
+        let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
+        switch store.put(key: key, status: params.status, params.fields, params.bytes, tags: params.tags) {
         case .success(let entry): return CacheEntryShape(entry: entry)
         case .failure(let obstacle): throw RPCError(obstacle)
         }

@@ -42,7 +42,8 @@ struct CacheRead: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let store = try await params.cache.resolved(call)
-        let entries = await store.entries(of: CacheKey.text(params.url))
+        let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
+        let entries = await store.entries(of: key)
         // an entry that belongs to credentials is theirs
         guard let entry = entries.filter({ $0.id.principal == .empty }).max(by: { $0.storedAt < $1.storedAt }) else {
             throw CacheURL.missing

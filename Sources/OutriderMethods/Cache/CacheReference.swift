@@ -21,6 +21,11 @@ struct CacheReference {
         }
     }
 
+    /// The parameters of a query that the key of the session leaves out.
+    func ignoredQuery(_ call: Call<ClientScope>) throws(RPCError) -> [String] {
+        try session?.resolved(call.scope)?.settings.cache?.spec.ignoredQuery ?? []
+    }
+
     func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> CacheStore {
         let scope = call.scope
         let record = try session?.resolved(scope)

@@ -109,7 +109,7 @@ struct CookieFilter: Sendable {
                 guard let request, copy.verdict(on: cookie, for: request, now: now) == nil else { return false }
             }
             if let domain, cookie.domain != domain, !cookie.domain.hasSuffix("." + domain) { return false }
-            if let name, cookie.name != name { return false }
+            if let name, !cookie.name.utf8.elementsEqual(name.utf8) { return false }
             return path.map { $0 == cookie.path } ?? true
         }
     }
@@ -168,6 +168,8 @@ struct CookieParameter: JSONDecodable, Sendable {
                 throw CookieError(.noHost, name: cookie.name)
             }
             cookie.domain = request.host
+            // an address has no hosts below it
+            if request.isAddress { cookie.isHostOnly = true }
         }
         try CookieRules.check(cookie, suffixes)
         cookie.expires = cookie.expires.map { Cookie.capped($0, now: now) }

@@ -88,6 +88,7 @@ struct CookieTarget: Sendable {
             throw RPCError(.invalidParams, CookieRefusal.noHost.text, data: ["pointer": .string("/url")])
         }
         request.context = site.flatMap { CookieRequest($0, jar.suffixes)?.schemefulSite }
+        request.isNavigation = isNavigation
         request.sendsLax = isNavigation
         return request
     }

@@ -46,7 +46,7 @@ extension StandardInput {
         guard file >= 0 else { throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))") }
         defer { if name != "-" { close(file) } }
         var bytes: [UInt8] = []
-        while let piece = try FileBytes.read(file) {
+        while let piece = try FileBytes.read(file, named: name) {
             bytes += piece
             if bytes.count > most {
                 throw CommandFailure(

@@ -89,7 +89,8 @@ struct CookieOptions: ParsableArguments {
         if file != "-", access(file, F_OK) != 0, errno == ENOENT {
             return StandardError.line("outrider: \(file) does not exist: no cookies were read")
         }
-        let bytes = try StandardInput.bytes(of: file)
+        var bytes = try StandardInput.bytes(of: file)
+        if junkSessionCookies { bytes = Self.withoutSessionCookies(bytes) }
         let params: JSONObject = ["session": session, "text": .string(String(decoding: bytes, as: UTF8.self))]
         let found = try client.object("cookies.import", params, by: Deadline(after: 30))
         let skipped = found["skipped"]?.array ?? []
@@ -98,9 +99,22 @@ struct CookieOptions: ParsableArguments {
             StandardError.line("outrider: \(file), line \(line): \(one.object?["message"]?.string ?? "is broken")")
         }
         if skipped.count > 5 { StandardError.line("outrider: \(file): \(skipped.count - 5) more lines were skipped") }
-        guard junkSessionCookies else { return }
-        _ = try client.object(
-            "cookies.clear", ["session": session, "sessionOnly": .bool(true)], by: Deadline(after: 30))
+    }
+
+    /// The file without its cookies of a session: the jar may be shared, and keeps its own ones. Their lines stay,
+    /// empty, so that messages name the right lines.
+    private static func withoutSessionCookies(_ bytes: [UInt8]) -> [UInt8] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let kept = lines.map { line -> [UInt8] in isOfSession(line) ? [] : Array(line) }
+        return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
+    }
+
+    private static func isOfSession(_ line: ArraySlice<UInt8>) -> Bool {
+        let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+        guard fields.count == 6 || fields.count == 7 else { return false }
+        // 0, nothing, or a time before 1970
+        let seconds = fields[4].prefix { $0 != UInt8(ascii: ".") }
+        return seconds.first == UInt8(ascii: "-") || seconds.allSatisfy { $0 == UInt8(ascii: "0") }
     }
 
     /// Writes the file of `-c`, once all requests are over.
@@ -113,7 +127,8 @@ struct CookieOptions: ParsableArguments {
         }
         let written = try client.object("cookies.export", params, by: Deadline(after: 30))
         for name in written["skipped"]?.array ?? [] {
-            StandardError.line("outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in \(cookieJar)")
+            StandardError.line(
+                "outrider: the cookie \(name.string ?? "") has a tab or a partition, and cannot stand in \(cookieJar)")
         }
         if cookieJar == "-" { try StandardOutput.write(Array((written["text"]?.string ?? "").utf8)) }
     }

@@ -281,7 +281,8 @@ extension CookiesCommand {
             let found = try CookiesCommand.call("cookies.export", params, service)
             for name in found["skipped"]?.array ?? [] {
                 StandardError.line(
-                    "outrider: the cookie \(name.string ?? "") has a tab, and cannot stand in such a file")
+                    "outrider: the cookie \(name.string ?? "") has a tab or a partition, and cannot stand in such a"
+                        + " file (--json writes all cookies)")
             }
             if let text = found["text"]?.string { try StandardOutput.write(Array(text.utf8)) }
         }

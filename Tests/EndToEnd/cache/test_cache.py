@@ -305,6 +305,55 @@ def test_a_range_is_taken_from_a_stored_body(wire, server):
     assert fields["content-range"] == "bytes 2-4/10" and fields["content-length"] == "3" and len(seen) == 1
 
 
+def test_the_response_to_a_get_with_a_body_is_not_for_others(wire, server):
+    fields = (("Cache-Control", "max-age=600"), ("ETag", '"v1"'))
+    url, seen = server.script(lambda number, _: Reply(f"body {number}".encode(), fields=fields))
+    asked = {"method": "GET", "body": {"text": "what is wanted"}, "allowGetBody": True}
+    assert fetch(wire, url, **asked)["cache"]["status"] == "bypass"
+    assert text(fetch(wire, url)) == "body 2" and text(fetch(wire, url, **asked)) == "body 3"
+    assert text(fetch(wire, url)) == "body 2" and len(seen) == 3
+
+
+@pytest.mark.parametrize("cache", [True, "docs"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_no_store_ends_a_stored_response(wire, server, method, cache):
+    def reply(number, fields):
+        if number == 1:
+            return Reply(b"body", fields=ETAG)
+        later = (("Cache-Control", "no-store, max-age=600"), ("ETag", '"v1"'))
+        return Reply(b"body", status=304 if "If-None-Match" in fields else 200, fields=later)
+
+    url, seen = server.script(reply)
+    assert fetch(wire, url, cache)["cache"]["stored"]
+    told = fetch(wire, url, cache, method=method)
+    assert told["status"] == 200 and not told["cache"].get("stored")
+    assert fetch(wire, url, cache)["cache"]["status"] == "miss" and len(seen) == 3
+    # nothing was left to be confirmed
+    assert "If-None-Match" not in seen[2][2]
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_a_newer_response_that_is_not_stored_ends_the_use_of_the_older_one(wire, server, status):
+    old = (("Cache-Control", "max-age=600, stale-if-error=600, stale-while-revalidate=600"),)
+    new = (("Cache-Control", "no-store"),)
+    replies = [Reply(b"old", fields=old), Reply(b"new", status=status, fields=new), Reply(b"down", status=503)]
+    url, seen = server.script(lambda number, _: replies[number - 1])
+    fetch(wire, url)
+    assert text(fetch(wire, url, {"mode": "reload"})) == "new"
+    assert fetch(wire, url)["status"] == 503 and len(seen) == 3
+
+
+def test_a_newer_response_to_conditions_of_the_caller_ends_the_use_of_the_older_one(wire, server):
+    def reply(number, _):
+        return Reply(f"body {number}".encode(), fields=(("Cache-Control", "max-age=600"), ("ETag", f'"v{number}"')))
+
+    url, seen = server.script(reply)
+    fetch(wire, url)
+    told = fetch(wire, url, headers={"If-None-Match": '"v1"'})
+    assert text(told) == "body 2" and told["cache"]["status"] == "bypass"
+    assert text(fetch(wire, url)) == "body 3" and len(seen) == 3
+
+
 BAD = [
     (7, "/cache"), ("", "/cache"), (".hidden", "/cache"), ("a/b", "/cache"), ({"name": "../up"}, "/cache/name"),
     ({"mode": "sometimes"}, "/cache/mode"), ({"maxAge": -1}, "/cache/maxAge"), ({"tags": ["x"] * 17}, "/cache/tags"),

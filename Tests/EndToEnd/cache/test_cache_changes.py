@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Changes of a named cache while requests are under way, its limits, and requests that must not touch the network."""
 
+import base64
 import threading
 
 import contract
@@ -154,3 +155,20 @@ def test_a_put_response_may_name_its_length(wire):
     params = {"cache": "docs", "url": "http://a.test/", "base64": "eA==", "headers": {"Content-Length": "1"}}
     assert result(wire.call("cache.put", params))["size"] == 1
     assert stored(wire) == ["http://a.test/"]
+
+
+def test_methods_use_the_key_of_a_session(wire, server):
+    url, seen = server.script(Reply(b"of the server"))
+    made = {"name": "keyed", "cache": {"key": {"ignoreQuery": ["utm"]}}}
+    session = result(wire.call("session.create", made))["session"]
+    where = {"session": session, "url": url + "?a=1&utm=x"}
+    body = base64.b64encode(b"put").decode()
+    fields = {"Cache-Control": "max-age=60"}
+    assert result(wire.call("cache.put", {**where, "base64": body, "headers": fields}))["url"] == url + "?a=1"
+    other = {**where, "url": url + "?a=1&utm=y"}
+    sent = {**other, "serialize": {"as": "text"}}
+    assert result(wire.call("data.send", sent))["body"]["text"] == "put" and not seen
+    assert result(wire.call("cache.read", other))["base64"] == body
+    assert len(result(wire.call("cache.get", other))["entries"]) == 1
+    assert result(wire.call("cache.delete", other)) == {"deleted": 1}
+    assert result(wire.call("cache.get", where))["entries"] == []

@@ -85,7 +85,27 @@ def test_programs_share_a_named_jar(run, server):
     assert said(run("get", "--jar", "work", server.url())) == "sid=secret; b=2"
 
 
+def test_session_cookies_of_a_file_are_left_out_and_those_of_a_jar_stay(run, server, tmp_path):
+    said(run("cookies", "set", "work", server.url(), "mine=1"))
+    ends = [("s", "0"), ("p", "1999999999"), ("q", ""), ("r", "0.5")]
+    lines = ["# remark", *(f"127.0.0.1\tFALSE\t/\tFALSE\t{end}\t{name}\t1" for name, end in ends), "nonsense"]
+    (tmp_path / "cookies.txt").write_text("\r\n".join(lines))
+    done = run("get", "--jar", "work", "-j", "-b", "cookies.txt", server.url())
+    assert sorted(done.stdout.split(b"; ")) == [b"mine=1", b"p=1"]
+    assert b"cookies.txt, line 6" in done.stderr and b"line 2" not in done.stderr
+    assert sorted(said(run("get", "--jar", "work", server.url())).split("; ")) == ["mine=1", "p=1"]
+
+
+def test_a_cookie_with_a_partition_is_named_as_such(run):
+    said(run("cookies", "set", "work", "https://x.test/", "p=1; Secure; Partitioned"))
+    done = run("cookies", "export", "work")
+    assert done.returncode == 0 and b"\tp\t" not in done.stdout
+    assert b"the cookie p has a tab or a partition" in done.stderr and b"--json" in done.stderr
+
+
 def test_what_is_wrong_is_said(run, server, tmp_path):
+    (tmp_path / "folder").mkdir()
+    refused(run("get", "-b", "folder", server.url()), 1, "cannot read folder")
     refused(run("get", "--jar", "../x", server.url()), 1, "1 to 64")
     refused(run("get", "-b", "=x", server.url()), 2, "name=value")
     refused(run("cookies", "delete", "work"), 2, "--name")

@@ -150,6 +150,37 @@ def test_same_site_counts_for_a_request_in_the_name_of_a_page(line, server):
     assert session.sent(url + "/", cookies=lax, method="POST") is None
 
 
+def test_a_navigation_may_set_cookies_of_any_same_site(line, server):
+    url = "http://www.example.com" + server.setting("s=1; SameSite=Strict", "l=2; SameSite=Lax", "d=3")
+    page = {"site": "http://other.org/"}
+    for more, taken in (({}, []), ({"navigation": True}, ["s", "l", "d"])):
+        session = Session(line, server)
+        session.send(url, cookies={**page, **more})
+        assert [cookie["name"] for cookie in session.list()] == taken
+        params = {"session": session.name, "url": url, "setCookie": ["x=1; SameSite=Lax"], **page, **more}
+        (told,) = result(line.call("cookies.explain", params))["received"]
+        assert told["taken"] is bool(taken)
+
+
+def test_names_are_compared_by_their_bytes(line, server):
+    session = Session(line, server)
+    url = "https://www.example.com/"
+    # the same text for Unicode, in two spellings
+    fields = ["caf\u00e9=1", "cafe\u0301=2"]
+    changes = result(line.call("cookies.set", {"session": session.name, "url": url, "setCookie": fields}))["changes"]
+    assert [change["kind"] for change in changes] == ["added", "added"]
+    value = result(line.call("cookies.header", {"session": session.name, "url": url}))["value"]
+    assert value.split("; ") == fields and len(session.list(name="caf\u00e9")) == 1
+
+
+def test_a_cookie_of_an_address_is_one_cookie(line, server):
+    session = Session(line, server)
+    where = {"session": session.name, "url": "http://127.0.0.1/"}
+    result(line.call("cookies.set", {**where, "cookies": [{"name": "a", "value": "1", "hostOnly": False}]}))
+    result(line.call("cookies.set", {**where, "setCookie": ["a=2"]}))
+    assert [(cookie["value"], cookie["hostOnly"]) for cookie in session.list()] == [("2", True)]
+
+
 def test_changes_are_told_without_values(line, server):
     session = Session(line, server, name="api", cookies={"events": True})
     url = "http://www.example.com" + server.setting("a=secret1", "b=secret2; Domain=com")

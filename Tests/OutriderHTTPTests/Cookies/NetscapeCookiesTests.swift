@@ -53,6 +53,12 @@ import Testing
         #expect(found.cookies.last?.expires == 1_700_000_009 * Cookie.second)
     }
 
+    @Test func `no time is that of a cookie of the session`() {
+        let found = read("example.com\tFALSE\t/\tFALSE\t\ta\t1\nexample.com\tFALSE\t/\tFALSE\t0\tb\t2")
+        #expect(found.skipped.isEmpty)
+        #expect(found.cookies.map(\.expires) == [nil, nil])
+    }
+
     @Test func `no cookie of a file lives longer than 400 days`() {
         let found = read("example.com\tFALSE\t/\tFALSE\t4102444800\ta\t1")
         #expect(found.cookies.map(\.expires) == [now + 400 * 86_400 * Cookie.second])

@@ -9,6 +9,7 @@ import http.cookiejar
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import outrider
 import pytest
@@ -112,3 +113,65 @@ def test_the_awaiting_client_has_the_same_methods(service: str, server: str) -> 
 def test_cookies_must_be_cookies(client: Client, server: str) -> None:
     with pytest.raises(TypeError, match="cookies must be a mapping, a CookieJar or a boolean"):
         client.get(server, cookies=7)  # type: ignore[arg-type]
+
+
+def _made(name: str, **more: Any) -> http.cookiejar.Cookie:
+    """A cookie as programs make it by hand."""
+    values: dict[str, Any] = {
+        "version": 0, "name": name, "value": "1", "port": None, "port_specified": False, "domain": "127.0.0.1",
+        "domain_specified": False, "domain_initial_dot": False, "path": "/", "path_specified": True, "secure": False,
+        "expires": None, "discard": True, "comment": None, "comment_url": None, "rest": {}, **more,
+    }  # fmt: skip
+    return http.cookiejar.Cookie(**values)
+
+
+@pytest.mark.parametrize("end", [253_402_300_800, 2**53, 99_999_999_999_999])
+def test_a_cookie_may_end_after_the_year_9999(client: Client, server: str, end: int) -> None:
+    jar = http.cookiejar.CookieJar()
+    jar.set_cookie(_made("far", expires=end))
+    session = client.session(cookies=True)
+    session.cookies.update(jar)
+    assert session.get(server).text == "far=1"
+
+
+def test_cookies_without_a_domain_belong_to_the_url(client: Client, server: str) -> None:
+    jar = http.cookiejar.CookieJar()
+    jar.set_cookie(_made("any", domain=""))
+    session = client.session(cookies=True)
+    session.cookies.update(jar, url=server)
+    assert session.get(server).text == "any=1"
+    assert client.session(cookies=jar, base_url=server).get("/").text == "any=1"
+    with pytest.raises(ValueError, match="give url="):
+        session.cookies.update(jar)
+    with pytest.raises(ValueError, match="base_url"):
+        client.session(cookies=jar)
+
+
+def test_a_refused_cookie_is_an_error(client: Client) -> None:
+    cookies = client.session(cookies=True).cookies
+    with pytest.raises(ValueError, match="refused the cookie __Host-a: the prefix"):
+        cookies.set("__Host-a", "1", domain="example.org")
+    with pytest.raises(ValueError, match="public suffix"):
+        cookies.set("a", "1", domain="com", hostOnly=False)
+    assert len(cookies) == 0
+
+
+def test_cookies_are_deleted_by_any_condition(client: Client) -> None:
+    cookies = client.session(cookies=True).cookies
+    for host in ("a.example.org", "b.example.org"):
+        cookies.set("one", "1", domain=host)
+        cookies.set("two", "2", domain=host, path="/x")
+    assert cookies.delete(domain="a.example.org", path="/x") == 1
+    assert cookies.delete(url="https://a.example.org/") == 1
+    assert cookies.delete(domain="example.org") == 2
+    with pytest.raises(ValueError, match="clear"):
+        cookies.delete()
+
+
+def test_session_cookies_of_a_file_of_the_standard_library_are_read(client: Client, tmp_path: Path) -> None:
+    jar = http.cookiejar.MozillaCookieJar(str(tmp_path / "jar.txt"))
+    jar.set_cookie(_made("sid"))
+    jar.save(ignore_discard=True)
+    cookies = client.session(cookies=True).cookies
+    assert cookies.load(tmp_path / "jar.txt") == 1
+    assert cookies["sid"] == "1" and "expiresAt" not in cookies.all()[0]

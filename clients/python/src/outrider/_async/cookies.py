@@ -55,10 +55,14 @@ class AsyncCookies:
 
     async def set(self, name: str, value: str, *, url: str | None = None, **attributes: Any) -> None:
         """Sets a cookie for the host of ``url``, or with ``domain=``; other attributes are ``path``, ``secure``,
-        ``httpOnly``, ``sameSite``, ``hostOnly`` and ``expiresAt``."""
+        ``httpOnly``, ``sameSite``, ``hostOnly`` and ``expiresAt``. Raises ValueError for a cookie that the rules of
+        cookies forbid, such as one for the domain ``com``."""
         if url is None and "domain" not in attributes:
             raise ValueError("a cookie needs a host: give url= or domain=")
-        await self._call("cookies.set", url=url, cookies=[{"name": name, "value": value, **attributes}])
+        found = await self._call("cookies.set", url=url, cookies=[{"name": name, "value": value, **attributes}])
+        for change in found["changes"]:
+            if change["kind"] == "refused":
+                raise ValueError(f"the jar refused the cookie {name}: {change.get('message') or change.get('reason')}")
 
     async def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
         """Adds the cookies of a jar of ``http.cookiejar``, a result of :meth:`all`, or names and values for ``url``."""
@@ -68,13 +72,19 @@ class AsyncCookies:
                 raise ValueError("names and values need a host: give url=")
             cookies = [{"name": name, "value": value} for name, value in cookies.items()]
         specs = specs_of(cookies)
+        if not url and any("domain" not in one for one in specs):
+            raise ValueError("the jar has cookies without a domain, which need a host: give url=")
         for start in range(0, len(specs), 1000):
             await self._call("cookies.set", url=url or None, cookies=specs[start : start + 1000])
 
     async def delete(
         self, name: str | None = None, *, url: str | None = None, domain: str | None = None, path: str | None = None
     ) -> int:
-        """Deletes the cookies that fit; how many there were."""
+        """Deletes the cookies that fit; how many there were. Without any condition use :meth:`clear`."""
+        if name is None:
+            if url is None and domain is None and path is None:
+                raise ValueError("say which cookies: a name, url=, domain= or path=; clear() deletes all")
+            return int((await self._call("cookies.clear", url=url, domain=domain, path=path))["deleted"])
         found = await self._call("cookies.delete", name=name, url=url, domain=domain, path=path)
         return len(found["changes"])
 

@@ -41,6 +41,10 @@ def specs_of(cookies: Any) -> list[dict[str, Any]]:
     return [dict(one) if hasattr(one, "items") else _spec(one) for one in cookies]
 
 
+# the last second of the year 9999, after which no date has four digits; the service keeps 400 days at most
+_LATEST = 253_402_300_799
+
+
 def _spec(cookie: Cookie) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": cookie.name,
@@ -50,7 +54,10 @@ def _spec(cookie: Cookie) -> dict[str, Any]:
         "path": cookie.path or "/",
         "secure": bool(cookie.secure),
     }
-    if found["domain"].endswith(".local") and "." not in found["domain"][: -len(".local")]:
+    if not found["domain"]:
+        # requests makes such cookies for any host: they belong to the host of the call's URL
+        del found["domain"], found["hostOnly"]
+    elif found["domain"].endswith(".local") and "." not in found["domain"][: -len(".local")]:
         # http.cookiejar calls hosts without a dot so
         found["domain"] = found["domain"][: -len(".local")]
     if cookie.has_nonstandard_attr("HttpOnly"):
@@ -58,7 +65,8 @@ def _spec(cookie: Cookie) -> dict[str, Any]:
     if cookie.expires is not None:
         from datetime import datetime, timezone
 
-        found["expiresAt"] = datetime.fromtimestamp(cookie.expires, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = datetime.fromtimestamp(min(max(cookie.expires, 0), _LATEST), timezone.utc)
+        found["expiresAt"] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     return found
 
 
