@@ -120,8 +120,10 @@ struct WebSocketCommand: ParsableCommand {
         var params: JSONObject = ["stream": events.stream, "wait": .integer(600)]
         if binary {
             params["base64"] = .string(Base64.encode(line))
+        } else if let text = String(validating: line, as: UTF8.self) {
+            params["text"] = .string(text)
         } else {
-            params["text"] = .string(String(decoding: line, as: UTF8.self))
+            throw CommandFailure(.usage, "a line of standard input is not UTF-8: send binary messages with --binary")
         }
         while true {
             let told = events.states

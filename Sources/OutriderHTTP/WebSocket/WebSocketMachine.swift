@@ -101,9 +101,9 @@ package struct WebSocketMachine: ~Copyable {
         end(.failed(fault), &arrivals)
     }
 
-    /// The outbox has room: writes the owed pong.
+    /// The outbox has room: writes the owed pong, unless the client has sent its Close frame meanwhile.
     package mutating func drained(mask: UInt32, to frames: inout [UInt8]) {
-        guard let payload = owedPong.take(), phase != .ended else { return }
+        guard let payload = owedPong.take(), phase == .open else { return }
         payload.withUnsafeBytes { FrameWriter.append(.pong, $0, mask: mask, to: &frames) }
     }
 

@@ -77,7 +77,7 @@ package struct WebSocketReconnect: Sendable {
         failures = wasGood ? 0 : failures &+ 1
         if let max = policy.max, failures >= max { return .fail(gaveUp(cause)) }
         var backoff = ReconnectPolicy()
-        backoff.delay = policy.delay
+        backoff.delay = min(policy.delay, policy.longest)
         backoff.longest = policy.longest
         return .reconnect(
             after: backoff.delay(after: failures, serverDelay: nil, retryAfter: retryAfter, chance: chance))

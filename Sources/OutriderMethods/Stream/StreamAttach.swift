@@ -75,7 +75,13 @@ struct StreamAttach: Method {
                 throw RPCError.wrongState("this stream is only read; attach to it with direction \"read\"", "read")
             }
             let beginning = try await stream.attach()
-            try duplex.upload.attach()
+            do throws(RPCError) {
+                try duplex.upload.attach()
+            } catch {
+                // the reading half can still be read
+                stream.detach()
+                throw error
+            }
             call.afterReply {
                 stream.carry(on: pipe, ignoresInput: false)
                 // Ends with the connection, or with the stream.

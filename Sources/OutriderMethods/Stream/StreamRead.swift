@@ -127,7 +127,15 @@ struct StreamRead: Method {
         case .wrongMode:
             throw RPCError.wrongState("this stream sends events; open it with mode \"pull\" to read it", "push")
         case .busy:
-            throw RPCError.wrongState("another stream.read of this stream is waiting", "reading")
+            let text =
+                if stream.isAttached {
+                    "another connection carries the stream (stream.attach): read its bytes there"
+                } else if stream.duplex != nil {
+                    "64 reads of this stream are waiting: wait for their results"
+                } else {
+                    "another stream.read of this stream is waiting"
+                }
+            throw RPCError.wrongState(text, "reading")
         case .closed:
             throw RPCError.wrongState("the stream was closed", "closed")
         }

@@ -48,6 +48,9 @@ extension ReadStream {
         }
     }
 
+    /// Takes the reservation of `attach` back, before any byte was sent.
+    func detach() { contents.withLock { $0.isAttached = false } }
+
     /// Sends the stream's bytes to that connection from now on.
     ///
     /// - Parameter ignoresInput: whether to discard the client's input on that connection.

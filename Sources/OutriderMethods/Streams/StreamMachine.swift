@@ -42,6 +42,9 @@ package struct StreamMachine: ~Copyable {
     private var isBodyOver = false
     private var contentType: String?
     private var scanner: any ItemScanner
+    /// The scanner before `becomeRaw`, and its bytes; nil once bytes went to the second connection.
+    private var beforeRaw: (any ItemScanner, Int)?
+    private var isRaw = false
     /// An item that did not fit into a message behind others.
     private var pending: StreamItem?
     /// A long item that is being built; the items behind it wait.
@@ -90,7 +93,8 @@ package struct StreamMachine: ~Copyable {
         self.contentType = contentType
         self.size = scanner.isContinuous ? size.map { $0 &+ fed } : nil
         do throws(HTTPFailure) {
-            try scanner.begin(contentType: contentType)
+            // the records of a former connection of a WebSocket stay
+            if !isRaw { try scanner.begin(contentType: contentType) }
         } catch {
             sourceEnded(error)
             throw error
@@ -143,9 +147,20 @@ package struct StreamMachine: ~Copyable {
     /// items have no raw form.
     package mutating func becomeRaw() -> Bool {
         guard offset == 0, sequence == 0, pending == nil, unmade == nil, let raw = scanner.raw else { return false }
+        (beforeRaw, isRaw) = ((scanner, raw.count), true)
         scanner = ByteItems()
         scanner.feed(raw)
         return true
+    }
+
+    /// Takes `becomeRaw` back: no byte went to the second connection.
+    package mutating func becomeItems() {
+        guard let (before, count) = beforeRaw.take(), phase != .done else { return }
+        var items = before
+        if let item = try? scanner.next(within: ItemBudget(bytes: .max)), case .data(let bytes) = item.content {
+            items.feed(Array(bytes.dropFirst(count)))
+        }
+        (scanner, isRaw) = (items, false)
     }
 
     package mutating func step() -> Step {
@@ -231,6 +246,7 @@ package struct StreamMachine: ~Copyable {
 
     /// All held bytes, for a second connection.
     package mutating func drain() -> [UInt8]? {
+        beforeRaw = nil
         guard let piece = take(ItemBudget(bytes: .max), false), case .data(let bytes)? = piece.items.first?.content
         else { return nil }
         return bytes

@@ -33,6 +33,11 @@ struct TCPOpen: Method {
             try fields.finish()
             // a number of seconds limits opening alone: a stream may last for days
             if let seconds = members["timeout"], seconds.number != nil {
+                do throws(JSONComplaint) {
+                    _ = try TimeoutParameter(json: seconds)
+                } catch {
+                    throw error.under(member: "timeout")
+                }
                 members["timeout"] = .object(["resolve": seconds, "connect": seconds, "tls": seconds])
             }
             request = try RequestParameters(json: .object(members)) { _ in }

@@ -49,7 +49,10 @@ extension ReadStream {
             if hasBegun { return failure }
             await data.wait()
             if Task.isCancelled {
-                contents.withLock { $0.isAttached = false }
+                contents.withLock { contents in
+                    contents.isAttached = false
+                    contents.machine.becomeItems()
+                }
                 throw CancellationError()
             }
         }

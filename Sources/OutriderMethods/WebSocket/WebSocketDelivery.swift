@@ -101,7 +101,8 @@ extension WebSocketSource {
             // nothing is read while the request is suspended, or while the client takes nothing
             let isReading = !isSuspended && state.backlog.held < mostHeld
             let step = state.keepAlive?.tick(now: now, isReading: isReading)
-            if step == .ping {
+            // no ping follows the Close frame of the client: a silent server is noticed without a ping
+            if step == .ping, state.machine?.phase == .open {
                 writePing(Array("keep-alive".utf8), &state)
                 state.sending.pinged()
             }

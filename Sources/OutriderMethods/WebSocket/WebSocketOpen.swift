@@ -20,6 +20,12 @@ struct WebSocketOpen: Method {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var own = WebSocketOpen.Own()
+            for name in Self.refused {
+                guard let value = json.object?[name], value != .null else { continue }
+                throw JSONComplaint(
+                    "the handshake of a WebSocket is a GET request without a body: leave \(name) out",
+                    at: JSONPointer(member: name))
+            }
             do throws(JSONComplaint) {
                 request = try RequestParameters(json: json) { fields throws(JSONComplaint) in try own.read(&fields) }
             } catch {
@@ -46,6 +52,9 @@ struct WebSocketOpen: Method {
             "method", "body", "parameters", "encoding", "compress", "expectContinue", "allowGetBody",
         ]
 
+        /// The absent members that nothing else refuses; `check` does the others.
+        private static let refused = ["parameters", "encoding", "compress", "expectContinue", "allowGetBody"]
+
         /// The same complaint; lists of known names lack the members that a handshake does not have.
         private static func known(_ complaint: JSONComplaint) -> JSONComplaint {
             var complaint = complaint
@@ -64,6 +73,11 @@ struct WebSocketOpen: Method {
                 throw JSONComplaint(
                     "the handshake of a WebSocket has no body: send messages with greeting or websocket.send",
                     at: JSONPointer(member: "body"))
+            }
+            if request.httpVersion == .http2 {
+                throw JSONComplaint(
+                    "the handshake of a WebSocket is a request of HTTP/1.1: leave httpVersion out, or give \"1.1\"",
+                    at: JSONPointer(member: "httpVersion"))
             }
             for name in WebSocketHandshake.reservedFields where request.spec.fields.contains(name) {
                 let remedy =

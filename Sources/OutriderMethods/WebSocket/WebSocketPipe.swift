@@ -50,7 +50,8 @@ extension WebSocketSource {
 
     /// Tells the client that a message of its own was dropped, unless the WebSocket is over.
     private func lostWhileReconnecting() {
-        guard options.tellsStates, state.withLock({ $0.stage == .reconnecting }) else { return }
+        let isBetween = state.withLock { $0.stage == .reconnecting || $0.stage == .opening }
+        guard options.tellsStates, isBetween else { return }
         store(SocketState(kind: .dropped, dropped: 1).record)
     }
 

@@ -154,14 +154,24 @@ final class WebSocketSource: StreamSocket {
     private static let lost = HTTPFailure(
         .connectionLost, "the server ended the connection without closing the WebSocket", phase: .response, sent: .sent)
 
-    /// Fails the connection for a local reason.
+    /// Fails the connection for a local reason. Between connections the exchange ends: no connection follows.
     func fail(_ fault: WebSocketFault, _ failure: HTTPFailure? = nil) {
         var arrivals = WebSocketArrivals()
-        state.withLock { state in
+        let exchange = state.withLock { state -> Exchange? in
+            guard state.machine != nil else {
+                state.isLeaving = true
+                return state.exchange
+            }
             state.failure = state.failure ?? failure
             let mask = state.sending.mask()
             state.machine?.fail(fault, mask: mask, into: &arrivals)
             state.sending.append(arrivals.frames)
+            return nil
+        }
+        if let exchange {
+            exchange.end(with: failure ?? Self.failure(fault))
+            // an exchange that waits for request.resume has nothing that could end it
+            exchange.start()
         }
         if let end = arrivals.end { ended(end) }
     }

@@ -41,10 +41,11 @@ extension WebSocketSource {
     /// Why the WebSocket cannot send; nil if possible.
     private static func refusal(_ state: inout State) -> RPCError? {
         switch state.stage {
-        case .opening: return nil
-        case .reconnecting:
+        // a message for a lost connection may mean nothing to the next one
+        case .opening where state.wasOpen, .reconnecting:
             return .wrongState(
                 "the WebSocket is being opened again: send again when event.socket says open", "reconnecting")
+        case .opening: return nil
         case .open, .over:
             if state.stage == .open, state.machine?.phase == .open { return nil }
             var details: [FailureDetail] = []

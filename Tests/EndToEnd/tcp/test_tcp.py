@@ -85,6 +85,15 @@ def test_reads_queue_in_order(wire, echoing):
     assert [base64.b64decode(replies[number]["base64"]) for number in numbers] == [b"11", b"22", b"33"]
 
 
+def test_too_many_waiting_reads_are_named(wire, echoing):
+    stream = dial(wire, echoing.port)["stream"]
+    for _ in range(66):
+        wire.start("stream.read", {"stream": stream, "wait": 20})
+    refused = wire.receive()
+    assert "64 reads of this stream" in refused["error"]["message"], refused
+    wire.call("stream.close", {"stream": stream})
+
+
 def test_the_end_of_the_peer_is_told_and_writing_goes_on(wire):
     """[S4] [S8] [3.U.4]"""
     heard = []
@@ -293,6 +302,7 @@ def test_what_cannot_be_opened_says_why(wire):
         ({"host": "h", "port": 1, "tls": {"serverName": "a/b"}}, "/tls/serverName", "host name"),
         ({"host": "h", "port": 1, "headers": {}}, "/headers", "unknown parameter headers"),
         ({"host": "h", "port": 1, "timeout": {"conect": 1}}, "/timeout/conect", "connect"),
+        ({"host": "h", "port": 1, "timeout": 0}, "/timeout", "timeout must be from 0.001"),
     ],
 )
 def test_bad_parameters_are_named(wire, params, pointer, words):

@@ -16,7 +16,7 @@ from proxy_server import Proxy, free_port
 from raw_client import Raw
 from request_client import result
 from shell import outrider, refused
-from tcp_server import Host, dial, echo
+from tcp_server import Host, dial, echo, read
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -108,6 +108,26 @@ def test_what_is_read_already_cannot_be_captured(owner, echoing):
     made = dial(owner, echoing.port)
     with Raw(owner.path, made["stream"], "write") as raw:
         assert "both" in raw.reply()["message"]
+    with Raw(owner.path, made["stream"], "both") as raw:
+        raw.reply()
+        error = owner.call("stream.read", {"stream": made["stream"]})["error"]
+        assert error["code"] == -32013 and "another connection carries the stream" in error["message"], error
+
+
+def test_a_stream_that_cannot_be_captured_can_still_be_read(owner):
+    """The writing half is finished: the stream cannot become a socket, and the reply of the peer is not lost."""
+
+    def answer(connection):
+        while connection.recv(100):
+            pass
+        connection.sendall(b"late")
+
+    with Host(answer) as host:
+        stream = dial(owner, host.port)["stream"]
+        result(owner.call("stream.finish", {"stream": stream}))
+        with Raw(owner.path, stream, "both") as raw:
+            assert "finished" in raw.reply()["message"]
+        assert read(owner, stream, min=4)[0] == b"late"
 
 
 @needs("socat")

@@ -12,6 +12,7 @@ import time
 import contract
 import pytest
 from http_server import Listening
+from raw_client import Raw
 from shell import outrider
 from websocket_server import Deaf, Frames, last, opened, read
 
@@ -131,7 +132,90 @@ def test_a_message_in_the_delay_after_a_refused_reconnection_is_refused(wire):
         assert (error["code"], error["data"]["state"]) == (-32013, "reconnecting")
 
 
+def test_a_message_during_a_later_handshake_is_refused(wire):
+    """Between the loss and the next connection no message is taken, whatever the service does meanwhile."""
+    may_open = threading.Event()
+    came = []
+
+    def act(frames, number):
+        if number == 1:
+            frames.accept()
+            return frames.send(RESTART)
+        fields = frames.head()
+        server.note(server.arrived, number)
+        may_open.wait(20)
+        frames.accept(fields)
+        came.append(frames.next())
+        frames.send(text(b"thanks"))
+
+    with Acting(act) as server:
+        stream = opened(wire, server.url("/", "ws"), reconnect={"delay": 0.01}, states=False)["stream"]
+        server.wait_for(2)
+        error = wire.call("websocket.send", {"stream": stream, "text": "early"})["error"]
+        assert (error["code"], error["data"]["state"]) == (-32013, "reconnecting")
+        may_open.set()
+        while "error" in wire.call("websocket.send", {"stream": stream, "text": "late"}):
+            time.sleep(0.01)
+        assert read(wire, stream, 1) == [{"text": "thanks"}]
+    assert came == [(1, b"late")]
+
+
+def test_a_wrong_record_between_two_connections_ends_the_socket(listening):
+    """The service cannot find the next record: a later connection would take nothing from the client."""
+    def act(frames, number):
+        frames.accept()
+        frames.send(RESTART)
+
+    with Acting(act) as server, contract.Wire(listening) as wire:
+        result = opened(wire, server.url("/", "ws"), reconnect={"delay": 20, "maxDelay": 20}, states=True)
+        with Raw(listening, result["stream"], "both") as raw:
+            raw.reply()
+            seen = raw.buffer
+            while b"reconnecting" not in seen:
+                seen += raw.socket.recv(65536)
+            raw.send(b"\x09\0\0\0\3bad")
+            while piece := raw.socket.recv(65536):
+                seen += piece
+            assert b'"error":{"code":2003' in seen and b"unknown kind" in seen, seen
+
+
+def test_a_second_connection_that_goes_before_the_opening_leaves_messages(listening):
+    may_open = threading.Event()
+
+    def act(frames, number):
+        fields = frames.head()
+        may_open.wait(20)
+        frames.accept(fields)
+        frames.send(text(b"hello"))
+        frames.next()
+
+    with Acting(act) as server, contract.Wire(listening) as wire:
+        params = {"url": server.url("/", "ws"), "wait": False}
+        stream = wire.call("websocket.open", params)["result"]["stream"]
+        with Raw(listening, stream, "both"):
+            time.sleep(0.1)
+        # until the service has noticed
+        while "error" in wire.call("stream.read", {"stream": stream, "wait": 0}):
+            time.sleep(0.01)
+        may_open.set()
+        assert read(wire, stream, 1) == [{"text": "hello"}]
+
+
 # Pings
+
+
+def test_no_ping_follows_the_close_of_the_client(wire):
+    kinds = []
+
+    def act(frames, number):
+        frames.accept()
+        while True:
+            kinds.append(frames.next()[0])
+
+    with Acting(act) as server:
+        stream = opened(wire, server.url("/", "ws"), ping={"interval": 0.1, "timeout": 20})["stream"]
+        wire.call("websocket.close", {"stream": stream, "wait": 0.4})
+    assert kinds[kinds.index(8) :] == [8]
 
 
 def test_a_server_that_takes_a_long_message_slowly_is_alive(wire):
@@ -205,6 +289,25 @@ def test_dropped_messages_are_told_to_reads(wire):
 
 
 # Handshakes
+
+
+@pytest.mark.parametrize("more", [{}, {"startImmediately": False}])
+def test_notifications_beyond_the_room_before_the_opening_end_the_socket(wire, more):
+    """What does not fit ends the request, and is not left out of the messages."""
+    ended = threading.Event()
+
+    def act(frames, number):
+        frames.head()
+        ended.wait(20)
+
+    with Acting(act) as server:
+        params = {"url": server.url("/", "ws"), "wait": False, "compression": False, **more}
+        stream = wire.call("websocket.open", params)["result"]["stream"]
+        for _ in range(5):
+            params = {"stream": stream, "text": "x" * 4_000_000}
+            wire.send({"jsonrpc": "2.0", "method": "websocket.send", "params": params})
+        assert last(wire, stream)["error"]["code"] == 2005
+        ended.set()
 
 
 @pytest.mark.parametrize("first", ["Location: ws://{host}/there", "WWW-Authenticate: Basic realm=x"])

@@ -111,6 +111,9 @@ def test_a_refused_handshake_keeps_its_response(wire):
         ({"ping": {"interval": 0}}, "/ping/interval"),
         ({"reconnect": {"codes": [1]}}, "/reconnect/codes"),
         ({"greeting": [{"text": "a", "base64": ""}]}, "/greeting/0"),
+        ({"httpVersion": "2"}, "/httpVersion"),
+        ({"expectContinue": True}, "/expectContinue"),
+        ({"parameters": {"a": 1}}, "/parameters"),
     ],
 )
 def test_bad_input_names_its_member(wire, params, pointer):
@@ -295,6 +298,7 @@ def test_lines_of_a_shell_are_messages(url):
     found = outrider("websocket", "--stdio", "--json", "--count", "1", url, stdin=b"one\n")
     assert found.returncode == 0 and b'"one"' in found.stdout, found
     refused(outrider("websocket", "--stdio", "-x", "http://127.0.0.1:1", url), 12)
+    refused(outrider("websocket", "--stdio", url, stdin=b"\xff\n"), 2, "is not UTF-8", "--binary")
 
 
 def test_notifications_beyond_the_room_end_the_socket(wire):
@@ -393,5 +397,3 @@ def test_a_record_that_met_a_lost_connection_is_told(listening):
             while b'"dropped"' not in seen:
                 seen += raw.socket.recv(65536)
             assert b'"kind":"dropped","dropped":1' in seen, seen
-
-

@@ -110,6 +110,19 @@ struct WebSocketMachineTests {
         #expect(frames == [0x8A, 0x81, 0, 0, 0, 0, 3])
     }
 
+    @Test func `a pong that is owed does not follow the Close frame of the client`() {
+        var machine = WebSocketMachine(maxMessage: 100)
+        var found = WebSocketArrivals()
+        serverFrame(9, [2]).withUnsafeBytes { machine.received($0, isCongested: true, nextMask: { 0 }, into: &found) }
+        var frames: [UInt8] = []
+        let owes = machine.owesPong
+        #expect(owes)
+        #expect(machine.close(1000, "", mask: 0, to: &frames))
+        frames = []
+        machine.drained(mask: 0, to: &frames)
+        #expect(frames.isEmpty)
+    }
+
     @Test func `the client closes first, and messages before the server's Close count`() {
         var machine = WebSocketMachine(maxMessage: 100)
         var frames: [UInt8] = []

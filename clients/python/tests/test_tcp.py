@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,22 @@ def test_bytes_go_both_ways(client: Client, scripted: Serve) -> None:
         connection.write(b"x")
     with pytest.raises(ValueError, match="1 <= min <= max"):
         connection.read(0)
+
+
+def test_a_timeout_is_for_all_that_is_awaited(client: Client, scripted: Serve) -> None:
+    def dripping(stream: socket.socket) -> None:
+        stream.sendall(b"one")
+        while not select.select([stream], [], [], 0.05)[0]:
+            stream.sendall(b".")
+
+    with client.tcp("127.0.0.1", scripted(dripping).port) as connection:
+        assert connection.read(3, min=3, timeout=3600) == b"one"
+        with pytest.raises(outrider.RequestTimeout):
+            connection.read_line(timeout=0.2)
+        with pytest.raises(outrider.RequestTimeout):
+            connection.read(timeout=-1, min=1000, max=1000)
+        # and nothing was taken
+        assert connection.read(2, min=2, timeout=10) == b".."
 
 
 def test_what_cannot_be_opened(client: Client) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import outrider
 import pytest
@@ -18,6 +18,13 @@ from outrider import AsyncClient, Client
 from peers import Scripted, serve
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
+
+
+@pytest.fixture
+def stdio(binary: str) -> Iterator[Client]:
+    """A client of a service of its own, without a socket for the messages."""
+    with Client(command=[binary, "serve", "--stdio"]) as made:
+        yield made
 
 
 def frame(opcode: int, payload: bytes) -> bytes:
@@ -122,6 +129,45 @@ def test_an_iteration_ends_when_the_server_closes(client: Client, scripted: Serv
         with pytest.raises(outrider.WebSocketClosed, match="4001: enough") as closed:
             ws.recv()
         assert (closed.value.close_code, closed.value.close_reason) == (4001, "enough")
+
+
+def test_a_close_that_no_frame_can_carry_is_refused(client: Client, stdio: Client, scripted: Serve) -> None:
+    for one in (client, stdio):
+        with one.websocket(address(scripted(echoing))) as ws:
+            with pytest.raises(ValueError, match="code must be 1000 to 1003"):
+                ws.close(1005)
+            with pytest.raises(ValueError, match="at most 123 bytes"):
+                ws.close(4000, "é" * 62)
+            # and it is still open
+            ws.send("one")
+            assert ws.recv(timeout=10) == "one"
+            with pytest.raises(TypeError, match="must be str or bytes, not dict"):
+                ws.send({"text": "two"})  # type: ignore[arg-type]
+            ws.close(4000, "é" * 61)
+            assert ws.close_code == 4000
+
+
+def test_a_wait_may_be_longer_than_a_call_can_wait(client: Client, stdio: Client, scripted: Serve) -> None:
+    for one in (client, stdio):
+        with one.websocket(address(scripted(echoing))) as ws:
+            ws.send("one")
+            assert ws.recv(timeout=3600) == "one"
+            with pytest.raises(outrider.RequestTimeout):
+                ws.recv(timeout=-1)
+
+
+def test_a_state_among_the_messages_is_no_end_of_the_wait(stdio: Client, scripted: Serve) -> None:
+    with stdio.websocket(address(scripted(echoing)), reconnect={"delay": 0.01}, greeting=["hello"]) as ws:
+        assert ws.recv(timeout=20) == "hello"
+        ws.send("cut")
+        # the loss and the next connection are told before the greeting comes back
+        assert ws.recv(timeout=20) == "hello"
+
+
+def test_a_default_of_requests_for_http2_is_not_one_of_handshakes(service: str, scripted: Serve) -> None:
+    with Client(socket=service, http2="prior") as client, client.websocket(address(scripted(echoing))) as ws:
+        ws.send("one")
+        assert ws.recv(timeout=10) == "one"
 
 
 def test_a_connection_that_is_cut_raises(client: Client, scripted: Serve) -> None:

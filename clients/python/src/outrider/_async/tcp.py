@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from .._protocol.exceptions import HandleError, ServerGone, StreamError, from_failure
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
@@ -56,15 +58,25 @@ class AsyncTCPConnection:
         """
         if not 1 <= min <= max:
             raise ValueError("read takes 1 <= min <= max")
+        deadline = None if timeout is None else monotonic() + timeout
         while len(self._rest) < min and not self._ended:
-            await self._more(min - len(self._rest), timeout)
+            is_late = await self._more(min - len(self._rest), deadline)
+            if is_late and timeout is not None and len(self._rest) < min:
+                raise late("the connection", timeout)
         found, self._rest = self._rest[:max], self._rest[max:]
         return found
 
     async def read_line(self, *, timeout: float | None = None) -> bytes:
-        """A line with its end, LF or CR LF; without an end only as the last line."""
+        """A line with its end, LF or CR LF; without an end only as the last line.
+
+        Raises :class:`~outrider.RequestTimeout` if the line is not complete within ``timeout`` seconds, and takes
+        nothing then.
+        """
+        deadline = None if timeout is None else monotonic() + timeout
         while b"\n" not in self._rest and not self._ended:
-            await self._more(1, timeout)
+            is_late = await self._more(1, deadline)
+            if is_late and timeout is not None and b"\n" not in self._rest:
+                raise late("the connection", timeout)
         end = self._rest.find(b"\n") + 1 or len(self._rest)
         found, self._rest = self._rest[:end], self._rest[end:]
         return found
@@ -74,16 +86,17 @@ class AsyncTCPConnection:
         while line := await self.read_line():
             yield line.rstrip(b"\r\n")
 
-    async def _more(self, least: int, timeout: float | None) -> None:
-        wait = WAIT if timeout is None else timeout
+    async def _more(self, least: int, deadline: float | None) -> bool:
+        """Waits for bytes. Returns whether the time is over before the end of the peer's bytes."""
+        # a single call waits for ten minutes at most
+        wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
         params = {"stream": self._name(), "bytes": PIECE, "min": min(least, PIECE), "wait": wait}
         piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
         self._rest += data_of(piece)
         self._ended = piece["end"]
         if piece.get("error") is not None:
             raise from_failure(piece["error"], None)
-        if piece.get("timedOut") and timeout is not None:
-            raise late("the connection", timeout)
+        return deadline is not None and not self._ended and monotonic() >= deadline
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends bytes, or text as UTF-8; waits while the peer takes nothing."""

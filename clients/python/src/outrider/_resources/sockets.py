@@ -49,6 +49,9 @@ def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) ->
         if options.get(name) is not None:
             raise TypeError(f"a WebSocket has no option {name}")
     given = {name: value for name, value in merged(options, defaults).items() if name not in _NOT}
+    if options.get("http2") is None:
+        # the client's default is for its requests: a handshake is one of HTTP/1.1
+        given.pop("http2", None)
     own = {name: given.pop(name) for name in _OF_WEBSOCKETS if name in given}
     spec, guard, check = spec_for("GET", url, given)
     for name, value in own.items():
@@ -66,6 +69,22 @@ def messages_of(message: Any) -> dict[str, Any]:
     if hasattr(message, "items"):
         return dict(message)
     raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
+
+
+def sent_message(message: Any) -> dict[str, Any]:
+    """The parameters of a message of ``send``: ``str`` or bytes, as on the connection for messages."""
+    if hasattr(message, "items"):
+        raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
+    return messages_of(message)
+
+
+def checked_close(code: int, reason: str) -> dict[str, Any]:
+    """The content of a Close frame (RFC 6455 section 7.4); raises :class:`ValueError` if none can carry it."""
+    if not (1000 <= code <= 1003 or 1007 <= code <= 1014 or 3000 <= code <= 4999):
+        raise ValueError(f"code must be 1000 to 1003, 1007 to 1014, or 3000 to 4999, not {code}")
+    if len(reason.encode()) > 123:
+        raise ValueError("reason must have at most 123 bytes in UTF-8")
+    return {"code": code, "reason": reason}
 
 
 def message_of(value: Any) -> Any:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
+from time import monotonic
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
-from .._resources.sockets import ORDERLY, WebSocketClosed, late, message_of, messages_of
+from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
 from .responses import Response
 
 TYPE_CHECKING = False
@@ -96,7 +97,7 @@ class WebSocket:
     def send(self, message: str | bytes | bytearray | memoryview) -> None:
         """Sends a text message for ``str``, a binary message for bytes; waits while the server takes nothing."""
         if self._channel is None or not self._sends_records:
-            self._sent(messages_of(message))
+            self._sent(sent_message(message))
         else:
             self._send_record(record(message))
 
@@ -134,19 +135,22 @@ class WebSocket:
         Raises :class:`~outrider.WebSocketClosed` after the last message, :class:`~outrider.RequestTimeout` if there is
         none within ``timeout`` seconds, and the failure of a lost connection.
         """
+        deadline = None if timeout is None else monotonic() + timeout
         while not self._ready:
-            self._more(timeout)
+            self._more(timeout, deadline)
         return self._ready.popleft()
 
-    def _more(self, timeout: float | None) -> None:
+    def _more(self, timeout: float | None = None, deadline: float | None = None) -> None:
         """Waits for messages, or for the end, which raises."""
+        left = None if deadline is None else max(0.0, deadline - monotonic())
         if self._over or self._stream is None:
             self._raise_end()
         elif self._channel is not None:
-            found = self._channel.read(timeout)
+            found = self._channel.read(left)
             end = None if found else self._channel.end
         else:
-            read = {"stream": self._stream, "wait": WAIT if timeout is None else timeout}
+            # a single call waits for ten minutes at most
+            read = {"stream": self._stream, "wait": WAIT if left is None else min(WAIT, left)}
             end = self._client.invoke("stream.read", read, timeout=PATIENCE)
             # with reconnect=, how the connection stands is told among the messages
             values = end.get("values") or ()
@@ -159,7 +163,7 @@ class WebSocket:
             self._stream = None
             if self._channel is not None:
                 self._channel.close()
-        elif not found and timeout is not None:
+        elif not found and timeout is not None and deadline is not None and monotonic() >= deadline:
             raise late("the WebSocket", timeout)
 
     def _raise_end(self) -> None:
@@ -174,7 +178,7 @@ class WebSocket:
             while True:
                 while ready:
                     yield ready.popleft()
-                self._more(None)
+                self._more()
         except WebSocketClosed as closed:
             if closed.close_code not in ORDERLY:
                 raise
@@ -195,7 +199,11 @@ class WebSocket:
         return float((self._client.invoke("websocket.ping", {"stream": self._stream, **limit}))["rtt"])
 
     def close(self, code: int = 1000, reason: str = "") -> None:
-        """Closes the WebSocket, and waits a little for the server's Close frame. Harmless when done twice."""
+        """Closes the WebSocket, and waits a little for the server's Close frame. Harmless when done twice.
+
+        Raises :class:`ValueError` for a code or a reason that no Close frame can carry; the WebSocket stays open then.
+        """
+        told = checked_close(code, reason)
         stream, self._stream = self._stream, None
         if stream is None:
             return
@@ -203,10 +211,9 @@ class WebSocket:
         self._ready.clear()
         try:
             if self._channel is not None:
-                self._leave(self._channel, {"code": code, "reason": reason})
+                self._leave(self._channel, told)
             else:
-                told = {"stream": stream, "code": code, "reason": reason}
-                result = self._client.invoke("websocket.close", told)
+                result = self._client.invoke("websocket.close", {"stream": stream, **told})
                 self._close = result if "clean" in result else self._close
                 self._client.invoke("stream.close", {"stream": stream})
         except (HandleError, ServerGone):
