@@ -14,9 +14,9 @@ package enum BodyFraming: Sendable, Equatable {
 
     /// The framing that a head announces, and whether the start of the next response is certain.
     ///
-    /// Throws `malformedResponse` for lengths that are no number or contradict each other, for transfer codings other
-    /// than a single final `chunked`, and for a length beside chunks, which ought to be handled as an error: a guess
-    /// would let a server put a response into another.
+    /// Throws `malformedResponse` for lengths that are no number, for two lengths, for transfer codings other than a
+    /// single final `chunked`, and for a length beside chunks, which ought to be handled as an error: a guess would let
+    /// a server put a response into another.
     package static func of(_ head: ResponseHead, to method: String) throws(HTTPFailure) -> (BodyFraming, clear: Bool) {
         let fields = head.fields
         let chunked = try isChunked(fields)
@@ -38,33 +38,27 @@ package enum BodyFraming: Sendable, Equatable {
         return (.untilClose, false)
     }
 
-    /// The Content-Length, nil if there is none. Repeating the same number is harmless (RFC 9110 section 8.6).
+    /// The Content-Length, nil if there is none. A second value is refused even if both are equal, as RFC 9110 section
+    /// 8.6 permits: such a head was forged, or combined from others.
     package static func declaredLength(_ fields: HTTPFields) throws(HTTPFailure) -> Int64? {
         var found: Int64?
-        var isThere = false
         for field in fields.list where HTTPFields.same(field.name, "Content-Length") {
-            isThere = true
+            guard found == nil else { throw refused("the response has more than one Content-Length") }
             if let length = FieldRules.decimal(field.value) {
-                found = try agreed(length, found)
+                found = length
                 continue
             }
-            for length in FieldRules.listed(field.value) {
-                guard let length = FieldRules.decimal(length) else {
-                    throw HTTPFailure(
-                        .malformedResponse, "the response's Content-Length is not a number of bytes", sent: .sent)
-                }
-                found = try agreed(length, found)
+            let value = FieldRules.trimmed(field.value[...])
+            guard let length = FieldRules.decimal(value) else {
+                throw refused("the response's Content-Length is \(value.isEmpty ? "empty" : "not a number of bytes")")
             }
-        }
-        if isThere && found == nil {
-            throw HTTPFailure(.malformedResponse, "the response's Content-Length is empty", sent: .sent)
+            found = length
         }
         return found
     }
 
-    private static func agreed(_ length: Int64, _ found: Int64?) throws(HTTPFailure) -> Int64 {
-        guard let found, found != length else { return length }
-        throw HTTPFailure(.malformedResponse, "the response has two different Content-Length values", sent: .sent)
+    private static func refused(_ text: String) -> HTTPFailure {
+        HTTPFailure(.malformedResponse, text, sent: .sent)
     }
 
     private static func isChunked(_ fields: HTTPFields) throws(HTTPFailure) -> Bool {

@@ -8,7 +8,8 @@
 ///               └─┘ 1xx
 ///
 /// A proxy's response is never an origin's response: an acceptance has no body whatever its fields declare, and no byte
-/// may follow before the client has sent its first; of a refusal only the head is kept.
+/// may follow before the client has sent its first, unless the peer may speak first. Of a refusal only the head is
+/// kept.
 package struct ConnectMachine: TunnelMachine {
     /// Most bytes of a head.
     package static let mostHead = 64 << 10
@@ -26,6 +27,7 @@ package struct ConnectMachine: TunnelMachine {
     private let authority: String
     private let userAgent: String?
     private let authorization: String?
+    private let peerMaySpeakFirst: Bool
     private var state = State.head
     private var held: [UInt8] = []
     /// The index from which the search for the end of the head continues.
@@ -36,10 +38,12 @@ package struct ConnectMachine: TunnelMachine {
     ///   - url: of the origin.
     ///   - authorization: the value of Proxy-Authorization; of the request's own fields, the proxy gets only
     ///     User-Agent.
-    package init(to url: HTTPURL, userAgent: String?, authorization: String?) {
+    ///   - peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
+    package init(to url: HTTPURL, userAgent: String?, authorization: String?, peerMaySpeakFirst: Bool = false) {
         authority = url.authorityWithPort
         self.userAgent = userAgent
         self.authorization = authorization
+        self.peerMaySpeakFirst = peerMaySpeakFirst
     }
 
     package mutating func begin() -> [UInt8] {
@@ -60,6 +64,12 @@ package struct ConnectMachine: TunnelMachine {
             held += bytes
             return readHead()
         }
+    }
+
+    package var early: [UInt8] { held }
+
+    package var cutRefusal: ResponseHead? {
+        if case .body(let head, _) = state { head } else { nil }
     }
 
     private mutating func readHead() -> TunnelStep {
@@ -95,13 +105,14 @@ package struct ConnectMachine: TunnelMachine {
     private mutating func responded(_ head: ResponseHead) -> TunnelStep {
         if head.status < 300 {
             // an origin with TLS waits for the client's first byte: these bytes are the proxy's own
-            guard held.isEmpty else {
+            guard held.isEmpty || peerMaySpeakFirst else {
                 return fail("sent \(held.count) bytes into the tunnel that are not the origin's")
             }
             state = .over
             return .open
         }
-        guard let (framing, isClear) = try? BodyFraming.of(head, to: "CONNECT"), isClear,
+        // only the request for a password is followed by another request on the same connection
+        guard head.status == 407, let (framing, isClear) = try? BodyFraming.of(head, to: "CONNECT"), isClear,
             HTTP1Machine.staysOpen(head), case .length(let length) = framing, length <= Int64(Self.mostBody)
         else {
             state = .over

@@ -41,10 +41,14 @@ package struct ResponseReader: Sendable {
     package static let mostBytes = 64 << 10
     /// Fields of a response, trailers included.
     package static let mostFields = 1_000
+    /// Empty lines before a head.
+    package static let mostEmptyLines = 16
 
     private var place = Place.head
     /// The line that has come in part.
     private var line: [UInt8] = []
+    /// The empty lines before the head that is being parsed.
+    private var emptyLines = 0
     /// The status line of the head that is being parsed.
     private var head: ResponseHead?
     private var fields = ResponseFields()
@@ -122,14 +126,14 @@ package struct ResponseReader: Sendable {
     ) throws(ResponseFault) -> ResponseHead? {
         if head == nil, line.isEmpty, let plain = PlainHead(UnsafeRawBufferPointer(rebasing: bytes[position...])) {
             position &+= plain.bytes
-            place = .stop
+            (place, emptyLines) = (.stop, 0)
             return plain.head
         }
         while try nextLine(bytes, from: &position) {
             defer { line.removeAll(keepingCapacity: true) }
             guard var head else {
                 // empty lines may be left over from an earlier response
-                if !line.isEmpty { head = try ResponseHead(statusLine: line[...]) }
+                if line.isEmpty { try passEmptyLine() } else { head = try ResponseHead(statusLine: line[...]) }
                 continue
             }
             guard line.isEmpty else {
@@ -140,10 +144,19 @@ package struct ResponseReader: Sendable {
             // the number of fields goes on with the trailers
             fields.startOver()
             self.head = nil
+            emptyLines = 0
             place = head.status < 200 && head.status != 101 ? .head : .stop
             return head
         }
         return nil
+    }
+
+    /// Their number is limited, as is everything in a head.
+    private mutating func passEmptyLine() throws(ResponseFault) {
+        emptyLines &+= 1
+        guard emptyLines <= Self.mostEmptyLines else {
+            throw .malformed("more than \(Self.mostEmptyLines) empty lines stand before it")
+        }
     }
 
     /// Completes `line`, without its end; false if more bytes are needed.

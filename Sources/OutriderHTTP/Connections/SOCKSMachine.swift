@@ -19,13 +19,16 @@ package struct SOCKSMachine: TunnelMachine {
     private let target: Target
     private let port: Int
     private let credential: UserCredential?
+    private let peerMaySpeakFirst: Bool
     private var state = State.method
     private var held: [UInt8] = []
 
-    package init(to target: Target, port: Int, credential: UserCredential?) {
+    /// - Parameter peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
+    package init(to target: Target, port: Int, credential: UserCredential?, peerMaySpeakFirst: Bool = false) {
         self.target = target
         self.port = port
         self.credential = credential
+        self.peerMaySpeakFirst = peerMaySpeakFirst
     }
 
     /// The target for a URL's host: an address if the host is an address.
@@ -33,6 +36,8 @@ package struct SOCKSMachine: TunnelMachine {
 
     /// Nil if the text is no address.
     package static func address(_ text: String) -> Target? { IPAddressText.bytes(of: text).map { .address($0) } }
+
+    package var early: [UInt8] { held }
 
     package mutating func begin() -> [UInt8] { credential == nil ? [5, 1, 0] : [5, 2, 0, 2] }
 
@@ -98,8 +103,9 @@ package struct SOCKSMachine: TunnelMachine {
         default: return notSOCKS
         }
         guard held.count >= length else { return .wait }
-        guard held.count == length else {
-            return fail(.malformedResponse, "sent \(held.count - length) bytes that are not the origin's")
+        held.removeFirst(length)
+        guard held.isEmpty || peerMaySpeakFirst else {
+            return fail(.malformedResponse, "sent \(held.count) bytes that are not the origin's")
         }
         state = .over
         return .open

@@ -20,4 +20,13 @@ package protocol TunnelMachine: Sendable {
     /// The first bytes to send.
     mutating func begin() -> [UInt8]
     mutating func received(_ bytes: [UInt8]) -> TunnelStep
+    /// The refusal that had arrived, all but the rest of its body, when the connection ended; nil for any other end.
+    var cutRefusal: ResponseHead? { get }
+    /// The first bytes of the peer, if they came together with the end of the handshake. Refused for origins that wait
+    /// for the client's first byte.
+    var early: [UInt8] { get }
+}
+
+extension TunnelMachine {
+    package var cutRefusal: ResponseHead? { nil }
 }

@@ -68,7 +68,7 @@ struct HTTP2FieldBlock {
 
     private mutating func addLength(_ value: String) {
         guard let number = FieldRules.decimal(value) else { return refuse("a Content-Length that is no number") }
-        if let length, length != number { return refuse("two different Content-Length values") }
+        guard length == nil else { return refuse("more than one Content-Length") }
         length = number
     }
 

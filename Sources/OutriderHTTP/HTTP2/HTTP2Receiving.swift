@@ -20,7 +20,7 @@ extension HTTP2Machine {
             case .data(let head, let range, let isFirst, let isLast):
                 takeData(head, range, isFirst: isFirst, isLast: isLast)
             case .tooLarge(let head) where awaitsSettings != nil && head.length == Self.lengthOfHTTP1:
-                fail(HTTP2Fault(.protocolError, "the server speaks HTTP/1"))
+                fail(HTTP2Fault(.protocolError, "the server speaks HTTP/1 (use httpVersion \"auto\" or \"1.1\")"))
             case .tooLarge(let head):
                 fail(HTTP2Fault(.frameSizeError, "a frame of \(head.length) bytes, and 16384 are allowed"))
             case .badPadding: fail(HTTP2Fault(.protocolError, "more padding than payload"))

@@ -82,8 +82,10 @@ package enum AttemptBuilder {
         if let plan = spec.shared?.plan { attempt.priority = plan.priority }
         attempt.maximumBodyBytes = spec.options?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
+        // also without a body, where the field must not be sent (RFC 9110 section 10.1.1)
+        let isExpected = takesExpectation(from: &attempt)
         if case .none = attempt.body { return attempt }
-        attempt.expectsContinue = spec.expectsContinue || takesExpectation(from: &attempt)
+        attempt.expectsContinue = spec.expectsContinue || isExpected
         return attempt
     }
 

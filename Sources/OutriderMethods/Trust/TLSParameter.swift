@@ -107,6 +107,7 @@ private struct CiphersParameter: JSONDecodable {
                 }
                 if !TLSNames.isOfTLS13(number) { numbers.append(number) }
             }
+            if names.isEmpty { throw JSONComplaint("must not be empty") }
             ciphers = numbers.isEmpty ? .modern : .list(numbers)
         }
     }
@@ -162,13 +163,16 @@ struct IdentityParameter: JSONDecodable, Sendable {
         let code: PassphraseSourceParameter? = try fields.optional("passphraseFrom")
         try fields.finish()
         if passphrase != nil, code != nil {
-            throw JSONComplaint("excludes passphrase", at: JSONPointer(member: "passphraseFrom"))
+            throw JSONComplaint(
+                "passphraseFrom and passphrase exclude each other: give one",
+                at: JSONPointer(member: "passphraseFrom"))
         }
         guard (certificate == nil) != (pkcs12 == nil) else {
             throw JSONComplaint("must hold one of certificate and pkcs12")
         }
         if key != nil, certificate == nil {
-            throw JSONComplaint("goes with certificate", at: JSONPointer(member: "key"))
+            throw JSONComplaint(
+                "key goes with certificate: a PKCS#12 file holds its own key", at: JSONPointer(member: "key"))
         }
         let source: IdentitySpec.Source
         if let certificate {

@@ -25,7 +25,9 @@ struct TrustEvaluate: Method {
             try fields.finish()
             guard (url == nil) != (text == nil) else { throw JSONComplaint("must hold one of url and chain") }
             if let url {
-                if host != nil { throw JSONComplaint("goes with chain", at: JSONPointer(member: "host")) }
+                if host != nil {
+                    throw JSONComplaint("host goes with chain only", at: JSONPointer(member: "host"))
+                }
                 subject.url = url
             }
             guard let text else { return }

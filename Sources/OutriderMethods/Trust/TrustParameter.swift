@@ -190,7 +190,8 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
             throw JSONComplaint("must hold one of hosts, publicKeys, pinnedCertificates, revocation, callback and all")
         }
         if hosts == nil, mustBe != nil {
-            throw JSONComplaint("goes with hosts", at: JSONPointer(member: "allHostsMustBeEvaluated"))
+            throw JSONComplaint(
+                "allHostsMustBeEvaluated goes with hosts only", at: JSONPointer(member: "allHostsMustBeEvaluated"))
         }
         self.hosts = hosts?.table.map(\.policy) ?? HostTable()
         allHostsMustBeEvaluated = mustBe ?? true

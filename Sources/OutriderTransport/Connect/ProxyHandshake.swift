@@ -47,7 +47,7 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
         case .wait: break
         case .send(let bytes):
             context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
-        case .open: leave(context, .open)
+        case .open: opened(context)
         case .refused(let head, let isReusable): leave(context, .refused(head, isReusable: isReusable))
         case .failed(let kind, let what):
             let text = "the proxy \(proxy.name) \(what)"
@@ -61,13 +61,28 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(.failed(FailureBridge.exchange(error, with: proxy.name, phase: .proxy)))
+        broke(FailureBridge.exchange(error, with: proxy.name, phase: .proxy))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         let text = "\(proxy.name) closed the connection when it was asked for a way to the origin"
-        finish(.failed(HTTPFailure(.connectionLost, text, phase: .proxy)))
+        broke(HTTPFailure(.connectionLost, text, phase: .proxy))
         context.fireChannelInactive()
+    }
+
+    private func opened(_ context: ChannelHandlerContext) {
+        let early = machine.early
+        guard !early.isEmpty else { return leave(context, .open) }
+        // the next handler must be there to get them
+        finish(.open)
+        context.fireChannelRead(NIOAny(ByteBuffer(bytes: early)))
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    /// A refusal counts, even if its body did not arrive.
+    private func broke(_ failure: HTTPFailure) {
+        guard let head = machine.cutRefusal else { return finish(.failed(failure)) }
+        finish(.refused(head, isReusable: false))
     }
 
     private func leave(_ context: ChannelHandlerContext, _ outcome: Outcome) {

@@ -122,6 +122,8 @@ struct AttemptClock: ~Copyable {
         headEnd = .distantFuture
         phase = .queue
         phaseBegan = began
+        // a deadline of the phase that died must not end the wait for another connection
+        allow(nil, from: .now())
     }
 
     mutating func end() {
@@ -170,8 +172,13 @@ struct AttemptClock: ~Copyable {
     /// The failure after `deadline` has passed.
     func failure(_ now: NIODeadline, host: String, limit: Int) -> HTTPFailure {
         if totalEnd <= now {
-            let what = phase == .queue ? "waiting for one of \(limit) connections" : Self.words(phase)
-            let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended while \(what)"
+            let what =
+                switch phase {
+                case .queue: "while waiting for one of \(limit) connections"
+                case .tls: "during \(Self.words(phase))"
+                default: "while \(Self.words(phase))"
+                }
+            let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended \(what)"
             return HTTPFailure(.timedOut, text, phase: .total)
         }
         if phase == .queue {

@@ -188,12 +188,16 @@ final class ConnectionOpening: @unchecked Sendable {
             return finish(channel, nil)
         }
         tell(.began(.proxy))
+        // the banner of an SSH server may come together with the proxy's reply
+        let peerMaySpeakFirst = duplex != nil && !key.isSecure
         let machine: any TunnelMachine =
             proxy.speaksHTTP
             ? ConnectMachine(
-                to: destination, userAgent: greeting.userAgent, authorization: greeting.authorization?.value)
+                to: destination, userAgent: greeting.userAgent, authorization: greeting.authorization?.value,
+                peerMaySpeakFirst: peerMaySpeakFirst)
             : SOCKSMachine(
-                to: target ?? SOCKSMachine.target(destination), port: destination.port, credential: key.proxy?.user)
+                to: target ?? SOCKSMachine.target(destination), port: destination.port, credential: key.proxy?.user,
+                peerMaySpeakFirst: peerMaySpeakFirst)
         ProxyHandshake(machine, with: proxy).start(on: channel) { outcome in
             switch outcome {
             case .open:

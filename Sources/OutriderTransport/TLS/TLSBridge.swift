@@ -38,6 +38,7 @@ final class TLSBridge: Sendable {
     ) {
         channel.eventLoop.assertInEventLoop()
         let settings = security.settings
+        if let fault = settings.fault(with: host) { return completion(.failure(fault)) }
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         let wanted = settings.serverName.flatMap { $0.isEmpty ? nil : $0 } ?? host
         let isAddress = (try? SocketAddress(ipAddress: wanted, port: 1)) != nil
@@ -60,8 +61,12 @@ final class TLSBridge: Sendable {
                     }
                 })
             watch.tls = handler
-            try channel.pipeline.syncOperations.addHandlers(
-                [HelloWatch(watch), handler, watch], position: isFirst ? .first : .last)
+            // the watch comes first, since a handshake may fail as soon as its handler is added
+            let pipeline = channel.pipeline.syncOperations
+            let place: ChannelPipeline.SynchronousOperations.Position = isFirst ? .first : .last
+            try pipeline.addHandler(watch, position: place)
+            let before: ChannelPipeline.SynchronousOperations.Position = .before(watch)
+            try pipeline.addHandlers([HelloWatch(watch), handler], position: before)
             channel.read()
         } catch {
             completion(.failure(FailureBridge.handshake(error, with: host, settings)))
@@ -106,6 +111,17 @@ final class TLSBridge: Sendable {
         .ecdsaSecp256R1Sha256, .rsaPssRsaeSha256, .rsaPkcs1Sha256, .ecdsaSecp384R1Sha384, .rsaPssRsaeSha384,
         .rsaPkcs1Sha384, .ecdsaSecp521R1Sha512, .rsaPssRsaeSha512, .rsaPkcs1Sha512, .ed25519,
     ]
+}
+
+extension TLSSettings {
+    /// The versions of a request and those of its session may exclude each other.
+    fileprivate func fault(with host: String) -> HTTPFailure? {
+        guard minVersion == .v13, maxVersion == .v12 else { return nil }
+        return HTTPFailure(
+            .tlsHandshakeFailed,
+            "no version of TLS is left for \(host): tls.minVersion is 1.3, tls.maxVersion 1.2 (one of them is the "
+                + "session's: give both in the request)", phase: .tls)
+    }
 }
 
 extension TLSSettings.Ciphers? {

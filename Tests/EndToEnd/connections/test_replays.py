@@ -104,3 +104,41 @@ def test_a_request_does_not_go_over_a_connection_that_has_ended(wire, method):
         replies = wire.replies([first, second])
         assert all(reply["result"]["ok"] for reply in replies.values()), replies
         assert server.arrived == ["/first", "/second"] and server.connections == 2
+
+
+class Unexpected(Listening):
+    """Refuses the expectation of its first request when it is told to, and holds back the response to the second."""
+
+    def __init__(self):
+        self.refuse = threading.Event()
+        super().__init__()
+
+    def serve(self, connection, number):
+        reader = connection.makefile("rb")
+        path = reader.readline().decode().split(" ")[1]
+        while reader.readline().strip():
+            pass
+        self.note(self.arrived, path)
+        if number == 1:
+            assert self.refuse.wait(10)
+            connection.sendall(b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
+        else:
+            time.sleep(2.5 if number == 2 else 0)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        connection.recv(4096)
+
+
+def test_a_request_that_is_sent_again_waits_for_a_connection_beyond_its_idle_time(wire):
+    with Unexpected() as server:
+        session = wire.call("session.create", {"connectionsPerHost": 1})["result"]["session"]
+        post = {"method": "POST", "body": {"text": "x"}, "expectContinue": True, "timeout": {"idle": 2}}
+        first = wire.start("data.send", {"url": server.url("/first"), "session": session, **post})
+        server.wait_for("/first")
+        second = wire.start("data.send", {"url": server.url("/second"), "session": session})
+        limit = time.monotonic() + 10
+        while not wire.call("server.stats")["result"]["pool"]["waiting"]:
+            assert time.monotonic() < limit
+        server.refuse.set()
+        replies = wire.replies([first, second])
+        assert all(reply["result"]["ok"] for reply in replies.values()), replies
+        assert server.arrived == ["/first", "/second", "/first"]

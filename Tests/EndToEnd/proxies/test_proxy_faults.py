@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Proxies that do not do what proxies do, and requests that are given up while one is asked."""
 
+import base64
 import contextlib
 import os
 import socket
@@ -55,6 +56,54 @@ def test_a_refusal_is_a_failure_and_never_the_response(wire, name):
     status = int(REFUSALS[name].rpartition(b"HTTP/1.")[2].split()[1])
     assert (error["code"], error["phase"], error["data"]["status"]) == (1415, "proxy", status)
     assert error["retryable"] == (status in (502, 503)) and "secret" not in str(error["data"])
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_refusal_counts_without_its_body(wire, waits):
+    """Neither the end of the connection nor a stall hides the status. [AD9]"""
+    with Odd(sends(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\n<h1>", waits)) as proxy:
+        error = failure(wire, proxy)
+    assert (error["code"], error["data"]["status"], error["retryable"]) == (1415, 403, False), error
+
+
+def test_a_demand_for_a_password_counts_without_its_body(wire):
+    demand = b'HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic realm="x"\r\nContent-Length: 500\r\n\r\n<h1>'
+    with Odd(sends(demand, waits=False)) as proxy:
+        error = failure(wire, proxy)
+    assert (error["code"], error["data"]["status"]) == (1416, 407), error
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5h"])
+def test_a_banner_that_comes_together_with_the_acceptance_is_read(wire, scheme):
+    """SSH and SMTP servers speak first; their bytes may stand behind the proxy's in a segment."""
+    with Greeting(scheme) as proxy:
+        opened = result(wire.call("tcp.open", {"host": "ssh.test", "port": 22, "proxy": proxy.address}))
+        assert opened["ok"], opened
+        read = result(wire.call("stream.read", {"stream": opened["stream"], "wait": 10}, 20))
+        assert base64.b64decode(read["base64"]) == b"SSH-2.0-test\r\n"
+        wire.call("request.cancel", {"request": opened["request"]})
+
+
+class Greeting(Listening):
+    """A proxy whose acceptance and the banner of the server behind it come in one piece."""
+
+    def __init__(self, scheme):
+        self.scheme = scheme
+        super().__init__()
+
+    address = property(lambda self: f"{self.scheme}://127.0.0.1:{self.port}")
+
+    def serve(self, connection, number):
+        connection.recv(1 << 16)
+        accepted = OPEN
+        if self.scheme != "http":
+            connection.sendall(b"\5\0")
+            connection.recv(1 << 16)
+            accepted = b"\5\0\0\1" + bytes(6)
+        connection.sendall(accepted + b"SSH-2.0-test\r\n")
+        with contextlib.suppress(OSError):
+            while connection.recv(1 << 16):
+                pass
 
 
 NO_PROXIES = {

@@ -38,3 +38,39 @@ def test_a_folded_field_becomes_one_line(wire):
         response = get(wire, server.url("/"))
     assert response["ok"] and response["body"]["text"] == "hello", response
     assert [one["value"].split() for one in response["headers"] if one["name"] == "X-Long"] == [["one", "two"]]
+
+
+TWO_LENGTHS = {
+    "two equal fields": b"Content-Length: 5\r\nContent-Length: 5\r\n",
+    "a list of equal numbers": b"Content-Length: 5, 5\r\n",
+    "two fields and chunks": b"Content-Length: 5\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+}
+
+
+@pytest.mark.parametrize("name", TWO_LENGTHS)
+def test_more_than_one_length_is_refused(wire, name):
+    """Even if all are equal (RFC 9110 section 8.6); the next request gets a connection of its own."""
+
+    def act(connection, head):
+        connection.sendall(WHOLE if b"/next" in head else OK + TWO_LENGTHS[name] + b"\r\nhello")
+
+    with Odd(act) as server:
+        error = get(wire, server.url("/"))["error"]
+        assert (error["code"], error["reason"]) == (1408, "malformedHTTP"), error
+        assert "Content-Length" in error["message"], error
+        assert get(wire, server.url("/next"))["body"]["text"] == "hello"
+
+
+def test_a_head_behind_some_empty_lines_is_read(wire):
+    with Odd(lambda connection, head: connection.sendall(b"\r\n\r\n" + WHOLE)) as server:
+        assert get(wire, server.url("/"))["body"]["text"] == "hello"
+
+
+def test_empty_lines_without_end_are_refused(wire):
+    def act(connection, head):
+        connection.sendall(b"\r\n" * 100)
+        server.until_gone(connection)
+
+    with Odd(act) as server:
+        error = get(wire, server.url("/"))["error"]
+    assert (error["code"], error["reason"]) == (1408, "malformedHTTP"), error

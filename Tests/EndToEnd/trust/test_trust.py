@@ -238,6 +238,7 @@ def test_bad_parameters_name_the_member(client):
         ("tls", {"minVersion": "1.1"}, "/tls/minVersion"),
         ("tls", {"minVersion": "1.3", "maxVersion": "1.2"}, "/tls/maxVersion"),
         ("tls", {"ciphers": ["NULL"]}, "/tls/ciphers/0"),
+        ("tls", {"ciphers": []}, "/tls/ciphers"),
         ("tls", {"groups": ["P-1"]}, "/tls/groups/0"),
         ("tls", {"roots": {}}, "/tls/roots"),
         ("tls", {"identity": {"key": "/k"}}, "/tls/identity"),

@@ -17,8 +17,6 @@ import Testing
         ("GET", 200, "Content-Length: 5", BodyFraming.length(5), true),
         ("GET", 200, "Content-Length: 0", .length(0), true),
         ("GET", 200, "content-length:  7 ", .length(7), true),
-        ("GET", 200, "Content-Length: 5|Content-Length: 5", .length(5), true),
-        ("GET", 200, "Content-Length: 5, 5", .length(5), true),
         ("GET", 200, "Content-Length: 9223372036854775807", .length(.max), true),
         ("GET", 200, "", .untilClose, false),
         ("GET", 404, "", .untilClose, false),
@@ -60,15 +58,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ["5", "6"], ["5, 6"], ["-5"], ["+5"], ["5x"], ["0x5"], ["99999999999999999999999"], [""], [","], ["5 6"],
+        ["5", "6"], ["5, 6"], ["5", "5"], ["5, 5"], ["5,"],
+        ["-5"], ["+5"], ["5x"], ["0x5"], ["99999999999999999999999"], [""], [","], ["5 6"],
         ["9223372036854775808"], ["5;"], ["5\u{0}"], ["five"], ["5", ""], ["1e3"],
     ])
     func `lengths that are no length are refused`(values: [String]) throws {
         let fields = values.map { ("Content-Length", $0) }
-        if values == ["5", ""] {
-            #expect(try Self.framing(200, fields).0 == .length(5))
-            return
-        }
         let failure = #expect(throws: HTTPFailure.self) { try Self.framing(200, fields) }
         #expect(failure?.kind == .malformedResponse)
         #expect(failure?.message.contains("Content-Length") == true)

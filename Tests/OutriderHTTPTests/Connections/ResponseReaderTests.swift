@@ -91,6 +91,14 @@ struct ResponseReaderTests {
         #expect(response.heads.first?.status == 200 && response.heads.first?.reason == reason)
     }
 
+    @Test func `some empty lines before a head are passed over, but not any number`() {
+        let most = ResponseReader.mostEmptyLines
+        let head = "HTTP/1.1 204 No Content\r\n\r\n"
+        #expect(found(String(repeating: "\r\n", count: most) + head).trailers == [])
+        let response = found(String(repeating: "\r\n", count: most + 1) + head)
+        #expect(response.fault == .malformed("more than 16 empty lines stand before it") && response.heads.isEmpty)
+    }
+
     @Test func `a folded value becomes one line`() {
         let lines = "A: b\r\n c\r\n\t d \r\nE:\r\n f\r\nG: h\r\n  \r\nI: j\r\n"
         let response = found("HTTP/1.1 200 OK\r\n" + lines + "Content-Length: 0\r\n\r\n")

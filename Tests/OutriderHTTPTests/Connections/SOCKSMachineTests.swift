@@ -54,6 +54,11 @@ import Testing
         var hasty = try Self.machine()
         _ = hasty.received([5, 0])
         #expect(Self.kind(hasty.received(reply + [1])) == .malformedResponse)
+        // unless the peer may speak first
+        var patient = SOCKSMachine(to: .name("h.test"), port: 22, credential: nil, peerMaySpeakFirst: true)
+        _ = patient.received([5, 0])
+        #expect(patient.received(reply + [1, 2]) == .open)
+        #expect(patient.early == [1, 2])
     }
 
     @Test func `the user is named if the proxy wants to know`() throws {
