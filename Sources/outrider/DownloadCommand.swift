@@ -71,6 +71,11 @@ struct DownloadCommand: ParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func validate() throws {
+        // curl and wget mean standard output, which can neither be resumed nor verified before its reader has the bytes
+        if output == "-" {
+            throw ValidationError(
+                "--output must be a file or a directory: `outrider get URL` writes to standard output (./- is a file)")
+        }
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let fault = RequestWords.fault(headers: headers, data: [], asks: auth.asks) { throw ValidationError(fault) }
         if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }

@@ -16,7 +16,15 @@ enum OptionAdvice {
         ),
         (["--bearer", "--oauth2-bearer"], "write --oauth NAME, or -H 'Authorization: Bearer …'"),
         (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
-        (["--limit-rate", "-R", "--remote-time", "--no-clobber"], "`outrider download URL` has such options"),
+        (["--limit-rate"], "`outrider download URL` has this option"),
+        (["-R", "--remote-time"], "not there: a file has the time of its writing; touch -d sets another"),
+        (["--no-clobber"], "`outrider download URL` replaces no file without --force"),
+        (
+            ["-O", "--remote-name", "-J", "--remote-header-name"],
+            "not needed: `outrider download URL` takes the name that the server suggests"
+        ),
+        (["--output-dir"], "write `outrider download -o DIRECTORY/ URL`"),
+        (["--unix-socket"], "write the URL as http+unix://%2Frun%2Fname.sock/path, with %2F for each / of the socket"),
         (["--url"], "write the URL alone"),
         (["--remote-name-all"], "write -O, which holds for all URLs"),
         (["--create-dirs"], "make the directory first, with mkdir -p"),

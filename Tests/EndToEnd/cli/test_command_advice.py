@@ -19,6 +19,10 @@ URL = "http://127.0.0.1:9/"
         ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
         ("get", "-N", "as it arrives"), ("get", "--digest", "-u NAME"), ("post", "-C", "outrider download"),
         ("get", "-#", "progress"), ("get", "--url", "alone"),
+        ("download", "-R", "touch -d"), ("download", "--no-clobber", "--force"), ("get", "--no-clobber", "--force"),
+        ("download", "-O", "server suggests"), ("download", "--remote-header-name", "server suggests"),
+        ("download", "--output-dir", "-o DIRECTORY/"), ("get", "--limit-rate", "outrider download"),
+        ("get", "--unix-socket", "http+unix://%2Frun%2Fname.sock/path"),
     ],
 )
 def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, option, advice):

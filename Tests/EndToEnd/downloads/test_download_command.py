@@ -53,6 +53,13 @@ def test_output_names_a_file_or_a_directory(fetch, server, tmp_path):
     refused(fetch("-o", "out", server.url("/fine"), cwd=tmp_path), 16, "out", "--force")
 
 
+def test_a_hyphen_names_no_file(fetch, server, tmp_path):
+    refused(fetch("-o", "-", server.url("/fine"), cwd=tmp_path), 2, "--output", "outrider get", "./-")
+    assert os.listdir(tmp_path) == []
+    done = fetch("-o", "./-", server.url("/fine"), cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "-").read_bytes() == server.data
+
+
 def test_no_service_is_needed(server, tmp_path):
     done = outrider("download", "-o", "x", server.url("/fine"), cwd=tmp_path, env={"XDG_RUNTIME_DIR": str(tmp_path)})
     assert done.returncode == 0 and (tmp_path / "x").read_bytes() == server.data
