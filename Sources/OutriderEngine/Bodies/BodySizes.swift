@@ -21,7 +21,13 @@ struct BodySizes: Sendable {
 
     private static func fileSize(_ path: String, _ client: ClientKey) async throws(HTTPFailure) -> Int64? {
         do {
-            let size = try await offLoop(for: client) { () throws(HTTPFailure) in try PosixFile.regularSize(of: path) }
+            let size = try await offLoop(for: client) { () throws(HTTPFailure) -> Int64? in
+                let size = try PosixFile.regularSize(of: path)
+                if size == 0, try PosixFile.hasHiddenContent(path) {
+                    throw HTTPFailure(.createUploadableFailed, hidden(path))
+                }
+                return size
+            }
             if let size { return size }
         } catch {
             throw HTTPFailure(
@@ -72,7 +78,14 @@ struct BodySizes: Sendable {
         guard access(path, R_OK) == 0 else {
             throw failure(.bodyPartInputStreamCreationFailed, "\(what) cannot be opened", errno, path, pointer)
         }
+        if info.st_size == 0, try PosixFile.hasHiddenContent(path) {
+            throw failure(.bodyPartFileSizeNotAvailable, hidden(path), nil, path, pointer)
+        }
         return Int64(info.st_size)  // safe: off_t is 64 bits wide
+    }
+
+    private static func hidden(_ path: String) -> String {
+        "\(path) has content, but its size is given as 0, as in /proc: send a copy of the file, or a stream"
     }
 
     private static func failure(

@@ -22,7 +22,12 @@ final class DownloadPlace: Sendable {
         self.replaces = replaces
         if creating { Self.make(directory) }
         descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor < 0 { throw Self.failure("the directory \(directory) cannot be used", directory) }
+        if descriptor < 0 {
+            let isMissing = errno == ENOENT
+            var failure = Self.failure("the directory \(directory) cannot be used", directory)
+            if isMissing, !creating { failure.message += " (set createDirectories, or choose another path)" }
+            throw failure
+        }
     }
 
     /// - Parameter path: absolute, or below the home directory as `~/…`.

@@ -71,14 +71,16 @@ final class PartialFile: Sendable {
         for _ in 0..<100 {
             let file: CInt
             var isNew = false
+            var wasThere = mustExist
             do throws(FileFault) {
                 if !mustExist, let made = try Self.created(name, in: home) {
                     file = made
                     isNew = true
                 } else {
+                    wasThere = true
                     file = try CheckedFile.open(name, in: home.descriptor, O_RDWR, [.regular, .owned, .noLink])
                 }
-            } catch .system(ENOENT) {
+            } catch .system(ENOENT) where wasThere {
                 // finished by another download in the meantime
                 if !mustExist { continue }
                 throw HTTPFailure(

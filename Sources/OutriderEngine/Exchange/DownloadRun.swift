@@ -52,6 +52,8 @@ final class DownloadRun: Sendable {
         /// Whether segments were tried: later gaps are requested in sequence.
         var isDivided = false
         var hasRestarted = false
+        /// Whether a 416 has shown that the existing bytes are the whole.
+        var isConfirmed = false
         var suggestedName: String?
         var total: Int64?
         var received: Int64 = 0
@@ -91,6 +93,9 @@ final class DownloadRun: Sendable {
 
     var file: PartialFile? { state.withLock { $0.opened?.file } }
 
+    /// Whether a 416 has shown that the file is complete: the head of such a response says nothing about the file.
+    var isConfirmed: Bool { state.withLock { $0.isConfirmed } }
+
     private var isVerified: Bool { !options.checksums.isEmpty }
 
     // MARK: requests
@@ -105,6 +110,7 @@ final class DownloadRun: Sendable {
             state.stage = .untouched
             state.coming = nil
             state.fresh = nil
+            state.isConfirmed = false
         }
         guard !isOwnRange else { return }
         attempt.fields.remove("Range")
@@ -205,6 +211,7 @@ final class DownloadRun: Sendable {
             state.withLock { state in
                 state.covers = .part
                 state.total = file.held.end
+                state.isConfirmed = true
             }
             return true
         case .restart:

@@ -26,7 +26,7 @@ extension DownloadRun {
             try await take(body, coming, to: file)
             try await verify(file, coming, body)
         }
-        return try await isWhole(body, file, since: before)
+        return try await isWhole(body, file, attempt, since: before)
     }
 
     /// Clears the file for a new version, or makes sure that the disk has room for the rest.
@@ -166,13 +166,19 @@ extension DownloadRun {
 
     /// Whether the file is complete; verifies a complete file, and throws if a digest does not match.
     private func isWhole(
-        _ body: any AttemptResponseBody, _ file: PartialFile, since before: Int64
+        _ body: any AttemptResponseBody, _ file: PartialFile, _ attempt: Attempt, since before: Int64
     ) async throws(HTTPFailure) -> Bool {
         let held = file.held
-        if let total, !held.gaps(of: total).isEmpty {
+        // a part of unknown total length need not be the last (RFC 9110 section 15.3.7): the next response tells
+        let isPart = state.withLock { $0.covers } == .part
+        if total.map({ !held.gaps(of: $0).isEmpty }) ?? isPart {
             guard held.count > before else {
                 throw HTTPFailure(
                     .connectionLost, "the server sends none of the missing bytes", phase: .response, sent: .sent)
+            }
+            // safe: an Int is an Int64
+            if total == nil, let most = attempt.maximumBodyBytes, held.count > Int64(most) {
+                throw CachedAttempt.tooLong(most, attempt.url.host)
             }
             return false
         }

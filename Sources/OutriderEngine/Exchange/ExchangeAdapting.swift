@@ -87,7 +87,9 @@ extension ExchangeDriver {
     // MARK: validators
 
     func judge() {
-        guard let delegate = exchange.delegate, let attempt else { return proceed(machine.judged()) }
+        guard download?.isConfirmed != true, let delegate = exchange.delegate, let attempt else {
+            return proceed(machine.judged())
+        }
         let moment = moment(attempt)
         wait(for: { await self.judged(by: delegate, moment) }) { failure in
             self.proceed(failure.map { self.machine.failed($0) } ?? self.machine.judged())
@@ -113,7 +115,7 @@ extension ExchangeDriver {
 
     func review() {
         guard let delegate = exchange.delegate, let attempt else { return proceed(machine.reviewed()) }
-        let moment = moment(attempt)
+        let moment = moment(attempt, showsHead: download?.isConfirmed != true)
         wait(for: { await self.reviewed(by: delegate, moment) }) { result in
             switch result {
             case .success(let ofHandler): self.proceed(self.machine.reviewed(ofHandler))

@@ -162,11 +162,13 @@ extension ExchangeDriver {
 
     /// The state of the exchange, for a callback.
     ///
-    /// - Parameter isNext: whether the callback concerns the next attempt.
-    func moment(_ attempt: Attempt, isNext: Bool = false) -> ExchangeMoment {
+    /// - Parameters:
+    ///   - isNext: whether the callback concerns the next attempt.
+    ///   - showsHead: false if the head says nothing about the body, such as that of a 416 for a complete file.
+    func moment(_ attempt: Attempt, isNext: Bool = false, showsHead: Bool = true) -> ExchangeMoment {
         ExchangeMoment(
             exchange: exchange, attempt: machine.attempts + (isNext ? 1 : 0), retries: machine.retries,
-            redirects: hops, request: attempt, head: response.map(ExchangeHead.init))
+            redirects: hops, request: attempt, head: showsHead ? response.map { ExchangeHead($0) } : nil)
     }
 }
 

@@ -117,6 +117,11 @@ struct PosixFile: ~Copyable {
         return info.st_mode & S_IFMT == S_IFREG ? Int64(info.st_size) : nil
     }
 
+    /// Whether a file of size 0 has content all the same, like most files of /proc.
+    static func hasHiddenContent(_ path: String) throws(HTTPFailure) -> Bool {
+        try !PosixFile(reading: path).read(at: 0, count: 1, path: path).isEmpty
+    }
+
     static func failure(_ verb: String, _ path: String) -> HTTPFailure {
         let code = errno
         let reason = String(cString: strerror(code))

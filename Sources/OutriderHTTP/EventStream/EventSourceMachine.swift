@@ -81,7 +81,8 @@ package struct EventSourceMachine: Sendable {
     package mutating func ended(
         _ failure: HTTPFailure?, serverDelay: Double?, retryAfter: Double? = nil, now: Double, chance: Double
     ) -> End {
-        let wasGood = state == .open && (hasMoved || now - opened >= (serverDelay ?? policy.delay))
+        let lasting = max(serverDelay ?? policy.delay, ReconnectPolicy.shortestGood)
+        let wasGood = state == .open && (hasMoved || now - opened >= lasting)
         guard state != .closed else { return failure.map(End.fail) ?? .finish }
         state = .ended
         guard policy.isEnabled, wasOpen || policy.initial, Self.mayPass(failure) else {

@@ -164,7 +164,7 @@ package struct EventStreamScanner: Sendable {
         let value = UnsafeBufferPointer(rebasing: line[begin...])
         let name = UnsafeBufferPointer(rebasing: line[..<end])
         if Self.same(name, "data") {
-            if data.count &+ value.count &+ (hasData ? 1 : 0) >= limit { throw tooLong("an event") }
+            if data.count &+ value.count &+ (hasData ? 1 : 0) > limit { throw tooLong("an event") }
             // no line feed before the first line
             if hasData { data.append(0x0A) }
             data.append(contentsOf: value)

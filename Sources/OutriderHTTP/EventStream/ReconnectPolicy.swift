@@ -20,6 +20,9 @@ package struct ReconnectPolicy: Sendable, Equatable {
 
     /// The shortest delay in seconds, even if the server requests a shorter one.
     package static let shortest = 0.05
+    /// A connection that brings no bytes is good only if it stays open for the reconnection time, and at least so many
+    /// seconds: with a reconnection time of 0, each connection that is closed at once would count as good.
+    static let shortestGood = 1.0
     /// The longest wait for a Retry-After, in seconds; a longer value is cut.
     package static let longestRetryAfter = 3600.0
     /// The greatest random addition, as a share of the delay: avoids a thundering herd.

@@ -91,9 +91,16 @@ def test_directories_are_made_when_asked_for(wire, server, tmp_path):
     response = download(wire, server.url("/fine"), destination=to(path))
     error = failure(response, 1800, "a/b")
     assert error["underlying"]["code"] == 2 and error["data"]["path"] == str(tmp_path / "a/b")
+    assert "set createDirectories" in error["message"]
     assert not (tmp_path / "a").exists() and server.requests == []
     assert download(wire, server.url("/fine"), destination=to(path, createDirectories=True))["ok"]
     assert path.read_bytes() == server.data
+
+
+def test_a_directory_that_takes_no_files_is_not_called_busy(wire, server):
+    """No file can be made in /proc: for root, the attempt ends as in a directory that has just been removed."""
+    response = download(wire, server.url("/fine"), destination=to("/proc/file"))
+    assert not failure(response, 1803, "/proc/")["retryable"] and server.requests == []
 
 
 def test_a_file_that_is_there_is_replaced_only_when_asked_for(wire, server, tmp_path):

@@ -3,6 +3,7 @@
 """Downloads that are interrupted, by cancelling or by the network, and go on, with servers that do or do not help."""
 
 import base64
+import socket
 import time
 
 import contract
@@ -120,6 +121,48 @@ def test_a_rate_is_not_held_against_a_client_that_takes_its_time(wire, server):
         # longer in all than what the rate would allow
         wire.call("diagnostics.sleep", {"seconds": 0.1})
     assert found == server.data and "error" not in piece
+
+
+class Vague(Ranging):
+    """Never tells the length of the file: chunks without an end at first, then parts of 400,000 bytes at most."""
+
+    first = PART
+
+    def respond(self, connection, manner, fields):
+        tag = f"ETag: {self.etag}\r\n"
+        if "range" not in fields:
+            head = f"HTTP/1.1 200 OK\r\n{tag}Transfer-Encoding: chunked\r\n\r\n{SIZE:x}\r\n"
+            connection.sendall(head.encode() + self.data[: self.first])
+            connection.shutdown(socket.SHUT_WR)
+            return False
+        first = int(fields["range"].removeprefix("bytes=").rstrip("-"))
+        body = self.data[first : first + 400_000]
+        span = f"{first}-{first + len(body) - 1}/*" if body else f"*/{SIZE}"
+        head = f"HTTP/1.1 {206 if body else 416} Vague\r\n{tag}Content-Range: bytes {span}\r\n"
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return True
+
+
+@pytest.mark.parametrize(
+    ("first", "ranges"), [(PART, ["300000-", "700000-", "1000000-"]), (SIZE, ["1000000-"])], ids=["parts", "end"]
+)
+def test_a_file_of_unknown_length_ends_where_the_server_has_no_more(wire, tmp_path, first, ranges):
+    """A part of an unknown whole is not the end, and the 416 at the end is no failure."""
+    with Vague(SIZE) as server:
+        server.first = first
+        retry = {"limit": 1, "scale": 0}
+        response = download(wire, server.url("/f"), destination=to(tmp_path / "f"), retry=retry, validate=True)
+        assert response["ok"] and response["status"] == 416, response
+        assert (tmp_path / "f").read_bytes() == server.data and hidden(tmp_path) == []
+        assert server.ranges() == [None, *(f"bytes={one}" for one in ranges)]
+
+
+def test_parts_of_unknown_length_obey_the_limit_of_a_body(wire, tmp_path):
+    with Vague(SIZE) as server:
+        retry = {"limit": 1, "scale": 0}
+        url, place = server.url("/f"), to(tmp_path / "f")
+        failure(download(wire, url, destination=place, retry=retry, maxBody=500_000), 1411, "500000")
+        assert server.ranges() == [None, "bytes=300000-"] and not (tmp_path / "f").exists()
 
 
 def test_a_lost_connection_leaves_something_to_go_on_with(wire, server, tmp_path):

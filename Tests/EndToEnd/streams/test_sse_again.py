@@ -113,6 +113,14 @@ def test_there_is_a_limit_to_attempts_that_bring_nothing(wire, server):
     assert len(server.seen["/limit"]) == 6, "one that brought something begins the count anew"
 
 
+def test_a_server_that_wants_no_delay_and_sends_nothing_reaches_the_limit(wire, server):
+    url = server.at("/nothing", [STREAM, b"retry: 0\ndata: a\n\n"], [STREAM])
+    source = Source(wire, url, reconnect={"max": 3})
+    assert source.data(1) == ["a"]
+    assert source.next("event.end")["error"]["code"] == 2011
+    assert len(server.seen["/nothing"]) == 4
+
+
 @pytest.mark.parametrize("code", [404, 401, 200])
 def test_what_will_not_pass_ends_it(wire, server, code):
     url = server.at("/end", [STREAM, b"data: a\n\n"], [status(code)], [STREAM, b"data: b\n\n"])

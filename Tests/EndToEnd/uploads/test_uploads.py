@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Bodies on their way: files that change, compression, 100 Continue, early responses, and what the client feeds."""
+"""Bodies on their way: files that change, compression, early responses, and what the client feeds."""
 
 import base64
 import gzip
@@ -96,6 +96,17 @@ def test_a_body_that_is_no_file_is_refused(wire, taker, tmp_path, name):
     assert taker.connections == 0
 
 
+@pytest.mark.parametrize("kind", ["file", "part"])
+def test_a_file_that_hides_its_size_is_refused_and_not_sent_as_empty(wire, taker, kind):
+    """Files of /proc have the size 0."""
+    file = {"file": "/proc/self/status"}
+    body = file if kind == "file" else {"multipart": [{"name": "status", **file}]}
+    error = upload(wire, taker.url("/keep"), body)["error"]
+    code, pointer = (1103, "/body/file") if kind == "file" else (1225, "/body/multipart/0/file")
+    assert (error["code"], error["pointer"]) == (code, pointer) and "/proc" in error["message"]
+    assert taker.connections == 0
+
+
 # Early responses
 
 
@@ -181,51 +192,6 @@ def test_a_short_body_or_none_stays_as_it_is(wire, taker):
     assert taker.last().body == b"hello" and taker.last().field("content-encoding") is None
     assert result(wire.call("data.send", {"url": taker.url("/keep"), "compress": "gzip"}))["ok"]
     assert taker.last().field("content-encoding") is None
-
-
-# 100 Continue
-
-
-@pytest.mark.parametrize("kind", ["text", "file"])
-def test_the_body_waits_for_100_continue(wire, taker, tmp_path, kind):
-    body = HELLO if kind == "text" else {"file": str(big(tmp_path, 1_000_000))}
-    response = upload(wire, taker.url("/continue"), body, expectContinue=True)
-    assert response["status"] == 200 and taker.last().field("expect") == "100-continue"
-    assert not taker.last().early and len(taker.last().body) == (5 if kind == "text" else 1_000_000)
-    assert upload(wire, taker.url("/keep"), HELLO)["ok"] and taker.connections == 1
-
-
-def test_the_body_is_sent_though_nobody_says_continue(wire, taker):
-    response = upload(wire, taker.url("/keep"), HELLO, expectContinue=True)
-    assert response["status"] == 200 and taker.last().body == b"hello"
-
-
-def test_the_field_itself_asks_for_it_too(wire, taker):
-    response = upload(wire, taker.url("/continue"), HELLO, headers={"Expect": "100-continue"})
-    assert response["ok"] and not taker.last().early and taker.last().field("expect") == "100-continue"
-    # not without content
-    assert upload(wire, taker.url("/keep"), {"text": ""}, expectContinue=True)["ok"]
-    assert taker.last().field("expect") is None
-
-
-def test_a_server_without_expectations_is_asked_again(wire, taker, tmp_path):
-    response = upload(wire, taker.url("/expectation"), {"file": str(big(tmp_path, 200_000))}, expectContinue=True)
-    assert response["status"] == 200 and [one.field("expect") for one in taker.taken] == ["100-continue", None]
-    assert len(taker.last().body) == 200_000
-
-
-@pytest.mark.parametrize("status", [200, 401, 413])
-def test_a_final_response_before_the_body_ends_the_request(wire, taker, tmp_path, status):
-    """Not a byte of the body follows, and the connection is closed."""
-    response = upload(wire, taker.url(f"/final/{status}"), {"file": str(big(tmp_path))}, expectContinue=True)
-    assert (response["status"], response["body"]["text"]) == (status, "final")
-    assert upload(wire, taker.url("/keep"), HELLO)["ok"] and taker.connections == 2
-    assert [one.body for one in taker.taken if one.path != "/keep"] == [b""]
-
-
-def test_there_is_nothing_to_expect_without_a_body(wire, taker):
-    assert result(wire.call("data.send", {"url": taker.url("/keep"), "expectContinue": True}))["ok"]
-    assert taker.last().field("expect") is None
 
 
 # Streams that the client feeds

@@ -136,6 +136,24 @@ struct EventSourceMachineTests {
         #expect(short.failures == 1)
     }
 
+    @Test func `a connection that is closed at once brings nothing, whatever the reconnection time is`() {
+        var policy = ReconnectPolicy()
+        policy.max = 3
+        policy.delay = 0
+        var machine = opened(policy)
+        #expect(machine.ended(nil, serverDelay: 0, now: 0, chance: 0) == .reconnect(after: 0.05))
+        var delays: [Double] = []
+        for now in [1.0, 2, 3] {
+            machine.connecting()
+            #expect(machine.responded(facts(200), now: now) == .read)
+            let end = machine.ended(nil, serverDelay: 0, now: now + 0.1, chance: 0)
+            guard case .reconnect(let delay) = end else { break }
+            delays.append(delay)
+        }
+        #expect(delays == [0.05, 0.1])
+        #expect(machine.failures == 3)
+    }
+
     @Test func `the limit of attempts is a failure that names the last cause`() {
         var policy = ReconnectPolicy()
         policy.max = 2

@@ -172,7 +172,7 @@ struct EventStreamScannerTests {
     @Test(arguments: [
         "data: \(String(repeating: "x", count: 95))\n\n", ":\(String(repeating: "x", count: 101))",
         "id: \(String(repeating: "x", count: 98))\n", String(repeating: "data: 123456789\n", count: 11),
-        String(repeating: "data\n", count: 101),
+        String(repeating: "data\n", count: 102),
     ])
     func `a line or an event that is too long is a failure`(_ text: String) {
         for pieces in [[Array(text.utf8)], Array(text.utf8).map { [$0] }] {
@@ -187,5 +187,7 @@ struct EventStreamScannerTests {
         #expect(try events([Array("data: \(line)\n\n".utf8)], limit: 100) == [event(line)])
         let most = String(repeating: "data: 123456789\n", count: 9)
         #expect(try events([Array((most + "\n" + most + "\n").utf8)], limit: 100).count == 2)
+        let data = String(repeating: "\n", count: 100)
+        #expect(try events([Array((String(repeating: "data\n", count: 101) + "\n").utf8)], limit: 100) == [event(data)])
     }
 }
