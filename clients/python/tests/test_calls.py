@@ -234,7 +234,7 @@ def test_params_as_text_go_before_the_fragment() -> None:
         ({"headers": "X: y"}, TypeError, "headers must be a mapping or pairs"),
         ({"headers": {"X": 1}}, TypeError, "the value of X in headers must be a string"),
         ({"headers": {1: "x"}}, TypeError, "a name in headers must be a string"),
-        ({"json": {"a": {1}}}, InvalidCall, "the request cannot be written as JSON: set"),
+        ({"json": {"a": {1}}}, InvalidCall, "the request cannot be written as JSON: /body/json/a: set"),
         ({"json": float("nan")}, InvalidCall, "the request cannot be written as JSON"),
         ({"json": 1, "data": "x"}, TypeError, "only one of json, data and file"),
         ({"data": 7}, TypeError, "data must be a mapping or pairs"),

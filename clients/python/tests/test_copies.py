@@ -10,6 +10,7 @@ import multiprocessing
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import outrider
@@ -66,6 +67,21 @@ def test_an_exception_can_be_copied(client: Client, origin: str, peer: MakePeer,
         assert type(one) is type(other) and (str(one), one.code, one.data) == (str(other), other.code, other.data)
         if isinstance(one, outrider.ExchangeError):
             assert other.response.content == one.response.content and other.response.url == one.response.url
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_failure_to_save_a_kept_body_can_be_copied(
+    client: Client, origin: str, tmp_path: Path, way: Callable[[Any], Any]
+) -> None:
+    (tmp_path / "there").write_bytes(b"")
+    with client.get(f"{origin}/json", body_to="stored") as r:
+        for kind, path in ((FileExistsError, tmp_path / "there"), (FileNotFoundError, tmp_path / "no" / "folder")):
+            with pytest.raises(kind) as caught:
+                r.save(path)
+            one, other = caught.value, way(caught.value)
+            assert isinstance(other, kind) and isinstance(other, outrider.InvalidCall)
+            assert (str(other), other.errno, other.filename) == (str(one), one.errno, str(path))
+            assert (other.args, other.__dict__) == (one.args, one.__dict__)
 
 
 class Own(outrider.ServerGone):

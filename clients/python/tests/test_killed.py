@@ -81,3 +81,54 @@ def test_a_service_that_is_killed_before_it_is_read_has_gone(binary: str, direct
         asyncio.run(awaiting())
     finally:
         stop(child)
+
+
+def test_a_session_is_made_again_after_a_restart_of_the_service(binary: str, directory: str, origin: str) -> None:
+    path = f"{directory}/restarted.sock"
+    child = serve(binary, path)
+
+    def restart() -> None:
+        nonlocal child
+        child.kill()
+        child.wait()
+        child = serve(binary, path)
+
+    def field(r: outrider.Response | outrider.AsyncResponse) -> str:
+        return {name.lower(): value for name, value in r.json()["headers"]}["x-session"]
+
+    async def awaiting() -> None:
+        # the event loop does not run while the service restarts, and so learns nothing of that
+        async with AsyncClient(socket=path) as client, client.session(headers={"X-Session": "2"}) as session:
+            for _ in range(2):
+                assert field(await session.get(f"{origin}/echo")) == "2"
+                restart()
+            assert field(await session.get(f"{origin}/echo")) == "2"
+
+    try:
+        with Client(socket=path) as client, client.session(headers={"X-Session": "1"}) as session:
+            for _ in range(2):
+                assert field(session.get(f"{origin}/echo")) == "1"
+                restart()
+            assert session.stream(f"{origin}/json").read() == b'{"id":1,"x":0.1}'
+            restart()
+            [r] = session.many([f"{origin}/echo"])
+            assert isinstance(r, outrider.Response) and field(r) == "1"
+        asyncio.run(awaiting())
+    finally:
+        stop(child)
+
+
+def test_a_session_may_be_closed_after_a_restart_of_the_service(binary: str, directory: str, origin: str) -> None:
+    path = f"{directory}/closed.sock"
+    child = serve(binary, path)
+    try:
+        with Client(socket=path) as client, client.session() as session:
+            assert session.get(f"{origin}/json").ok
+            child.kill()
+            child.wait()
+            child = serve(binary, path)
+        with Client(socket=path) as client, client.session() as session:
+            assert session.get(f"{origin}/json").ok
+            client.close()
+    finally:
+        stop(child)

@@ -179,6 +179,8 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         """
         if not 1 <= window <= 256:
             raise ValueError("window must be between 1 and 256")
+        if isinstance(requests, str):
+            raise TypeError("requests must be a list of requests, not one text: many([url])")
         built = [build_item(item, options, self._defaults) for item in requests]
         if not built:
             return []

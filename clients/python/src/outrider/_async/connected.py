@@ -54,8 +54,9 @@ class AsyncConnected:
         return connection if connection is not None and connection.dead is None and self._pid == os.getpid() else None
 
     async def _live(self) -> AsyncConnection:
+        # what belongs to a connection, such as a session, must not be named on the next one
         connection = self._here()
-        if connection is not None:
+        if connection is not None and not connection.has_ended():
             return connection
         loop = asyncio.get_running_loop()
         opening = self._opening.get(loop)

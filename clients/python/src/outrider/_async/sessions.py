@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
@@ -150,8 +151,11 @@ class AsyncSession(AsyncVerbs):
                 if self._plan.jar is not None:
                     from .._protocol.cookies import specs_of
 
-                    specs = specs_of(self._plan.jar)
-                    await self._client.invoke("cookies.set", {"session": made[1], "cookies": specs})
+                    params = {"session": made[1], "cookies": specs_of(self._plan.jar)}
+                    if self._plan.layer.get("base_url"):
+                        # for cookies without a domain
+                        params["url"] = str(self._plan.layer["base_url"])
+                    await self._client.invoke("cookies.set", params)
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 await self._client.invoke("session.update", changes)
@@ -224,7 +228,10 @@ class AsyncSession(AsyncVerbs):
         if self._made is not None:
             made, self._made = self._made, None
             self._client._defaults.sessions.pop(made[1], None)
-            await self._client.invoke("session.close", {"session": made[1]})
+            try:
+                await self._client.invoke("session.close", {"session": made[1]})
+            except (HandleError, ServerGone):
+                pass  # the connection that it belonged to has ended, and it with that
 
     async def __aenter__(self) -> AsyncSession:
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from _socket import SHUT_RDWR
+from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
 from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -257,6 +257,19 @@ class AsyncConnection(asyncio.Protocol):
         if isinstance(problem, LimitError):
             self._refusal = error
         self._die(str(problem))
+
+    def has_ended(self) -> bool:
+        """Whether the connection is over, also if the event loop has not been told yet."""
+        if self.dead is None and self.socket is not None:
+            try:
+                if self.socket.recv(1, MSG_DONTWAIT | MSG_PEEK):
+                    return False
+                self._die("it closed the connection")
+            except BlockingIOError:
+                return False
+            except OSError as problem:
+                self._die(str(problem))
+        return self.dead is not None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is over."""

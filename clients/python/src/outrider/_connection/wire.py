@@ -17,7 +17,7 @@ same thread. The inner call would wait for locks that only the outer call can re
 from __future__ import annotations
 
 import os
-from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
+from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
 from _struct import pack
 from _thread import allocate_lock, get_ident
 from time import monotonic
@@ -290,6 +290,19 @@ class Wire:
             raise BrokenPipeError(32, "it closed the connection")
 
     # Ends
+
+    def has_ended(self) -> bool:
+        """Whether the connection is over, also if no thread has read its end yet. Does not wait."""
+        if self.dead is None:
+            try:
+                if self._stream.recv(1, MSG_DONTWAIT | MSG_PEEK):
+                    return False
+                self._fail("", "it closed the connection")
+            except BlockingIOError:
+                return False
+            except OSError as problem:
+                self._fail("", problem.strerror or "it cannot be read")
+        return True
 
     def _fail(self, method: str, why: str) -> OutriderError:
         """The connection is over. Gives the exception for the caller."""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: ``data=`` becomes a body, and ``files=`` with its fields the parts of a multipart form."""
+"""Pure: ``data=`` and ``json=`` become a body, and ``files=`` with its fields the parts of a multipart form."""
 
 from __future__ import annotations
 
 from .arguments import header_list, named, pairs_of, text_of
+from .exceptions import InvalidCall
+from .frames import encode
+from .places import fault, is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +35,10 @@ def body(value: Any) -> dict[str, Any]:
     if isinstance(value, (bytes, bytearray, memoryview)):
         from binascii import b2a_base64
 
-        return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+        # of a view that leaves bytes out, too
+        return {"base64": b2a_base64(bytes(value), newline=False).decode("ascii")}
+    if hasattr(value, "__fspath__"):
+        raise TypeError("data must not be a path: give file=, which the service reads")
     in_pieces = hasattr(value, "__aiter__")
     if hasattr(value, "__next__"):
         # the first item decides, for there may be no end of them
@@ -45,6 +51,16 @@ def body(value: Any) -> dict[str, Any]:
             " far it is): join the pieces, or give file="
         )
     return {"form": named(value, "data")}
+
+
+def json_text(value: Any) -> str | None:
+    """The JSON text of a value that is JSON, but cannot be read within a message; ``None`` for all other values."""
+    if is_plain((value,)) or fault(value) is None:
+        return None
+    try:
+        return encode(value, as_text=True)
+    except InvalidCall:
+        return None
 
 
 def parts(fields: object, files: object) -> list[dict[str, Any]]:

@@ -76,14 +76,24 @@ except (ImportError, TypeError, AttributeError, ValueError):
     scan, _encode, quote = _portable()
 
 
-def encode(value: Any, name: str = "params") -> str:
-    """``value`` as compact ASCII JSON. ``name`` is the parameter for the error."""
+def encode(value: Any, name: str = "params", as_text: bool = False) -> str:
+    """``value`` as compact ASCII JSON. ``name`` is the parameter for the error.
+
+    The service refuses lone surrogates in a message, but not in the text of a body.
+    """
     try:
-        return _encode(value)
+        text = _encode(value)
     except RecursionError:
         raise InvalidCall(f"{name} contains itself, or is nested too deeply") from None
     except (TypeError, ValueError) as problem:
-        raise InvalidCall(f"{name} cannot be written as JSON: {problem}") from None
+        from .places import unwritable
+
+        raise unwritable(value, name, str(problem)) from None
+    if "\\ud" in text and not as_text:
+        from .places import check_surrogates
+
+        check_surrogates(text, value, name)
+    return text
 
 
 def decode(text: str) -> Any:

@@ -67,7 +67,11 @@ def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
 
 
 def _put_json(spec: dict[str, Any], value: Any) -> None:
-    _put_body(spec, {"json": value})
+    from .forms import json_text
+
+    # the service reads integers of 64 bits, and 128 levels; it sends text as it is
+    text = json_text(value)
+    _put_body(spec, {"json": value} if text is None else {"text": text, "contentType": "application/json"})
 
 
 def _put_data(spec: dict[str, Any], value: Any) -> None:
@@ -304,9 +308,11 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for a request."""
-    if not options and method == "GET" and defaults.plain is not None:
+    # other text is checked for lone surrogates with the rest
+    is_plain = text_of(url, "url").isascii()
+    if not options and method == "GET" and defaults.plain is not None and is_plain:
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
-    if len(options) == 1 and method == "GET" and type(options.get("session")) is str:
+    if len(options) == 1 and method == "GET" and type(options.get("session")) is str and is_plain:
         plan = defaults.sessions.get(options["session"])
         known = None if plan is None else plan.template(options["session"], defaults)
         if known is not None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 def tagged(value: Any) -> Any:
     """A value for ``parameters``: values without a form in JSON become tagged values."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return {"$decimal": str(int(value))}
     if isinstance(value, (str, int, float)):
         return value
     if hasattr(value, "items"):

@@ -9,6 +9,7 @@ from .._protocol.exceptions import InvalidCall
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
@@ -18,11 +19,20 @@ def absolute(path: str | os.PathLike[str]) -> str:
     return abspath(fspath(path))
 
 
-class FileExists(InvalidCall, FileExistsError):
+class NotSaved(InvalidCall):
+    """The service did not save a body; also the exception of a local write."""
+
+    def __reduce__(self) -> Any:
+        # by the constructor: ValueError, which comes first, cannot make an OSError
+        kept = {name: getattr(self, name, None) for name in ("errno", "strerror", "filename")}
+        return type(self), self.args, {**self.__dict__, **kept, "args": self.args}
+
+
+class FileExists(NotSaved, FileExistsError):
     """The service did not save a body, for the file exists already."""
 
 
-class FolderMissing(InvalidCall, FileNotFoundError):
+class FolderMissing(NotSaved, FileNotFoundError):
     """The service did not save a body, for there is no such folder."""
 
 

@@ -290,6 +290,8 @@ class Plan:
         self.layer = given
         cookies = self.settings.get("cookies")
         self.jar = cookies if hasattr(cookies, "add_cookie_header") else None
+        if self.jar is not None and not given.get("base_url") and not all(one.domain for one in self.jar):
+            raise ValueError("the jar has cookies without a domain, which need a host: give the session a base_url")
         unknown = next((name for name in given if name not in OPTIONS), None)
         if unknown is not None:
             from difflib import get_close_matches

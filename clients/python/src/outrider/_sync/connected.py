@@ -59,8 +59,9 @@ class Connected:
             return self._open().call(method, params, seconds)
 
     def _live(self) -> Connection:
+        # what belongs to a connection, such as a session, must not be named on the next one
         connection = self._connection
-        if connection is None or connection.dead is not None or connection.pid != os.getpid():
+        if connection is None or connection.pid != os.getpid() or connection.has_ended():
             return self._open()
         return connection
 

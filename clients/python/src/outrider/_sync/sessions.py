@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
@@ -151,8 +152,11 @@ class Session(Verbs):
                 if self._plan.jar is not None:
                     from .._protocol.cookies import specs_of
 
-                    specs = specs_of(self._plan.jar)
-                    self._client.invoke("cookies.set", {"session": made[1], "cookies": specs})
+                    params = {"session": made[1], "cookies": specs_of(self._plan.jar)}
+                    if self._plan.layer.get("base_url"):
+                        # for cookies without a domain
+                        params["url"] = str(self._plan.layer["base_url"])
+                    self._client.invoke("cookies.set", params)
             elif made[2] != wanted:
                 changes = {"session": made[1], "interceptors": self._plan.interceptors}
                 self._client.invoke("session.update", changes)
@@ -225,7 +229,10 @@ class Session(Verbs):
         if self._made is not None:
             made, self._made = self._made, None
             self._client._defaults.sessions.pop(made[1], None)
-            self._client.invoke("session.close", {"session": made[1]})
+            try:
+                self._client.invoke("session.close", {"session": made[1]})
+            except (HandleError, ServerGone):
+                pass  # the connection that it belonged to has ended, and it with that
 
     def __enter__(self) -> Session:
         return self

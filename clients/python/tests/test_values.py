@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Values that the service cannot read in a message: sent in another way, or refused by their name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import outrider
+import pytest
+from outrider import Client
+
+
+def sent(r: outrider.Response) -> Any:
+    assert dict(r.json()["headers"])["Content-Type"] == "application/json"
+    return r.json()["body"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"id": 2**63 - 1}, '{"id":9223372036854775807}'),
+        ({"id": 2**63}, '{"id":9223372036854775808}'),
+        ([-(2**63) - 1], "[-9223372036854775809]"),
+        ({"a": "\ud800", "\udfff": 1}, r'{"a":"\ud800","\udfff":1}'),
+        ("\\ud800 \ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"), r'"\\ud800 \ud83d\ude00"'),
+        ("\ud7ff", r'"\ud7ff"'),
+    ],
+)
+def test_json_has_every_value_that_json_has(client: Client, origin: str, value: Any, text: str) -> None:
+    assert sent(client.post(f"{origin}/echo", json=value)) == text
+    assert sent(client.post(f"{origin}/echo", data=text, content_type="application/json")) == text
+
+
+def test_json_may_be_as_deep_as_python_writes_it(client: Client, origin: str) -> None:
+    value: Any = 1
+    for _ in range(300):
+        value = [value]
+    assert sent(client.post(f"{origin}/echo", json=value)) == "[" * 300 + "1" + "]" * 300
+
+
+def test_a_parameter_may_be_a_large_integer(client: Client, origin: str) -> None:
+    r = client.post(f"{origin}/echo", parameters={"a": [2**70, -5]}, encoding="json")
+    assert r.json()["body"] == f'{{"a":[{2**70},-5]}}'
+
+
+@pytest.mark.parametrize(
+    ("options", "pointer", "why"),
+    [
+        ({"params": {"a/b": b"x"}}, "/query/a~1b", "bytes has no form in JSON"),
+        ({"params": {"a": ["x", "\ud800"]}}, "/query/a/1", "lone surrogate"),
+        ({"headers": {"X-A": "\udce9"}}, "/headers/X-A", "lone surrogate"),
+        ({"data": "\udce9 \ud83d\ude00"}, "/body/text", "lone surrogate"),
+        ({"json": {"a": [1, float("nan")]}}, "/body/json/a/1", "nan is no number in JSON"),
+        ({"json": {"a": Path("x")}}, "/body/json/a", "PosixPath has no form in JSON"),
+    ],
+)
+def test_a_value_without_a_form_in_json_is_named(
+    client: Client, origin: str, options: Mapping[str, Any], pointer: str, why: str
+) -> None:
+    with pytest.raises(outrider.InvalidCall, match=why) as caught:
+        client.get(f"{origin}/echo", **options)
+    assert caught.value.pointer == pointer
+
+
+def test_a_lone_surrogate_in_a_url_is_named(client: Client, origin: str) -> None:
+    with pytest.raises(outrider.InvalidCall, match="/url: the text holds a lone surrogate"):
+        client.get(f"{origin}/echo?\udce9")
+    with pytest.raises(outrider.InvalidCall, match="/a: the text holds a lone surrogate"):
+        client.call("diagnostics.echo", a="\udce9")
+
+
+def test_what_data_takes(client: Client, origin: str) -> None:
+    assert client.post(f"{origin}/echo", data=memoryview(b"abcd")[::2]).json()["body"] == "ac"
+    with pytest.raises(TypeError, match="give file="):
+        client.post(f"{origin}/echo", data=Path("x"))
+
+
+def test_many_does_not_take_a_url_for_its_letters(client: Client, origin: str) -> None:
+    with pytest.raises(TypeError, match=r"many\(\[url\]\)"):
+        client.many(f"{origin}/json")
