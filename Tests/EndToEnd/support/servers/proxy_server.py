@@ -125,12 +125,15 @@ class Seen:
 
 
 def pump(source, sink):
-    with contextlib.suppress(OSError, ssl.SSLError):
+    """One direction; its end is passed on, and what comes the other way still arrives."""
+    try:
         while piece := source.recv(1 << 16):
             sink.sendall(piece)
-    for one in (source, sink):
-        with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        for one in (source, sink):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
 
 def relay(secure, far):
