@@ -131,7 +131,7 @@ struct StreamRead: Method {
                 if stream.isAttached {
                     "another connection carries the stream (stream.attach): read its bytes there"
                 } else if stream.duplex != nil {
-                    "64 reads of this stream are waiting: wait for their results"
+                    "\(ReadStream.mostReaders) reads of this stream are waiting: wait for their results"
                 } else {
                     "another stream.read of this stream is waiting"
                 }

@@ -8,7 +8,7 @@ import OutriderRPC
 /// members of a TCP stream beside its reading half.
 extension ReadStream {
     /// Reads that may wait for their turn.
-    private static let mostReaders = 64
+    static let mostReaders = 64
 
     /// The writing direction; nil for a stream that is only read.
     var duplex: (any StreamPartner)? { contents.withLock { $0.duplex } }

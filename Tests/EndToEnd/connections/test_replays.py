@@ -68,6 +68,21 @@ def test_bytes_that_were_sent_whole_are_sent_again(wire, fickle):
     assert put["ok"] and fickle.methods == ["GET", "PUT", "PUT"]
 
 
+def path_of(connection):
+    """Reads the head of a request."""
+    reader = connection.makefile("rb")
+    path = reader.readline().decode().split(" ")[1]
+    while reader.readline().strip():
+        pass
+    return path
+
+
+def until_one_waits(wire):
+    limit = time.monotonic() + 10
+    while not wire.call("server.stats")["result"]["pool"]["waiting"]:
+        assert time.monotonic() < limit
+
+
 class Parting(Listening):
     """Ends its first connection with the segment that holds the response, when it is told to."""
 
@@ -76,11 +91,7 @@ class Parting(Listening):
         super().__init__()
 
     def serve(self, connection, number):
-        reader = connection.makefile("rb")
-        path = reader.readline().decode().split(" ")[1]
-        while reader.readline().strip():
-            pass
-        self.note(self.arrived, path)
+        self.note(self.arrived, path_of(connection))
         if number == 1:
             assert self.go.wait(10)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
@@ -97,9 +108,7 @@ def test_a_request_does_not_go_over_a_connection_that_has_ended(wire, method):
         first = wire.start("data.send", {"url": server.url("/first"), "session": session})
         server.wait_for("/first")
         second = wire.start("data.send", {"url": server.url("/second"), "session": session, "method": method})
-        limit = time.monotonic() + 10
-        while not wire.call("server.stats")["result"]["pool"]["waiting"]:
-            assert time.monotonic() < limit
+        until_one_waits(wire)
         server.go.set()
         replies = wire.replies([first, second])
         assert all(reply["result"]["ok"] for reply in replies.values()), replies
@@ -114,11 +123,7 @@ class Unexpected(Listening):
         super().__init__()
 
     def serve(self, connection, number):
-        reader = connection.makefile("rb")
-        path = reader.readline().decode().split(" ")[1]
-        while reader.readline().strip():
-            pass
-        self.note(self.arrived, path)
+        self.note(self.arrived, path_of(connection))
         if number == 1:
             assert self.refuse.wait(10)
             connection.sendall(b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
@@ -135,9 +140,7 @@ def test_a_request_that_is_sent_again_waits_for_a_connection_beyond_its_idle_tim
         first = wire.start("data.send", {"url": server.url("/first"), "session": session, **post})
         server.wait_for("/first")
         second = wire.start("data.send", {"url": server.url("/second"), "session": session})
-        limit = time.monotonic() + 10
-        while not wire.call("server.stats")["result"]["pool"]["waiting"]:
-            assert time.monotonic() < limit
+        until_one_waits(wire)
         server.refuse.set()
         replies = wire.replies([first, second])
         assert all(reply["result"]["ok"] for reply in replies.values()), replies

@@ -12,7 +12,7 @@ import subprocess
 
 import contract
 import pytest
-from request_client import memory, read_all, result
+from request_client import memory, read_all, result, upload
 from upload_server import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -22,10 +22,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 def taker():
     with Taker() as taker:
         yield taker
-
-
-def upload(wire, url, body, seconds=20.0, **params):
-    return result(wire.call("upload.send", {"url": url, "body": body, **params}, seconds))
 
 
 def parsed(content_type, body):

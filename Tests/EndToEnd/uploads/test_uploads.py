@@ -12,7 +12,7 @@ import zlib
 
 import contract
 import pytest
-from request_client import memory, result
+from request_client import memory, result, upload
 from upload_server import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -24,10 +24,6 @@ HELLO = {"text": "hello"}
 def taker():
     with Taker() as taker:
         yield taker
-
-
-def upload(wire, url, body, seconds=20.0, **params):
-    return result(wire.call("upload.send", {"url": url, "body": body, **params}, seconds))
 
 
 def big(tmp_path, size=30_000_000):

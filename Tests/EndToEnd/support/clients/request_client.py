@@ -29,6 +29,10 @@ def get(wire, url, seconds=20.0, **params):
     return result(wire.call("data.send", {"url": url, **params}, seconds))
 
 
+def upload(wire, url, body, seconds=20.0, **params):
+    return result(wire.call("upload.send", {"url": url, "body": body, **params}, seconds))
+
+
 def until(wire, number, seconds=15.0):
     """The events that arrive before the reply to a call, and the reply."""
     events = []
