@@ -28,6 +28,8 @@ struct ServiceProcess {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
         if settings.readyFile != nil { Detachment.detach() }
+        // Ends by itself, while the rest of the service is made.
+        let timers = Task { await LibraryTimers.open() }
         let loops = ServiceLoops(try settings.loopCount(), most: settings.connectionsPerHost)
         let group = loops.group
         let own = settings.engine(loops: loops.count)
@@ -76,6 +78,7 @@ struct ServiceProcess {
         ) { peer, control in
             ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
         }
+        await timers.value
         let status = try await serve(server, listening)
         let unsaved = await engine.credentials.save()
         if !unsaved.isEmpty {

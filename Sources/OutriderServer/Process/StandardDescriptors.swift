@@ -49,5 +49,5 @@ package struct StartFailure: Error, CustomStringConvertible, Equatable {
         self.exitStatus = exitStatus
     }
 
-    static let alreadyRunning: Int32 = 75
+    package static let alreadyRunning: Int32 = 75
 }

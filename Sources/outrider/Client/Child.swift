@@ -64,10 +64,12 @@ struct Child {
         self.processID = processID
     }
 
-    /// Waits for its end.
-    func wait() {
+    /// Waits for its end. Returns its exit status; nil if a signal ended it.
+    @discardableResult
+    func wait() -> Int32? {
         var status: Int32 = 0
         while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
     }
 
     /// What we inherited beyond standard input, output and error is not passed on: a service that lives for days would

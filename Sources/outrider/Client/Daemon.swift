@@ -3,16 +3,20 @@
 
 import Glibc
 import OutriderFiles
+import OutriderServer
 
 /// Starts the service that all programs of this user share, once, however many ask at the same time.
 ///
 ///     lock ─▶ connect ──answers──▶ use it
 ///               └─refused──▶ start, detached ──▶ wait until it listens ─▶ connect
+///                              └─another one has the path──▶ connect, or start again
 ///
 /// A service that is slow is waited for, never ended: starting a second one would only make it slower.
 struct Daemon {
     /// The longest wait for the start in seconds; then the command fails.
     private static let patience = 60.0
+    /// Between starts while another service has the path, in microseconds.
+    private static let pause: UInt32 = 100_000
 
     let socket: ServicePath
 
@@ -34,10 +38,18 @@ struct Daemon {
         let lock = try lock()
         defer { close(lock) }
         if let wire = try socket.connect() { return wire }
-        try start()
-        if let wire = try socket.connect() { return wire }
-        throw CommandFailure(
-            .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
+        let deadline = Deadline(after: Self.patience)
+        while true {
+            let refusal = try start()
+            if let wire = try socket.connect() { return wire }
+            guard let refusal else {
+                throw CommandFailure(
+                    .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
+            }
+            // the other one puts its socket back just now, or ends
+            if deadline.milliseconds == 0 { throw refusal }
+            usleep(Self.pause)
+        }
     }
 
     /// Waits for commands that already start the service.
@@ -65,7 +77,8 @@ struct Daemon {
         }
     }
 
-    private func start() throws(CommandFailure) {
+    /// Returns the failure if another service has the path, and nil when the new service listens.
+    private func start() throws(CommandFailure) -> CommandFailure? {
         let log = try Self.open(self.log, O_WRONLY | O_CREAT | O_APPEND)
         defer { close(log) }
         let end = lseek(log, 0, SEEK_END)
@@ -74,8 +87,9 @@ struct Daemon {
         defer { close(null) }
         let ready = try PipeEnds()
         defer { close(ready.reading) }
+        let child: Child
         do throws(CommandFailure) {
-            _ = try Child(
+            child = try Child(
                 ["serve", "--socket", socket.path, "--ready-file", "3"],
                 [
                     .init(ours: null, theirs: 0), .init(ours: null, theirs: 1), .init(ours: log, theirs: 2),
@@ -87,11 +101,13 @@ struct Daemon {
             close(ready.writing)
             throw error
         }
-        try waitUntilItListens(ready.reading, logFrom: end)
+        guard let failure = try failureUntilItListens(ready.reading, logFrom: end) else { return nil }
+        guard child.wait() == StartFailure.alreadyRunning else { throw failure }
+        return failure
     }
 
     /// The service writes a byte when listening; the end of the pipe without a byte means a failed start.
-    private func waitUntilItListens(_ file: Int32, logFrom start: off_t) throws(CommandFailure) {
+    private func failureUntilItListens(_ file: Int32, logFrom start: off_t) throws(CommandFailure) -> CommandFailure? {
         let deadline = Deadline(after: Self.patience)
         var end = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         while poll(&end, 1, deadline.milliseconds) <= 0 {
@@ -100,9 +116,9 @@ struct Daemon {
             }
         }
         var byte: UInt8 = 0
-        if read(file, &byte, 1) == 1 { return }
+        if read(file, &byte, 1) == 1 { return nil }
         let reason = Self.reason(in: log, from: start).map { ": \($0)" } ?? ""
-        throw CommandFailure(.noConnection, "the service could not start\(reason) (see \(log))")
+        return CommandFailure(.noConnection, "the service could not start\(reason) (see \(log))")
     }
 
     /// What the service wrote before its end: the last line that is marked as an error, else the last line; nil if

@@ -67,9 +67,20 @@ def test_a_client_that_is_connected_does_not_notice(home, served):
 
 def test_a_service_can_start_after_the_directory_was_removed(home, served):
     """The lock is gone with the directory: the first service to come makes both anew."""
-    shutil.rmtree(home)
-    home.mkdir(0o700)
+    # at once, for the service that runs makes the directory again as soon as its socket is gone
+    shutil.rmtree(home.rename(home.with_name("gone")))
+    home.mkdir(0o700, exist_ok=True)
     assert instance(home / "s", "--spawn")
+
+
+def test_a_command_waits_for_the_end_of_a_service_that_stops(home, served):
+    """Until then the path is locked, and a second service would be refused."""
+    before = instance(home / "s")
+    with contract.Wire(str(home / "s")) as wire:
+        wire.start("diagnostics.sleep", {"seconds": 1})
+        wire.call("server.stop", {"grace": 5})
+        assert instance(home / "s", "--spawn") != before
+    assert served.wait(10) == 0
 
 
 def test_a_service_whose_path_belongs_to_another_socket_ends_with_its_last_client(home, served):
