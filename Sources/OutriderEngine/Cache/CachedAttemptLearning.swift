@@ -73,14 +73,15 @@ extension CacheReport {
     /// The report of a stored response.
     convenience init(
         _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: Status, _ forward: CacheForward? = nil,
-        isCollapsed: Bool = false, at now: Int64
+        isCollapsed: Bool = false, at now: Int64, check: JSONCheck? = nil
     ) {
         let isForbidden = StoreDecision.isForbidden(entry.head.freshness.control, status: entry.head.status)
         self.init(
             status, forward: forward, age: entry.head.freshness.age(at: now),
             timeToLive: entry.head.freshness.timeToLive(at: now),
             isStored: status != .revalidated || !isForbidden, isCollapsed: isCollapsed,
-            reason: use.reason, key: entry.url, storedAt: entry.storedAt, upstream: entry.head.upstream)
+            reason: use.reason, key: entry.url, storedAt: entry.storedAt, upstream: entry.head.upstream,
+            check: check)
     }
 
     /// The report of a request that shared the exchange of another one.

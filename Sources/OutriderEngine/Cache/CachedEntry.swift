@@ -41,6 +41,8 @@ package final class CachedEntry: Sendable {
     let isMemoryOnly: Bool
     /// Bytes that the entry takes in memory.
     let cost: Int
+    /// Whether the body is JSON.
+    let check: JSONCheck
 
     package init(
         id: CacheEntryID, url: String, head: CachedHead, vary: [String], body: Body, tags: [String], storedAt: Int64,
@@ -55,6 +57,7 @@ package final class CachedEntry: Sendable {
         self.storedAt = storedAt
         self.userInfo = userInfo
         self.isMemoryOnly = isMemoryOnly
+        check = JSONCheck(size: body.size)
         var cost = 512 &+ url.utf8.count &+ (userInfo?.utf8.count ?? 0)
         for field in head.fields.list { cost &+= field.name.utf8.count &+ field.value.utf8.count &+ 64 }
         for text in vary { cost &+= text.utf8.count &+ 64 }

@@ -103,7 +103,7 @@ extension CacheBinding {
         let verdict = CachePolicy.decide(
             query, entry.head, size: bytes.readableBytes, hasVariants: true, now: now)
         guard case .use(let use) = verdict else { return nil }
-        let report = CacheReport(entry, use, as: use.isStale ? .stale : .hit, at: now)
+        let report = CacheReport(entry, use, as: use.isStale ? .stale : .hit, at: now, check: entry.check)
         let head = AttemptScript.Head(
             status: entry.head.status, reason: entry.head.reason, version: entry.head.version,
             fields: entry.head.shown(at: now))

@@ -23,11 +23,13 @@ package final class CacheReport: Sendable {
     package let storedAt: Int64?
     /// What caches on the way said (RFC 9211).
     package let upstream: [CacheStatus]
+    /// Of the stored body, if the response has it whole; nil otherwise.
+    package let check: JSONCheck?
 
     package init(
         _ status: Status, forward: CacheForward? = nil, age: Int64? = nil, timeToLive: Int64? = nil,
         isStored: Bool = false, isCollapsed: Bool = false, reason: String? = nil, key: String? = nil,
-        storedAt: Int64? = nil, upstream: [CacheStatus] = []
+        storedAt: Int64? = nil, upstream: [CacheStatus] = [], check: JSONCheck? = nil
     ) {
         self.status = status
         self.forward = forward
@@ -39,6 +41,7 @@ package final class CacheReport: Sendable {
         self.key = key
         self.storedAt = storedAt
         self.upstream = upstream
+        self.check = check
     }
 
     /// Whether the response came out of the store.

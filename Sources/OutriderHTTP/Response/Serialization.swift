@@ -49,8 +49,10 @@ package enum Serialization {
     /// - Parameters:
     ///   - contentType: the response's field, as received.
     ///   - emptyIsFine: the response had to be empty: to HEAD, or with status 204, 205 or 304.
+    ///   - check: of the stored body that these bytes are; nil for a body from the network.
     package static func serialize(
-        _ bytes: [UInt8], as spec: SerializeSpec, contentType: String?, emptyIsFine: Bool = false
+        _ bytes: [UInt8], as spec: SerializeSpec, contentType: String?, emptyIsFine: Bool = false,
+        check: JSONCheck? = nil
     ) -> SerializedBody {
         let type = contentType.flatMap(MediaType.init(parsing:))
         if bytes.isEmpty { return empty(spec, emptyIsFine) }
@@ -67,14 +69,14 @@ package enum Serialization {
             }
             return SerializedBody(text)
         case .json:
-            return json(bytes, spec, type) { note in
+            return json(bytes, spec, type, check) { note in
                 HTTPFailure(
                     .jsonSerializationFailed, "the body of the response is \(note)", sent: .sent,
                     underlying: .init(.json, 0, note))
             }
         case .propertyList: return propertyList(bytes, spec, type)
         case .auto:
-            if type?.isJSON == true { return json(bytes, spec, type) { _ in nil } }
+            if type?.isJSON == true { return json(bytes, spec, type, check) { _ in nil } }
             guard type == nil || type?.isTextual == true else { return SerializedBody(.base64) }
             guard let text = text(bytes, spec, type) else {
                 return SerializedBody(.base64, note: type == nil ? nil : undecodable(bytes, spec, type))
@@ -122,11 +124,17 @@ package enum Serialization {
     }
 
     private static func json(
-        _ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?, _ failure: (String) -> HTTPFailure?
+        _ bytes: [UInt8], _ spec: SerializeSpec, _ type: MediaType?, _ check: JSONCheck?,
+        _ failure: (String) -> HTTPFailure?
     ) -> SerializedBody {
+        // another encoding than the one of the check makes another text
+        let check = spec.encoding == nil ? check : nil
+        if check?.hasPassed(bytes) == true { return SerializedBody(.json(JSONText(written: bytes))) }
         do {
-            let text = utf8(bytes, wanted: spec.encoding, declared: type?.charset)
-            return SerializedBody(.json(try JSONText(checking: text, limits: limits)))
+            let text = try JSONText(
+                checking: utf8(bytes, wanted: spec.encoding, declared: type?.charset), limits: limits)
+            check?.learn(bytes, text)
+            return SerializedBody(.json(text))
         } catch {
             let note = "not JSON: \(error.reason)"
             let shape = text(bytes, spec, type) ?? .base64
@@ -148,7 +156,8 @@ package enum Serialization {
     /// JSON is UTF-8 (RFC 8259 section 8.1); other charsets are converted, and a byte order mark is removed.
     static func utf8(_ bytes: [UInt8], wanted: String?, declared: String?) -> [UInt8] {
         let plain = bytes.first.map { $0 < 0x80 } ?? true
-        if plain, wanted == nil, declared == nil { return bytes }
+        let charset = (wanted ?? declared).map(Charset.init(label:)) ?? .utf8
+        if plain, charset == .utf8 { return bytes }
         return TextDecoding.decode(bytes, wanted: wanted, declared: declared).map { Array($0.text.utf8) } ?? bytes
     }
 

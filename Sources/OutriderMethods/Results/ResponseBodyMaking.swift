@@ -15,7 +15,8 @@ extension ResponseBodyShape {
         let serialized =
             made
             ?? Serialization.serialize(
-                bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome))
+                bytes, as: spec, contentType: contentType, emptyIsFine: isEmptyFine(outcome),
+                check: outcome.head?.cache?.check)
         let body = ResponseBodyShape(
             content: Content(serialized.shape, bytes), size: outcome.bodyBytes, contentType: contentType,
             isTruncated: outcome.isTruncated, note: serialized.note)

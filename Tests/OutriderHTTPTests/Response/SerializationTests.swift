@@ -51,6 +51,27 @@ import Testing
         #expect(found.failure == nil)
     }
 
+    /// Other bytes of the same length show whether they were looked at.
+    @Test func `a stored body is checked once`() {
+        func give(_ text: String, _ check: JSONCheck, encoding: String? = nil) -> Bool {
+            let spec = SerializeSpec(.auto, encoding: encoding)
+            let type = "application/json; charset=utf-8"
+            let body = Serialization.serialize(Array(text.utf8), as: spec, contentType: type, check: check)
+            if case .json = body.shape { return true }
+            return false
+        }
+        let check = JSONCheck(size: 3)
+        #expect(!give("[1}", check))
+        #expect(give("[1]", check))
+        #expect(give("[1}", check))
+        #expect(!give("[1}", check, encoding: "utf-8"))
+        #expect(!give("[12}", check))
+        // its text differs from its bytes
+        let rewritten = JSONCheck(size: 3)
+        #expect(give("[\n]", rewritten))
+        #expect(!give("[1}", rewritten))
+    }
+
     @Test func `auto falls back and says why, without failing`() {
         let json = Self.give("{oops", .auto, "application/json")
         #expect(json.shape == "text {oops utf-8")
