@@ -78,7 +78,47 @@ def test_without_the_plugin(tmp_path):
 '''
 
 
-def run(directory, origin, *words):
+FAULTS = '''
+import outrider
+import pytest
+from outrider import testing
+
+URL = "http://127.0.0.1:9/"
+
+
+@pytest.mark.outrider(cassette="absent.har", mode="none")
+def test_absent():
+    """It ends before its first line."""
+
+
+@pytest.mark.outrider(cassette="empty.har", mode="none")
+def test_miss():
+    with pytest.raises(ValueError):
+        outrider.get(URL)
+
+
+@pytest.mark.outrider(casette="empty.har")
+def test_misspelt():
+    """It ends before its first line."""
+
+
+@pytest.mark.outrider("empty.har", "none")
+def test_two_arguments():
+    """It ends before its first line."""
+
+
+def test_bad_values(tmp_path):
+    with pytest.raises(ValueError, match="mode must be one of once, none, newEpisodes, all, not 'play'"):
+        testing.replay(tmp_path / "a.har", "play")
+    with pytest.raises(TypeError, match="ignore cannot be written as JSON"):
+        testing.replay(tmp_path / "a.har", ignore={"query": {1}})
+    with pytest.raises(outrider.ReplayError, match="record it first"), testing.replay(tmp_path / "a.har", "none"):
+        pass
+'''
+EMPTY = '{"log":{"version":"1.2","creator":{"name":"a","version":"1"},"entries":[]}}'
+
+
+def run(directory, origin, *words, status=0):
     environment = {
         **os.environ,
         "ORIGIN": origin,
@@ -90,7 +130,7 @@ def run(directory, origin, *words):
     command = [sys.executable, "-m", "pytest", own, "-q", "-p", "no:cacheprovider", "-p", "outrider.testing.plugin"]
     done = subprocess.run(
         [*command, *words], cwd=directory, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -114,3 +154,16 @@ def test_a_sample_project(tmp_path, origin):
     for more in ((), ("-n", "2")):
         assert "10 passed" in run(tmp_path, "http://127.0.0.1:9", *rest, *more)
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_faults_have_remedies(tmp_path, origin):
+    """A cassette that is absent or has no response, and a mark that is written wrongly."""
+    (tmp_path / "test_faults.py").write_text(FAULTS)
+    (tmp_path / "cassettes").mkdir()
+    (tmp_path / "cassettes/empty.har").write_text(EMPTY)
+    said = run(tmp_path, origin, status=1)
+    assert "1 failed, 1 passed, 3 errors" in said, said
+    assert "absent.har, and the mode" in said and "(pytest: --outrider-mode once)" in said
+    assert "to record missing responses: --outrider-mode newEpisodes" in said
+    assert "a cassette has no option casette; did you mean cassette?" in said
+    assert "one argument without a name, the cassette" in said

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Reads whose task is cancelled, by a time limit for instance: the next read continues where the last one ended."""
+"""Calls whose task is cancelled, by a time limit for instance: the next read of a stream continues where the last one
+ended, and nothing that a call has opened is left behind."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import outrider
 import pytest
 from outrider import AsyncClient
 from peers import Scripted, request_head
@@ -154,3 +157,76 @@ def test_a_closed_stream_leaves_no_read_behind(service: str, scripted: Serve) ->
             assert not live._left_reads and not live._waiting
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("arrives", ["before", "after"])
+@pytest.mark.parametrize(
+    ("method", "name", "look"),
+    [
+        ("events.subscribe", "subscription", "events.unsubscribe"),
+        ("reachability.watch", "subscription", "events.unsubscribe"),
+        ("session.create", "session", "session.get"),
+        ("upload.open", "stream", "stream.finish"),
+        ("data.start", "request", "request.get"),
+        ("stream.open", "request", "request.get"),
+        ("data.send", "request", "request.get"),
+    ],
+)
+def test_what_a_cancelled_call_has_opened_is_ended(
+    service: str, origin: str, method: str, name: str, look: str, arrives: str
+) -> None:
+    params: dict[str, dict[str, Any]] = {
+        "events.subscribe": {"topics": ["request.*"]},
+        "reachability.watch": {"host": "127.0.0.1"},
+        "data.start": {"url": f"{origin}/json"},
+        "stream.open": {"url": f"{origin}/json"},
+        "data.send": {"url": f"{origin}/json", "bodyTo": "stream"},
+    }
+    found: list[str] = []
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            await client.info()
+            live = await client._live()
+            receive = live.data_received
+
+            def received(data: bytes) -> None:
+                found.append(json.loads(data.split(b"\n")[0])["result"][name])
+                # in the same turn of the event loop, before the task runs again
+                if arrives == "after":
+                    call.cancel()
+                receive(data)
+                if arrives == "before":
+                    call.cancel()
+
+            live.data_received = received  # type: ignore[method-assign]
+            call = asyncio.ensure_future(client.invoke(method, params.get(method, {})))
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            live.data_received = receive  # type: ignore[method-assign]
+            with pytest.raises(outrider.HandleError):
+                await client.invoke(look, {name: found[0]})
+
+    asyncio.run(asyncio.wait_for(work(), 30))
+
+
+def test_a_detached_request_outlives_its_cancelled_call(service: str, origin: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            await client.info()
+            live = await client._live()
+            receive = live.data_received
+
+            def received(data: bytes) -> None:
+                call.cancel()
+                receive(data)
+
+            live.data_received = received  # type: ignore[method-assign]
+            params = {"url": f"{origin}/json", "detach": True, "name": "cancelled-call"}
+            call = asyncio.ensure_future(client.invoke("data.start", params))
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            live.data_received = receive  # type: ignore[method-assign]
+            assert (await client.invoke("request.get", {"request": "cancelled-call"}))["detached"]
+
+    asyncio.run(asyncio.wait_for(work(), 30))

@@ -72,8 +72,8 @@ def test_pairs_keep_their_order(client: Client, origin: str) -> None:
 
 def test_a_body_that_is_too_long_for_a_message_can_be_a_file(client: Client, origin: str, tmp_path: Path) -> None:
     body = b"x" * 13_000_000
-    with pytest.raises(outrider.LimitError, match="as file=, or as data= with an open file"):
-        client.post(f"{origin}/echo", data=body)
+    with pytest.raises(outrider.LimitError, match="as file=, or where the client waits for a response"):
+        client.start("POST", f"{origin}/echo", data=body)
     (tmp_path / "body").write_bytes(body)
     with (tmp_path / "body").open("rb") as file:
         assert len(client.post(f"{origin}/echo", data=file).content) > len(body)

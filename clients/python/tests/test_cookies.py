@@ -42,6 +42,14 @@ def server(scripted: Callable[[Callable[[socket.socket], None]], Scripted]) -> s
     return scripted(_setter).url
 
 
+def test_none_leaves_a_cookie_of_a_request_out(client: Client, server: str) -> None:
+    assert client.get(server, cookies={"a": None, "b": 2, "c": "x"}).text == "b=2; c=x"
+    assert client.get(server, cookies={"a": None}).text == ""
+    for wrong in (b"x", ["x"]):
+        with pytest.raises(TypeError, match=r"cookies\['a'\] must be text or a number, not"):
+            client.get(server, cookies={"a": wrong})
+
+
 def test_a_session_keeps_cookies_that_are_a_mapping(client: Client, server: str) -> None:
     session = client.session(cookies=True)
     first = session.get(server)

@@ -134,3 +134,12 @@ def test_a_token_can_be_copied(way: Callable[[Any], Any]) -> None:
     token = way(AccessToken({"accessToken": "t", "tokenType": "Bearer", "scope": ["a"], "missingScope": ["b"]}))
     assert (token, type(token), token.header) == ("t", AccessToken, {"Authorization": "Bearer t"})
     assert (token.expires_at, token.scope, token.missing_scope) == (None, ["a"], ["b"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_client_cannot_be_copied(client: Client, service: str, way: Callable[[Any], Any]) -> None:
+    client.info()
+    for one in (client, client.session(), AsyncClient(socket=service)):
+        if one is client or way is not copy.copy:
+            with pytest.raises(TypeError, match="make one with the same arguments in each process"):
+                way(one)

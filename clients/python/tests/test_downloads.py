@@ -179,9 +179,12 @@ def test_parameters_are_those_of_the_protocol() -> None:
     assert set(built) <= {"url", *known}
     assert built["destination"] == {"directory": "/d", "filename": "f", "replace": True, "createDirectories": True}
     assert built["resume"] is False and built["events"] == ["progress"] and "serialize" not in built
-    for source, name in [("req_a", "request"), ("eyJ", "resumeData"), ("/a", "path"), (Path("/a"), "path")]:
+    sources = [("req_a", "request"), ("eyJ", "resumeData"), ("/a", "path"), (Path("/a"), "path"), ("a.iso", "path")]
+    for source, name in sources:
         built = json.loads(_downloads.build_resume(source, {"url": "http://h/"}, Defaults()).text())
         assert built.pop(name) and built == {"url": "http://h/"}
+    with pytest.raises(TypeError, match="source must be resume data or a path, not None: if nothing was kept"):
+        _downloads.build_resume(None, {}, Defaults())
     with pytest.raises(TypeError, match="body_to"):
         _downloads.build_download("http://h/", None, {"body_to": "file"}, Defaults())
     with pytest.raises(TypeError, match="only one"):

@@ -9,12 +9,13 @@ import gc
 import os
 import signal
 import threading
+import time
 import warnings
 from typing import Any
 
 import outrider
 import pytest
-from outrider import Client
+from outrider import AsyncClient, Client
 from peers import until
 
 
@@ -184,3 +185,29 @@ def test_a_reply_that_the_service_cannot_read_is_refused_and_costs_no_connection
         client.call("diagnostics.callback", method="callback.add")
     assert client.call("diagnostics.echo", a=1) == {"a": 1}
     assert client._connection is connection
+
+
+def test_an_event_of_another_event_loop_wakes_an_iteration_at_once(service: str, origin: str) -> None:
+    client = AsyncClient(socket=service)
+    waits = threading.Event()
+    found: list[tuple[str, float]] = []
+
+    async def listen() -> None:
+        await client.info()
+        began = time.monotonic()
+        events = client.events("event.response", timeout=20)
+        asyncio.get_running_loop().call_later(0.1, waits.set)
+        found.append(((await events.__anext__()).name, time.monotonic() - began))
+
+    async def request() -> None:
+        await client.get(f"{origin}/json", events=["response"])
+
+    listener = threading.Thread(target=lambda: asyncio.run(listen()))
+    listener.start()
+    assert waits.wait(20)
+    asyncio.run(request())
+    listener.join(20)
+    # the connections of event loops that have ended are closed, too
+    asyncio.run(client.close())
+    [(name, seconds)] = found
+    assert name == "event.response" and seconds < 10

@@ -76,3 +76,10 @@ def test_lines_have_the_charset_of_the_text(charset: str, encoding: str, text: s
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_dir_names_the_resources_that_are_loaded_later(kind: type[Client]) -> None:
     assert {"download", "oauth", "get"} <= set(dir(kind(socket="/nonexistent")))
+
+
+def test_the_arguments_of_functions_have_public_classes() -> None:
+    from outrider._resources.sessions import KINDS
+
+    for shape, _ in KINDS.values():
+        assert getattr(outrider, shape.__name__) is shape  # type: ignore[attr-defined]

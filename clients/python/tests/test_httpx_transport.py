@@ -352,6 +352,8 @@ def test_what_the_service_cannot_do_is_refused_with_a_remedy(ours: Both, origin:
         ours.request("GET", origin, headers={"X-A": b"\xe9"})
     with pytest.raises(httpx.LocalProtocolError, match="target"):
         ours.request("GET", origin, extensions={"target": b"*"})
+    with pytest.raises(httpx.LocalProtocolError, match="sni_hostname"):
+        ours.request("GET", "https://127.0.0.1:1/", extensions={"sni_hostname": "example.org"})
     with pytest.raises(httpx.LocalProtocolError, match="Host"):
         ours.request("GET", "http://server.test/", headers={"Host": "example.org"})
 

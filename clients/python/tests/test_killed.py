@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import outrider
 import pytest
@@ -130,5 +131,51 @@ def test_a_session_may_be_closed_after_a_restart_of_the_service(binary: str, dir
         with Client(socket=path) as client, client.session() as session:
             assert session.get(f"{origin}/json").ok
             client.close()
+    finally:
+        stop(child)
+
+
+def test_the_offer_of_a_passphrase_is_repeated_after_a_restart_of_the_service(
+    binary: str, directory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from outrider._connection.awaiting import AsyncConnection
+    from outrider._connection.blocking import Connection
+
+    path = f"{directory}/offered.sock"
+    child = serve(binary, path)
+    made: list[str] = []
+
+    def told(kind: Any) -> None:
+        call = kind.call
+
+        def spy(self: Any, method: str, *given: Any) -> Any:
+            made.append(method)
+            return call(self, method, *given)
+
+        monkeypatch.setattr(kind, "call", spy)
+
+    def restart() -> None:
+        nonlocal child
+        child.kill()
+        child.wait()
+        child = serve(binary, path)
+
+    async def awaiting() -> None:
+        async with AsyncClient(socket=path) as client:
+            await client.oauth.passphrase(lambda locked: None)
+            await asyncio.get_running_loop().run_in_executor(None, restart)
+            await client.info()
+
+    told(Connection)
+    told(AsyncConnection)
+    try:
+        with Client(socket=path) as client:
+            client.oauth.passphrase(lambda locked: None)
+            restart()
+            client.info()
+            assert made.count("oauth.offerPassphrase") == 2 and made[-1] == "server.info"
+            made.clear()
+        asyncio.run(awaiting())
+        assert made.count("oauth.offerPassphrase") == 2 and made[-1] == "server.info"
     finally:
         stop(child)

@@ -49,6 +49,9 @@ def _command(language: str, code: str, place: Path) -> list[str]:
         # A message that arrives later is waited for as long as it takes.
         file.write_text(code + "\n(with-timeout (20) (while (accept-process-output nil 0.3)))")
         return ["emacs", "-Q", "--batch", "-L", str(ROOT / "clients/emacs"), "-l", "outrider", "-l", str(file)]
+    if language == "vim":
+        file.write_text(code)
+        return ["vim", "-N", "-u", "NONE", "-i", "NONE", "-es", "-V1", "-S", str(file), "-c", "sleep 300m", "-c", "qa!"]
     file.write_text(code.replace("print(", "_G.printed = true; print("))
     wait = "lua vim.wait(20000, function() return _G.printed end, 10)"
     plugin = f"set runtimepath^={ROOT / 'clients/neovim'}"
@@ -60,7 +63,7 @@ def test_what_the_readme_shows_works(
     language: str, code: str, environment: dict[str, str], origin: str, tmp_path: Path
 ) -> None:
     command = _command(language, re.sub(r"https://example\.org(?:/\w*)?", f"{origin}/echo", code), tmp_path)
-    if language in ("elisp", "lua") and shutil.which(command[0]) is None:
+    if language in ("elisp", "lua", "vim") and shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not installed")
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     said = done.stdout + done.stderr

@@ -88,6 +88,12 @@ def test_a_program_receives_the_same_response_as_without_the_adapter(
     assert received(session) == received(native)
 
 
+def test_a_trace_is_sent_without_a_body(session: requests.Session, peer: Callable[..., Peer]) -> None:
+    server = peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    assert session.request("TRACE", server.url).status_code == 200
+    assert server.received[0].startswith(b"TRACE / HTTP/1.1\r\n") and b"Content-Length" not in server.received[0]
+
+
 def test_cookies_are_those_of_requests(session: requests.Session, peer: Callable[..., Peer]) -> None:
     head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Expires=Fri, 31 Dec 2099 23:59:59 GMT\r\nX: y\r\nset-cookie: b=2\r\n"
     server = peer(head + b"Content-Length: 0\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")

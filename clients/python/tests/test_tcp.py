@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -143,3 +144,29 @@ def test_reachability(client: Client, origin: str) -> None:
     assert "reachability" in dir(client) and "reachable" in repr(found)
     with pytest.raises(outrider.InvalidCall, match="without a scheme"):
         next(client.reachability.watch(host="http://a"))
+
+
+def test_a_dropped_connection_ends(client: Client, service: str, scripted: Serve) -> None:
+    ended = threading.Semaphore(0)
+
+    def wait(stream: socket.socket) -> None:
+        stream.sendall(b"hello\n")
+        while stream.recv(100):
+            pass
+        ended.release()
+
+    server = scripted(wait)
+    connection = client.tcp("127.0.0.1", server.port)
+    assert connection.read_line() == b"hello\n"
+    del connection
+    assert ended.acquire(timeout=10)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as other:
+            connection = other.tcp("127.0.0.1", server.port)
+            await connection.__aenter__()
+            assert await connection.read_line() == b"hello\n"
+            del connection
+            assert await asyncio.get_running_loop().run_in_executor(None, ended.acquire, True, 10)
+
+    asyncio.run(work())

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,37 @@ def test_json_may_be_as_deep_as_python_writes_it(client: Client, origin: str) ->
     assert sent(client.post(f"{origin}/echo", json=value)) == "[" * 300 + "1" + "]" * 300
 
 
+def test_a_query_and_a_form_take_integers_of_any_size_and_bytes(client: Client, origin: str) -> None:
+    values = {"a": 2**70, b"b": [-(2**70), b"x"], "c": {"é".encode()}}
+    seen = client.post(f"{origin}/echo", params=values, data=values).json()
+    assert seen["target"] == f"/echo?a={2**70}&b={-(2**70)}&b=x&c=%C3%A9"
+    assert seen["body"] == f"a={2**70}&b={-(2**70)}&b=x&c=%C3%A9"
+    with pytest.raises(TypeError, match=r"params\['a'\] must be text, or bytes in UTF-8"):
+        client.get(f"{origin}/echo", params={"a": b"\xff"})
+    with pytest.raises(TypeError, match=r"the name b'\\xff' in data must be text"):
+        client.post(f"{origin}/echo", data={b"\xff": 1})
+
+
+def test_an_integer_that_the_service_cannot_read_is_named(client: Client, origin: str, service: str) -> None:
+    for call in (
+        lambda: client.get(f"{origin}/json", max_body=2**70),
+        lambda: client.call("data.send", url=f"{origin}/json", maxBody=2**70),
+        lambda: client.start("GET", f"{origin}/json", max_body=2**70),
+    ):
+        with pytest.raises(outrider.InvalidCall, match=r"^/maxBody: the integer has more than 64 bits") as caught:
+            call()
+        assert caught.value.pointer == "/maxBody"
+    [problem] = client.many([f"{origin}/json"], max_body=2**70)
+    assert isinstance(problem, outrider.InvalidCall) and problem.pointer == "/maxBody"
+
+    async def work() -> None:
+        async with outrider.AsyncClient(socket=service) as other:
+            with pytest.raises(outrider.InvalidCall, match=r"^/maxBody.*\(give a smaller one\)$"):
+                await other.get(f"{origin}/json", max_body=2**70)
+
+    asyncio.run(work())
+
+
 def test_a_parameter_may_be_a_large_integer(client: Client, origin: str) -> None:
     r = client.post(f"{origin}/echo", parameters={"a": [2**70, -5]}, encoding="json")
     assert r.json()["body"] == f'{{"a":[{2**70},-5]}}'
@@ -49,7 +81,7 @@ def test_a_parameter_may_be_a_large_integer(client: Client, origin: str) -> None
 @pytest.mark.parametrize(
     ("options", "pointer", "why"),
     [
-        ({"params": {"a/b": b"x"}}, "/query/a~1b", "bytes has no form in JSON"),
+        ({"params": {"a/b": Path("x")}}, "/query/a~1b", "PosixPath has no form in JSON"),
         ({"params": {"a": ["x", "\ud800"]}}, "/query/a/1", "lone surrogate"),
         ({"headers": {"X-A": "\udce9"}}, "/headers/X-A", "lone surrogate"),
         ({"data": "\udce9 \ud83d\ude00"}, "/body/text", "lone surrogate"),
@@ -81,3 +113,10 @@ def test_what_data_takes(client: Client, origin: str) -> None:
 def test_many_does_not_take_a_url_for_its_letters(client: Client, origin: str) -> None:
     with pytest.raises(TypeError, match=r"many\(\[url\]\)"):
         client.many(f"{origin}/json")
+
+
+def test_none_leaves_a_file_out_and_wrong_events_are_named(client: Client, origin: str) -> None:
+    body = client.post(f"{origin}/echo", files={"a": None, "b": b"x"}, data={"c": None}).json()["body"]
+    assert body.count("Content-Disposition") == 1 and 'name="b"' in body
+    with pytest.raises(TypeError, match="events must be a boolean or kinds of events, not int"):
+        client.get(f"{origin}/json", events=5)  # type: ignore[arg-type]

@@ -158,3 +158,70 @@ def test_subscriptions_that_are_left_end_with_their_client(service: str) -> None
             assert other.stats()["events"]["subscriptions"] == 1
         until(lambda: other.stats()["events"]["subscriptions"] == 0)
     kept.close()
+
+
+def test_a_function_goes_on_after_a_restart_of_the_service(binary: str, directory: str, origin: str) -> None:
+    path = f"{directory}/rw.sock"
+    child = serve(binary, path)
+    seen: list[str | None] = []
+
+    def restart() -> None:
+        nonlocal child
+        child.kill()
+        child.wait()
+        child = serve(binary, path)
+
+    def told(caught: list[warnings.WarningMessage]) -> bool:
+        return any("no more events of request.finished until" in str(each.message) for each in caught)
+
+    async def awaiting() -> None:
+        async with AsyncClient(socket=path, spawn=False) as client:
+            watching = client.watch("request.finished", function=lambda event: seen.append(event.tag))
+            await watching.begin()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for tag in ("d", "e", "f"):
+                    await client.get(f"{origin}/json", tag=tag)
+                    while tag not in seen:
+                        await asyncio.sleep(0.01)
+                    await asyncio.get_running_loop().run_in_executor(None, restart)
+                while not told(caught):
+                    await asyncio.sleep(0.01)
+            await watching.aclose()
+            # the end of a watch whose connection has ended opens no other one
+            assert client._here() is None
+
+    try:
+        with Client(socket=path, spawn=False) as client:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                watching = client.watch("request.finished", function=lambda event: seen.append(event.tag))
+                for tag in ("a", "b", "c"):
+                    client.get(f"{origin}/json", tag=tag)
+                    until(lambda one=tag: one in seen)
+                    restart()
+                until(lambda: told(caught))
+            watching.close()
+            assert client._connection is not None and client._connection.dead is not None
+            client.get(f"{origin}/json", tag="x")
+            assert client.stats()["events"]["subscriptions"] == 0
+        asyncio.run(asyncio.wait_for(awaiting(), 60))
+        assert seen == ["a", "b", "c", "d", "e", "f"]
+    finally:
+        stop(child)
+
+
+def test_a_function_of_a_session_that_has_gone_is_told(binary: str, directory: str, origin: str) -> None:
+    path = f"{directory}/sw.sock"
+    child = serve(binary, path)
+    try:
+        with Client(socket=path, spawn=False) as client, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            handle = client.call("session.create")["session"]
+            client.watch("request.*", session=handle, function=print)
+            stop(child)
+            child = serve(binary, path)
+            assert client.get(f"{origin}/json").ok
+            until(lambda: any("watch again: the new connection" in str(each.message) for each in caught))
+    finally:
+        stop(child)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import outrider
 import pytest
 from outrider import AsyncClient, Client
-from peers import Scripted, serve
+from peers import Scripted, serve, until
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 
@@ -312,3 +312,18 @@ def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> Non
             assert found == [b"two"] and ws.close_code == 4001
 
     asyncio.run(work())
+
+
+def test_a_dropped_websocket_ends(client: Client, origin: str, binary: str) -> None:
+    def is_open(by: Client) -> bool:
+        return any(one["state"] == "responded" for one in by.call("request.list")["requests"])
+
+    # with a connection of its own for the messages, and without
+    with Client(command=[binary, "serve", "--stdio"]) as alone:
+        for by in (client, alone):
+            ws = by.websocket(f"{origin.replace('http', 'ws')}/websocket")
+            ws.send("hello")
+            assert ws.recv(timeout=10) == "hello"
+            assert is_open(by)
+            del ws
+            until(lambda one=by: not is_open(one))  # type: ignore[misc]

@@ -101,6 +101,13 @@ if TYPE_CHECKING:
     from ._resources.login import LoginFailed as LoginFailed
     from ._resources.oauth import AccessToken as AccessToken
     from ._resources.oauth import LoggedOut as LoggedOut
+    from ._resources.sessions import Answered as Answered
+    from ._resources.sessions import Arrived as Arrived
+    from ._resources.sessions import Attempt as Attempt
+    from ._resources.sessions import Challenge as Challenge
+    from ._resources.sessions import Encoded as Encoded
+    from ._resources.sessions import PresentedServer as PresentedServer
+    from ._resources.sessions import Redirect as Redirect
     from ._resources.sockets import Reachability as Reachability
     from ._resources.sockets import WebSocketClosed as WebSocketClosed
     from ._sync.client import Client as Client
@@ -140,6 +147,7 @@ _WHERE = {
     "_resources.event_source": "ServerSentEvent",
     "_resources.login": "DeviceLogin Login LoginFailed",
     "_resources.oauth": "AccessToken LoggedOut",
+    "_resources.sessions": "Answered Arrived Attempt Challenge Encoded PresentedServer Redirect",
     "_resources.sockets": "Reachability WebSocketClosed",
     "_sync.client": "Client",
     "_sync.cookies": "Cookies",

@@ -75,7 +75,8 @@ def _run(client: Client, command: str, words: list[str]) -> int:
         result = client.invoke(words[0], _params(words[1:]))
         sys.stdout.write(encode(result) + "\n")
         return 0
-    raise ValueError(f"there is no command {' '.join([command, *words])!r}")
+    needed = {"get": "one URL", "call": "a method", "info": "no more words"}.get(command)
+    raise ValueError(f"there is no command {command!r}" if needed is None else f"{command} needs {needed}")
 
 
 def _params(words: list[str]) -> dict[str, Any]:
@@ -86,7 +87,10 @@ def _params(words: list[str]) -> dict[str, Any]:
             given = decode(word)
             params.update(given)
         elif mark and name.endswith(":"):
-            params[name[:-1]] = decode(value)
+            try:
+                params[name[:-1]] = decode(value)
+            except ValueError as problem:
+                raise ValueError(f"{name[:-1]}: {problem} (name:= takes JSON, name= takes text)") from None
         elif mark:
             params[name] = value
         else:

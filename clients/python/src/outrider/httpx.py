@@ -47,6 +47,8 @@ class _Prepared:
         self.read, self.write = times.get("read"), times.get("write")
         if "target" in request.extensions:
             raise Unsupported("extension target: the service makes the target of the url (leave the extension out)")
+        if request.url.scheme == "https" and request.extensions.get("sni_hostname") not in (None, request.url.host):
+            raise Unsupported("extension sni_hostname: the service sends the host of the url (put the name there)")
         fields = [(name.decode("ascii"), value) for name, value in request.headers.raw]
         self.params = settings.params(
             request.method, str(request.url), fields, limits(times.get("connect"), self.read), proxy, True

@@ -21,6 +21,7 @@ from .responses import AsyncResponse
 class AsyncCaller(Leaver, Protocol):
     """The interface of a client for its sessions, streams, downloads and credentials."""
 
+    _closed: bool
     _defaults: Defaults
 
     async def invoke(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._connection.awaiting import AsyncConnection
 from .._connection.discovery import end, reach
 from .._connection.wire import Unsent
+from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
 from .events import AsyncClientInbox
 
@@ -41,12 +42,16 @@ class AsyncConnected:
         self._pid = os.getpid()
         self._closed = False
 
+    def __getstate__(self) -> Any:
+        raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
+
     async def _message(self, method: str, params: str, seconds: float) -> Any:
         connection = self._here() or await self._live()
         try:
-            return await connection.call(method, params, seconds)
+            message = await connection.call(method, params, seconds)
         except Unsent:
-            return await (await self._live()).call(method, params, seconds)
+            message = await (await self._live()).call(method, params, seconds)
+        return located(message, params)
 
     def _here(self) -> AsyncConnection | None:
         """The live connection of this event loop and this process, if any."""
@@ -98,6 +103,7 @@ class AsyncConnected:
                 loop.run_in_executor(None, end, child)
             raise
         self._connections[loop], self._child = connection, child
+        await self._events.renew(connection)
         return connection
 
     def _elsewhere(self, loop: asyncio.AbstractEventLoop) -> ServerGone:

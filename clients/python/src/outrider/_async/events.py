@@ -47,6 +47,11 @@ class AsyncClientInbox(Listeners, Inbox):
             if isinstance(queue, AsyncEventStream):
                 queue.end(problem)
 
+    async def renew(self, connection: AsyncConnection) -> None:
+        """Lets the watches with a function go on with this connection."""
+        for watch in self.watches:
+            await watch.renew(connection)
+
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs the coroutine as a task."""
         task = asyncio.get_running_loop().create_task(work)
@@ -116,8 +121,15 @@ class AsyncEventStream(EventQueue):
         self.close()
 
     def wake(self) -> None:
-        if self._arrived is not None and not self._arrived.done():
-            self._arrived.set_result(None)
+        arrived = self._arrived
+        if arrived is None:
+            return
+        loop = arrived.get_loop()
+        if loop is asyncio._get_running_loop():
+            _arrive(arrived)
+        elif not loop.is_closed():
+            # the event came by the connection of another event loop
+            loop.call_soon_threadsafe(_arrive, arrived)
 
     async def __aenter__(self) -> AsyncEventStream:
         return self
@@ -126,6 +138,11 @@ class AsyncEventStream(EventQueue):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _arrive(arrived: asyncio.Future[None]) -> None:
+    if not arrived.done():
+        arrived.set_result(None)
 
 
 def complain(what: str, problem: Exception) -> None:

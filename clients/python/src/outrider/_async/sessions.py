@@ -13,15 +13,15 @@ from .verbs import AsyncVerbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, overload
 
     from typing_extensions import Unpack
 
     from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options, SSEOptions
     from .._protocol.parameters import Built
-    from .._resources.sessions import Codes
+    from .._resources.sessions import Code, Codes
     from .caller import AsyncCaller
     from .cookies import AsyncCookies
     from .downloads import AsyncDownloads
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from .responses import AsyncResponse
     from .started import AsyncRequest
     from .streams import AsyncStream
+else:
+
+    def overload(function: Any) -> None:
+        """Only type checkers read overloads; see ``client.py``."""
+
 
 
 class AsyncSession(AsyncVerbs):
@@ -70,45 +75,81 @@ class AsyncSession(AsyncVerbs):
         self._made: tuple[Any, str, int] | None = None
         self._making = SerialLock()
 
-    def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
+    @overload
+    def adapter(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
+    @overload
+    def adapter(self, *, timeout: float | None = None, once: bool = False) -> Callable[[Code], Code]: ...  # noqa: F811
+    def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:  # noqa: F811
         """Calls the function before each attempt, to change the :class:`Attempt`. With ``once``, its first result holds
         for all attempts of a request."""
         return self._added("adapt", function, timeout=timeout, once=once)
 
-    def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
+    @overload
+    def retrier(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
+    @overload
+    def retrier(self, *, timeout: float | None = None, once: bool = False) -> Callable[[Code], Code]: ...  # noqa: F811
+    def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:  # noqa: F811
         """Calls the function after each failure, with an :class:`Answered` that has the ``error``. The function returns
         whether to retry, or after how many seconds; a text refuses for good."""
         return self._added("retry", function, timeout=timeout, once=once)
 
-    def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def validator(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def validator(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each response, to return ``False`` or a text for an unacceptable response."""
         return self._added("validate", function, timeout=timeout)
 
-    def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def serializer(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def serializer(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each body; ``response.json()`` is its result, ``response.content`` the received
         bytes. An exception of the function is raised by the request."""
         return self._added("serialize", function, timeout=timeout)
 
-    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def destination(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def destination(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each complete download, an :class:`Arrived`, to return the path for the file, or a
         mapping with ``path``, ``replace`` and ``createDirectories``."""
         return self._added("destination", function, timeout=timeout)
 
-    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def encoder(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def encoder(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, to set ``url``,
         ``headers``, ``json`` or ``text``. A request with its own ``encoding`` stays unchanged."""
         return self._added("encode", function, timeout=timeout)
 
-    def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def redirector(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def redirector(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each :class:`Redirect`, to return whether to follow, or another URL."""
         return self._added("redirect", function, timeout=timeout)
 
-    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def challenge(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def challenge(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each :class:`Challenge` without a known credential, to return a user name and a
         password, or nothing."""
         return self._added("challenge", function, timeout=timeout)
 
-    def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:
+    @overload
+    def trust(self, function: Code, *, timeout: float | None = None) -> Code: ...
+    @overload
+    def trust(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
+    def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
         """Calls the function with each :class:`PresentedServer`, in the handshake, to return whether to trust the
         server, or a text that says why not. ``{"trust": True, "remember": 3600}`` counts for that many seconds."""
         return self._added("trust", function, timeout=timeout)

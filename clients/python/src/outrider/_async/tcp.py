@@ -41,6 +41,14 @@ class AsyncTCPConnection:
         self._given = given  # async
         # sync: self._open(given)
 
+    def __del__(self) -> None:
+        try:
+            if self._stream is not None:
+                self._client._leave([("stream.close", {"stream": self._stream})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
     async def _open(self, given: dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]) -> None:
         params = await given() if callable(given) else given
         result = opened(await self._client.invoke("tcp.open", params))

@@ -8,12 +8,14 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
-from .._resources.watching import Sieve, Subscribed, wish
+from .._protocol.frames import encode, unpack
+from .._resources.watching import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
 from .events import AsyncEventStream, complain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._connection.awaiting import AsyncConnection
     from .._protocol.models import Event
     from .caller import AsyncCaller
 
@@ -33,6 +35,7 @@ class AsyncWatch(Subscribed, AsyncEventStream):
         self._sieve = Sieve()
         self._function = function
         self._began = False
+        self._connection: AsyncConnection | None = None
         self._inbox = client._inbox()
         super().__init__(self._inbox, (), timeout, self._params["queue"])
 
@@ -42,37 +45,74 @@ class AsyncWatch(Subscribed, AsyncEventStream):
             return
         self._began = True
         try:
-            name = (await self._client.invoke("events.subscribe", self._params))["subscription"]
-            self._sieve.learn(name, self._accept)
+            await self._subscribe(await self._client._live())
         except BaseException:
             super().close()
             raise
         if self._function is not None:
+            self._inbox.watches.append(self)
             self._inbox.start(self._run(self._function))
+
+    async def _subscribe(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        message = await connection.call("events.subscribe", encode(self._params), SUBSCRIBING)
+        self._sieve.learn(unpack(message)["subscription"], self._accept)
+
+    async def renew(self, connection: AsyncConnection) -> None:
+        """Subscribes on another connection, after the end of the last one."""
+        before = self._connection
+        if not self._open or before is None or before.loop is not connection.loop:
+            return
+        self._sieve = Sieve()
+        try:
+            await self._subscribe(connection)
+        except ServerGone:
+            pass  # the next connection is the next try
+        except OutriderError as problem:
+            self.close()
+            connection.loop.call_soon(complain, ended(self._params), problem)
 
     async def __anext__(self) -> Event:
         await self.begin()
         return await super().__anext__()
 
     async def _run(self, function: Callable[[Event], object]) -> None:
-        try:
-            async for event in self:
-                try:
-                    outcome = function(event)
-                    if asyncio.iscoroutine(outcome):
-                        await outcome
-                except Exception as problem:
-                    complain(f"the function for {event.topic} failed", problem)
-        except OutriderError:
-            pass  # the connection has ended, and with it what there was to tell
+        async for event in self:
+            try:
+                outcome = function(event)
+                if asyncio.iscoroutine(outcome):
+                    await outcome
+            except Exception as problem:
+                complain(f"the function for {event.topic} failed", problem)
+        await self.aclose()
+
+    def end(self, problem: OutriderError | None) -> None:
+        """A connection has ended. A function waits for the next one, unless the client is closed."""
+        connection = self._connection
+        if self._client._closed:
+            super().end(problem if self._function is None else None)
+        elif connection is None or connection.dead is None:
+            pass  # it was that of another event loop
+        elif self._function is None:
+            super().end(problem)
+        elif self._open:
+            connection.loop.call_soon(complain, interrupted(self._params), problem or connection.gone())
+
+    def close(self) -> None:
+        """Ends the delivery; an iteration ends after the kept events."""
+        super().close()
+        self._inbox.unwatch(self)
 
     async def aclose(self) -> None:
         """Ends the subscription; an iteration ends after the kept events."""
-        super().close()
-        if self._sieve.name is None:
+        connection = self._connection
+        self.close()
+        if self._sieve.name is None or connection is None or connection.dead is not None:
+            # the subscription ended with its connection; a call would open another one
             return
         try:
-            await self._client.invoke("events.unsubscribe", {"subscription": self._sieve.name})
+            parameters = encode({"subscription": self._sieve.name})
+            unpack(await connection.call("events.unsubscribe", parameters, SUBSCRIBING))
         except (HandleError, ServerGone):
             pass  # the connection that it belonged to has ended, and it with that
 

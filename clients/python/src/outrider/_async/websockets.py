@@ -61,6 +61,16 @@ class AsyncWebSocket:
         self._built = built  # async
         # sync: self._open(built)
 
+    def __del__(self) -> None:
+        try:
+            if self._stream is not None:
+                self._client._leave([("stream.close", {"stream": self._stream})])
+                if self._channel is not None:
+                    self._channel.close()
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
     async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
         built = await given() if callable(given) else given
         result = await self._client._result("websocket.open", built.params, built.guard)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
-from .pending import AsyncBatch, LeftRead, Pending
+from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
 from .wire import IN_FLIGHT, Unsent
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class AsyncConnection(asyncio.Protocol):
             self.write(cancel_frame(number))
             if method == "stream.read":
                 self._leave_read(number, pending, params)
+            else:
+                self._leave_opening(number, pending, params)
             raise
         finally:
             timer.cancel()
@@ -81,6 +83,18 @@ class AsyncConnection(asyncio.Protocol):
         """Keeps the reply that is on its way, or has come: the service gives the bytes in it only once."""
         left = LeftRead(pending.method, self.loop.create_future(), pending.turn)
         self._left_reads[decode(params)["stream"]] = left
+        if pending.message is None:
+            self._waiting[number] = left
+        else:
+            left.deliver(number, pending.message)
+
+    def _leave_opening(self, number: int, pending: Pending, params: str) -> None:
+        """Ends what a call has opened whose reply comes too late."""
+        from .._protocol.openings import opens
+
+        if not opens(pending.method, params):
+            return
+        left = LeftOpening(pending.method, self.loop.create_future(), pending.turn, self.post)
         if pending.message is None:
             self._waiting[number] = left
         else:

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import os
 from _socket import MSG_DONTWAIT, MSG_PEEK
-from _thread import allocate_lock, get_ident
+from _thread import get_ident
 from itertools import count
 from time import monotonic, sleep
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
-from .._protocol.frames import GREETING, call_frame, cancel_frame, encode, quote
+from .._protocol.frames import GREETING, call_frame, cancel_frame, decode, encode, quote
 from .locks import atomic_acquire
+from .waiters import Batch, Waiter
 from .wire import IN_FLIGHT, Unsent, Wire
 
 TYPE_CHECKING = False
@@ -36,57 +37,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .inbox import Inbox
-
-
-VIGIL = 1.0
-"""Seconds after which a follower checks that another thread reads."""
-
-
-class Waiter:
-    """A waiting thread, and its reply."""
-
-    __slots__ = ("lock", "message", "method")
-
-    def __init__(self, method: str) -> None:
-        self.method = method
-        self.message: Any = None
-        self.lock = allocate_lock()
-        self.lock.acquire()
-
-    def deliver(self, number: int, message: Any) -> None:
-        """Takes the reply, and wakes the thread."""
-        self.message = message
-        self.wake()
-
-    def wake(self) -> None:
-        """Lets the thread look again. Waking a thread twice is the same as once."""
-        if self.lock.locked():
-            try:
-                self.lock.release()
-            except RuntimeError:
-                pass
-
-    def sleep(self, deadline: float) -> None:
-        """Sleeps until woken, until the deadline, or until the next check for a leader."""
-        self.lock.acquire(True, min(VIGIL, max(0.0, deadline - monotonic())))
-
-
-class Batch(Waiter):
-    """A thread that waits for many replies, whose places in the list are known by their numbers."""
-
-    __slots__ = ("left", "places", "replies")
-
-    def __init__(self, method: str, size: int) -> None:
-        super().__init__(method)
-        self.places: dict[int, int] = {}
-        self.replies: list[Any] = [None] * size
-        self.left = size
-
-    def deliver(self, number: int, message: Any) -> None:
-        """Puts the reply into its place, and wakes the thread."""
-        self.replies[self.places.pop(number)] = message
-        self.left -= 1
-        self.wake()
 
 
 class Connection(Wire):
@@ -99,12 +49,20 @@ class Connection(Wire):
         self._waiting: dict[int, Waiter] = {}
         self._handed = 0
         self._greeting = GREETING
+        # the reads of streams that an exception interrupted, by their streams
+        self._left: dict[str, tuple[int, Waiter]] = {}
+        # the methods of interrupted calls that open something, by their numbers
+        self._forsaken: dict[int, str] = {}
 
     # Calls
 
     def call(self, method: str, params: str, seconds: float) -> Any:
         """Makes a call with its parameters as JSON text; returns the reply in the form of :meth:`Incoming.take`, also
         for errors."""
+        if self._left and method in ("stream.read", "stream.close"):
+            found = self._left_read(method, params, seconds)
+            if found is not None:
+                return found
         number = self._next()
         frame = call_frame(number, method, params)
         me = get_ident()
@@ -112,7 +70,7 @@ class Connection(Wire):
         try:
             [mine] = atomic_acquire(self._reading)
             if not mine or self._writer == me:
-                return self._follow(number, method, frame, seconds)
+                return self._follow(number, method, params, frame, seconds)
             self._leader = me
             self._send(frame, True, seconds)
             try:
@@ -120,6 +78,7 @@ class Connection(Wire):
             except (ServerGone, ProtocolError):
                 raise
             except BaseException:
+                self._leave_call(number, method, params, Waiter(""))
                 self.cancel(number)
                 raise
         finally:
@@ -129,45 +88,90 @@ class Connection(Wire):
                 if self._waiting:
                     self._appoint()
 
-    def _follow(self, number: int, method: str, frame: bytes, seconds: float) -> Any:
+    def _follow(self, number: int, method: str, params: str, frame: bytes, seconds: float) -> Any:
         if self._is_nested():
             return self._nested(method, frame)
         waiter = Waiter(method)
         deadline = monotonic() + seconds
-        me = get_ident()
+        sent = False
         while len(self._waiting) >= IN_FLIGHT:
             self._expect_life(method, deadline)
             sleep(0.002)
         self._waiting[number] = waiter
         try:
             self._send(frame, False, seconds)
-            while waiter.message is None:
-                mine = False
-                try:
-                    [mine] = atomic_acquire(self._reading)
-                    if mine and waiter.message is None:
-                        self._leader = me
-                        waiter.message = self._lead(number, method, deadline)
-                finally:
-                    if mine:
-                        self._leader = 0
-                        self._reading.release()
-                if mine:
-                    break
-                if self.dead is not None:
-                    raise self._gone(method)
-                if monotonic() >= deadline:
-                    raise self._late(method)
-                waiter.sleep(deadline)
-            return waiter.message
+            sent = True
+            return self._await(number, method, waiter, deadline)
         except (ServerGone, ProtocolError):
             raise
         except BaseException:
+            if sent:
+                self._leave_call(number, method, params, waiter)
             self.cancel(number)
             raise
         finally:
             self._waiting.pop(number, None)
             self._appoint()
+
+    def _await(self, number: int, method: str, waiter: Waiter, deadline: float) -> Any:
+        """The reply to a call that is registered as waiting; reads by itself while no other thread does."""
+        me = get_ident()
+        while waiter.message is None:
+            mine = False
+            try:
+                [mine] = atomic_acquire(self._reading)
+                if mine and waiter.message is None:
+                    self._leader = me
+                    waiter.message = self._lead(number, method, deadline)
+            finally:
+                if mine:
+                    self._leader = 0
+                    self._reading.release()
+            if mine:
+                break
+            self._expect_life(method, deadline)
+            waiter.sleep(deadline)
+        return waiter.message
+
+    def _leave_call(self, number: int, method: str, params: str, waiter: Waiter) -> None:
+        """Keeps the reply to a read, on its way or here: the service gives the bytes in it only once. Ends what another
+        call has opened."""
+        from .._protocol.openings import opens
+
+        if method == "stream.read":
+            self._left[decode(params)["stream"]] = (number, waiter)
+        elif not opens(method, params):
+            pass
+        elif waiter.message is None:
+            self._forsaken[number] = method
+        else:
+            self._end(method, waiter.message)
+
+    def _end(self, method: str, message: Any) -> None:
+        from .._protocol.openings import endings
+
+        calls = endings(method, message)
+        if calls:
+            self.post(calls)
+
+    def _left_read(self, method: str, params: str, seconds: float) -> Any:
+        """The reply to an interrupted read of the same stream, if that read took something."""
+        stream = decode(params)["stream"]
+        left = self._left.get(stream)
+        if left is None or method == "stream.close":
+            self._left.pop(stream, None)
+            return None
+        if self._is_nested():
+            self._nested(method, b"")
+        number, waiter = left
+        self._waiting[number] = waiter
+        try:
+            message = self._await(number, method, waiter, monotonic() + seconds)
+        finally:
+            self._waiting.pop(number, None)
+            self._appoint()
+        self._left.pop(stream, None)
+        return None if type(message) is dict and "error" in message else message
 
     def batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         """Many calls, at most ``window`` at a time without a reply; their messages in the order of ``params``.
@@ -267,6 +271,9 @@ class Connection(Wire):
         """
         if self.dead is not None or self.pid != os.getpid():
             return
+        for method, params in calls:
+            if method == "stream.close":
+                self._left.pop(params["stream"], None)
         frame = b"".join([call_frame(self._next(), method, encode(params)) for method, params in calls])
         self._post(frame)
 
@@ -339,16 +346,21 @@ class Connection(Wire):
             elif number == own:
                 found = message
             else:
-                waiter = self._waiting.pop(number, None)
+                waiter = self._waiting.pop(number, None) or self._waiter_that_left(number)
                 if waiter is not None:
                     self._handed += 1
                     waiter.deliver(number, message)
+                elif number in self._forsaken:
+                    self._end(self._forsaken.pop(number), message)
                 elif number is None and isinstance(message, dict):
                     self._refused(message.get("error"))
         if self._owed:
             owed, self._owed = self._owed, []
             self._send(b"".join(owed), True)
         return found
+
+    def _waiter_that_left(self, number: Any) -> Waiter | None:
+        return next((waiter for one, waiter in list(self._left.values()) if one == number), None)
 
     def _overhear(self) -> None:
         try:

@@ -47,6 +47,30 @@ class LeftRead(Pending):
             self.future.set_result(None)
 
 
+class LeftOpening(Pending):
+    """A call that opens something, and whose task was cancelled. What its reply names is ended."""
+
+    __slots__ = ("post",)
+
+    def __init__(
+        self, method: str, future: asyncio.Future[Any], turn: int,
+        post: Callable[[list[tuple[str, dict[str, Any]]]], None],
+    ) -> None:
+        super().__init__(method, future, turn)
+        self.post = post
+
+    def deliver(self, number: int, message: Any) -> None:
+        """Takes the reply."""
+        from .._protocol.openings import endings
+
+        calls = endings(self.method, message)
+        if calls:
+            self.post(calls)
+
+    def fail(self, problem: OutriderError) -> None:
+        """No reply will come."""
+
+
 class AsyncBatch(Pending):
     """Many calls, of which some are on their way and others wait for their turn."""
 

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+LONGEST_MESSAGE = 12_000_000
+"""The most characters of the parameters of a call; the service takes messages of 16 MiB."""
+
+
 def text_of(value: object, name: str) -> str:
     """A string unchanged; otherwise raises a :class:`TypeError` that names the parameter."""
     if not isinstance(value, str):
@@ -45,13 +49,27 @@ def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"{name} must consist of pairs of name and value")
         value = list(pair[1]) if isinstance(pair[1], (tuple, set, frozenset)) else pair[1]
-        found.append((str(pair[0]), value))
+        found.append((str(_textual(pair[0], f"the name {pair[0]!r} in {name}")), value))
     return found
+
+
+def _textual(value: Any, place: str) -> Any:
+    """A name or a value of a query or a form, which is text in the end: what JSON cannot hold becomes text here."""
+    if isinstance(value, list):
+        return [_textual(one, place) for one in value]
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return str(value)
+    if isinstance(value, (bytes, bytearray)):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise TypeError(f"{place} must be text, or bytes in UTF-8") from None
+    return value
 
 
 def named(pairs: object, name: str) -> Any:
     """The same for the service: an object where no name occurs again, else a list."""
-    found = pairs_of(pairs, name)
+    found = [(key, _textual(value, f"{name}[{key!r}]")) for key, value in pairs_of(pairs, name)]
     as_object = dict(found)
     return as_object if len(as_object) == len(found) else [{"name": key, "value": value} for key, value in found]
 
@@ -91,6 +109,21 @@ def phases(timeout: Any) -> Any:
     return given
 
 
+def located(message: Any, params: str) -> Any:
+    """A reply to a call; an error names the parameter where the service could only name a byte."""
+    error = message.get("error") if type(message) is dict else None
+    if isinstance(error, dict) and error.get("code") == -32700:
+        from .frames import decode
+        from .places import explained
+
+        return explained(message, decode(params))
+    return message
+
+
 def comes_in_pieces(data: Any) -> bool:
-    """Whether a body is an iterator, and no file."""
-    return (hasattr(data, "__next__") or hasattr(data, "__aiter__")) and not hasattr(data, "read")
+    """Whether a body is an iterator, or an object to read from that is no file for the service."""
+    if hasattr(data, "read") and not hasattr(data, "__aiter__"):
+        from .files import path_of
+
+        return path_of(data) is None
+    return hasattr(data, "__next__") or hasattr(data, "__aiter__")

@@ -24,7 +24,15 @@ def cookies_parameter(value: Any, url: str) -> Any:
         raise TypeError(f"cookies must be a mapping, a CookieJar or a boolean, not {type(value).__name__}")
     if set(value) <= _OPTIONS and value:
         return dict(value)
-    return {"extra": [{"name": str(name), "value": str(one)} for name, one in value.items()]}
+    # None leaves a name out, as of headers and params
+    pairs = [(str(name), one) for name, one in value.items() if one is not None]
+    return {"extra": [{"name": name, "value": _value(name, one)} for name, one in pairs]}
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise TypeError(f"cookies[{name!r}] must be text or a number, not {type(value).__name__}")
 
 
 def _of_jar(jar: CookieJar, url: str) -> list[dict[str, str]]:

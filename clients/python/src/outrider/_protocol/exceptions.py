@@ -371,7 +371,7 @@ def from_error(error: Any) -> OutriderError:
     code: int = error["code"]
     data = error["data"] if isinstance(error.get("data"), dict) else {}
     kind, reason = data.get("kind"), data.get("reason")
-    remedy = ": send a body of that length as file=, or as data= with an open file" if code == -32010 else ""
+    remedy = ": send a body of that length as file=, or where the client waits for a response" if code == -32010 else ""
     return class_for(code)(
         str(error.get("message", "")) + remedy,
         code=code,

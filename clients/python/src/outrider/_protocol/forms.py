@@ -6,25 +6,39 @@ from __future__ import annotations
 
 from .arguments import header_list, named, pairs_of, text_of
 from .exceptions import InvalidCall
+from .files import path_of
 from .frames import encode
 from .places import fault, is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 
 class Fed:
-    """The body comes from a stream of the service."""
+    """The body comes from a stream of the service; ``length`` is its number of bytes, if known."""
 
-    def __init__(self, stream: str) -> None:
+    def __init__(self, stream: str, length: int | None = None) -> None:
         self.stream = stream
+        self.length = length
+
+
+class Form(list):  # type: ignore[type-arg]
+    """The parts of ``files=`` and ``data=``. They are made once, for that reads files."""
+
+
+def with_form(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a request with ``files=``, with their parts in place of both."""
+    if isinstance(options["files"], Form):
+        return dict(options)
+    return {**options, "data": None, "files": Form(parts(options.get("data"), options["files"]))}
 
 
 def body(value: Any) -> dict[str, Any]:
     """The body of ``data``, except for text: bytes, an open file, or the fields of a form."""
     if isinstance(value, Fed):
-        return {"stream": value.stream}
+        return {"stream": value.stream} if value.length is None else {"stream": value.stream, "length": value.length}
     if hasattr(value, "read"):
         path = path_of(value)
         if path is not None:
@@ -78,6 +92,8 @@ def parts(fields: object, files: object) -> list[dict[str, Any]]:
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError("files must consist of pairs of name and file")
+        if pair[1] is None:
+            continue
         found.append(_file(text_of(pair[0], "a name in files"), pair[1]))
     return found
 
@@ -124,35 +140,6 @@ def _content(value: Any, place: str) -> dict[str, Any]:
 
         return {"base64": b2a_base64(value, newline=False).decode("ascii")}
     raise TypeError(f"{place} must be a path, an open file, bytes or text, not {type(value).__name__}")
-
-
-def path_of(file: Any) -> str | None:
-    """The path of an open regular file at its beginning, which the service can then stream by itself.
-
-    Only if reading gives the bytes of that file unchanged. Other objects have the file's name, too, such as the result
-    of ``gzip.open``, and wrappers that count or change the bytes.
-    """
-    import io
-    import os
-    import stat
-
-    path: Any = None
-    if type(file).__name__ == "_TemporaryFileWrapper" and type(file).__module__ == "tempfile":
-        # before Python 3.12 the file in it has only a descriptor for a name
-        path, file = file.name, file.file
-    bare = file.raw if type(file) in (io.BufferedReader, io.BufferedRandom) else file
-    if type(bare) is not io.FileIO:
-        return None
-    path = bare.name if path is None else path
-    try:
-        if not isinstance(path, str) or not bare.readable() or file.tell() != 0:
-            return None
-        file.flush()
-        here, there = os.fstat(bare.fileno()), os.stat(path)
-    except (AttributeError, OSError, TypeError, ValueError):
-        return None
-    same = stat.S_ISREG(here.st_mode) and os.path.samestat(here, there)
-    return os.path.abspath(path) if same else None
 
 
 def _name_of(value: Any, name: str) -> str:

@@ -149,6 +149,8 @@ def _put_serialize(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_events(spec: dict[str, Any], value: Any) -> None:
+    if not (isinstance(value, bool) or hasattr(value, "__iter__")):
+        raise TypeError(f"events must be a boolean or kinds of events, not {type(value).__name__}")
     spec["events"] = value if isinstance(value, (bool, str)) else list(value)
 
 
@@ -308,8 +310,7 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``data.send`` or ``data.start`` for a request."""
-    # other text is checked for lone surrogates with the rest
-    is_plain = text_of(url, "url").isascii()
+    is_plain = text_of(url, "url").isascii()  # other text is checked for lone surrogates with the rest
     if not options and method == "GET" and defaults.plain is not None and is_plain:
         return Built(f'{{"url":{quote(text_of(url, "url"))}{defaults.plain}', defaults.guard, defaults.check)
     if len(options) == 1 and method == "GET" and type(options.get("session")) is str and is_plain:
@@ -339,9 +340,9 @@ def spec_for(method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[st
     if method != "GET" and text_of(method, "method").upper() != "GET":
         spec["method"] = method.upper()
     if options.get("files") is not None:
-        from .forms import parts
+        from .forms import with_form
 
-        options = {**options, "data": None, "files": parts(options.get("data"), options["files"])}
+        options = with_form(options)
     for name, value in options.items():
         writer = _WRITERS.get(name)
         if writer is None:

@@ -71,6 +71,17 @@ def unwritable(value: Any, name: str, problem: str) -> InvalidCall:
     return InvalidCall(f"{name} cannot be written as JSON: {where}{why}", data={"pointer": place} if place else None)
 
 
+def explained(message: Any, params: Any) -> Any:
+    """The reply that tells of a parse error, and can only name a byte of the call, with the name of the parameter."""
+    found = fault(params)
+    if found is None or not found[0]:
+        return message
+    place, why = found
+    remedy = " (give a smaller one)" if "integer" in why else ""
+    problem = {"code": -32602, "message": f"{place}: {why}{remedy}", "data": {"pointer": place}}
+    return {**message, "error": problem}
+
+
 def check_surrogates(text: str, value: Any, name: str) -> None:
     """Raises for a value whose JSON text has half of a surrogate pair: the service could only name a byte."""
     if _seems_lone(text) and fault(value) is not None:

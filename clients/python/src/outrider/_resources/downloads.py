@@ -80,6 +80,8 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
 
 def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.resume``: ``source`` is resume data, a handle, or the path of the file."""
+    if source is None or source == "":
+        raise TypeError(f"source must be resume data or a path, not {source!r}: if nothing was kept, start again")
     given = _merged(options, defaults)
     given["params"] = options.get("params")
     url = given.pop("url", None)
@@ -89,10 +91,13 @@ def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) ->
     del spec["url"]
     if url is not None:
         spec["url"] = absolute_url(given.get("base_url"), text_of(url, "url"))
-    if not isinstance(source, str) or source.startswith(("/", "~")):
-        spec["path"] = _absolute(source, "path")
+    if isinstance(source, str) and source.startswith("req_"):
+        spec["request"] = source
+    elif isinstance(source, str) and source.startswith("eyJ"):
+        # base64 of {"
+        spec["resumeData"] = source
     else:
-        spec["request" if source.startswith("req_") else "resumeData"] = source
+        spec["path"] = _absolute(source, "source")
     return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
 
 

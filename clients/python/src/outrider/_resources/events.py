@@ -63,6 +63,8 @@ class Listeners:
         self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self.repliers: dict[str, tuple[Container[str], Callable[[dict[str, Any]], Any]]] = {}
         self._queues: list[Callable[[], EventQueue | None]] = []
+        self.watches: list[Any] = []
+        """What goes on with the next connection: watches with a function, and the offer of a passphrase."""
 
     def replier(self, name: str, params: Any) -> Callable[[dict[str, Any]], Any] | None:
         """The function for a callback: a session's or a credential's, if the callback names such a function."""
@@ -78,6 +80,10 @@ class Listeners:
     def forget(self, queue: EventQueue) -> None:
         """No event goes to the queue any more."""
         self._queues = [other for other in self._queues if other() not in (None, queue)]
+
+    def unwatch(self, watch: Any) -> None:
+        """The watch goes on no more."""
+        self.watches = [other for other in self.watches if other is not watch]
 
     def _open(self) -> list[EventQueue]:
         return [queue for one in self._queues for queue in (one(),) if queue is not None]

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
+from itertools import chain
 from time import monotonic
 
 from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import RequestTimeout
+from .._protocol.forms import Fed, Form
+from .._protocol.frames import encode
 from .._protocol.parameters import merged
 
 TYPE_CHECKING = False
@@ -18,8 +21,13 @@ if TYPE_CHECKING:
 
     from .._protocol.parameters import Defaults
 
+BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
+
 PIECE = 262_144
 """The bytes of a body per call."""
+
+LONG = 8 << 20
+"""The most bytes of a body that is read at once, to be sent in a message."""
 
 LONGEST = 86_400.0
 """Seconds of the longest timeout that the service takes; stands for no timeout."""
@@ -45,6 +53,124 @@ def pieces(content: Any) -> Iterator[bytes]:
     content = octets(content)
     for start in range(0, len(content), PIECE):
         yield content[start : start + PIECE]
+
+
+class Long:
+    """A body that is too long for a message, with the number of its bytes if known, and its default Content-Type."""
+
+    def __init__(self, body: Any, length: int | None, kind: str = BYTES) -> None:
+        self._body = body
+        self.length = length
+        self.kind = kind
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._body)
+
+
+class LongForm(Form):
+    """The parts of a form, of which the long ones are written piece by piece."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(form)
+        self.bodies: list[Long] = []
+        self._places: list[int] = []
+        for place, part in enumerate(form):
+            content = part["text"].encode() if "text" in part else a2b_base64(part.get("base64", ""))
+            if len(content) > PIECE:
+                self.bodies.append(Long((content,), len(content)))
+                self._places.append(place)
+
+    def fed(self, streams: list[str]) -> Form:
+        """The form with the streams of the service in place of the long parts."""
+        made = Form(self)
+        for place, stream, body in zip(self._places, streams, self.bodies):
+            kept = {name: value for name, value in self[place].items() if name not in ("text", "base64")}
+            made[place] = {**kept, "stream": stream, "length": body.length}
+        return made
+
+
+def long_body(options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The options with a body from memory that is written piece by piece; ``None`` if they have no such body."""
+    data = options.get("data")
+    if isinstance(options.get("files"), Form):
+        return {**options, "files": LongForm(options["files"])}
+    if isinstance(data, (str, bytes, bytearray, memoryview)):
+        kind, content = TEXT if isinstance(data, str) else BYTES, octets(data)
+    elif data is None and options.get("json") is not None:
+        kind, content = "application/json", encode(options["json"], "json", as_text=True).encode()
+    else:
+        return None
+    return {**options, "data": Long((content,), len(content), kind), "json": None}
+
+
+def bodies_of(options: Mapping[str, Any]) -> list[Any]:
+    """The bodies that are written piece by piece."""
+    form = options.get("files")
+    return form.bodies if isinstance(form, LongForm) else [options["data"]]
+
+
+def fed(options: Mapping[str, Any], streams: list[str]) -> dict[str, Any]:
+    """The options with the streams of the service in place of these bodies."""
+    form = options.get("files")
+    if isinstance(form, LongForm):
+        return {**options, "files": form.fed(streams)}
+    data = options["data"]
+    if not isinstance(data, Long):
+        return {**options, "data": Fed(streams[0])}
+    return {**options, "data": Fed(streams[0], data.length), "content_type": options.get("content_type") or data.kind}
+
+
+def begun(data: Any) -> Any:
+    """A body that comes piece by piece, after a look at its beginning: text, bytes or the fields of a form are short
+    enough for a message, all else is to be iterated over."""
+    if hasattr(data, "__aiter__"):
+        return data
+    if hasattr(data, "read"):
+        return _read_from(data)
+    if not hasattr(data, "__next__"):
+        return data
+    first = next(data, None)
+    if first is None or isinstance(first, (tuple, list)):
+        return [] if first is None else [first, *data]
+    return chain((first,), data)
+
+
+def _read_from(file: Any) -> Any:
+    """The content of an object to read from; a :class:`Long` if there is much of it."""
+    rest = _rest(file)
+    pieces: list[Any] = []
+    count = 0
+    while count < LONG:
+        try:
+            piece = file.read(LONG - count)
+        except TypeError:
+            # of a class whose read() takes no number
+            return file.read()
+        if not piece:
+            return (pieces[0][:0] if pieces else piece or b"").join(pieces)
+        pieces.append(piece)
+        count += len(piece)
+    if isinstance(pieces[0], str):
+        return Long(_all_of(pieces, file), None, TEXT)
+    return Long(_all_of(pieces, file), rest)
+
+
+def _all_of(pieces: list[Any], file: Any) -> Iterator[Any]:
+    while pieces:
+        yield pieces.pop(0)
+    while piece := file.read(PIECE):
+        yield piece
+
+
+def _rest(file: Any) -> int | None:
+    """How many bytes there are to read; ``None`` if the object does not tell."""
+    try:
+        here = file.tell()
+        end = file.seek(0, 2)
+        file.seek(here)
+        return int(end) - int(here)
+    except (AttributeError, OSError, TypeError, ValueError):
+        return None
 
 
 def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import LONGEST_MESSAGE
 from .._protocol.parameters import build
 from .bars import watcher
 
@@ -45,7 +46,10 @@ def followed(method: str, url: str, options: Mapping[str, Any], defaults: Defaul
     wanted = options.get("events")
     if wanted is not True:
         options["events"] = sorted({"progress", "finish", *(wanted or ())})
-    return build(method, url, options, defaults), watch
+    built = build(method, url, options, defaults)
+    if len(built.params) > LONGEST_MESSAGE:
+        raise TypeError("progress of a body that is too long for a message needs a file: give file=, or no progress=")
+    return built, watch
 
 
 def is_kept(result: Mapping[str, Any]) -> bool:

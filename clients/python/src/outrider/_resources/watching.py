@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MONITOR, DROPPED = "event.monitor", "event.dropped"
 
+SUBSCRIBING = 60.0
+"""Seconds to wait for the reply to ``events.subscribe`` and ``events.unsubscribe``."""
+
 
 def wish(
     topics: tuple[str, ...], *, session: str | None = None, request: Any = None, queue: int = 1000,
@@ -36,6 +39,18 @@ def wish(
         raise ValueError('name at least one topic, such as "request.*"')
     about = {"session": session, "request": getattr(request, "handle", request), "queue": queue, "drop": drop}
     return {"topics": list(topics), **{name: value for name, value in about.items() if value is not None}}
+
+
+def interrupted(params: dict[str, Any]) -> str:
+    """The warning for a function whose connection has ended."""
+    return (
+        f"no more events of {', '.join(params['topics'])} until the next call of the client, which subscribes again"
+    )
+
+
+def ended(params: dict[str, Any]) -> str:
+    """The warning for a function whose subscription cannot be made again."""
+    return f"no more events of {', '.join(params['topics'])}, watch again: the new connection cannot subscribe"
 
 
 class Sieve:

@@ -22,6 +22,7 @@ from .responses import Response
 class Caller(Leaver, Protocol):
     """The interface of a client for its sessions, streams, downloads and credentials."""
 
+    _closed: bool
     _defaults: Defaults
 
     def invoke(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import monotonic
 
 from .._connection.wire import Unsent
-from .._protocol.arguments import comes_in_pieces
+from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located
 from .._protocol.exceptions import ExchangeError, OutriderError
 from .._protocol.frames import encode, result_of, told, unpack
 from .._protocol.parameters import (
@@ -132,7 +132,17 @@ class Client(Connected, Verbs):
             return response
         if "data" in options and comes_in_pieces(options["data"]):
             return self._send_pieces(method, url, options)
+        if options.get("files") is not None:
+            from .._protocol.forms import with_form
+
+            options = with_form(options)
         built = build(method, url, options, self._defaults)
+        if len(built.params) > LONGEST_MESSAGE:
+            from .._resources.feeding import long_body
+
+            changed = long_body(options)
+            if changed is not None:
+                return self._send_pieces(method, url, changed)
         began = monotonic()
         message = self._message("data.send", built.params, built.guard)
         response = Response(result_of(message) if type(message) is dict else message, self._invoke_raw)
@@ -144,17 +154,12 @@ class Client(Connected, Verbs):
         return response
 
     def _send_pieces(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
+        from .._resources.feeding import begun
         from .feeding import send
 
-        data: Any = options["data"]
-        if hasattr(data, "__next__"):
-            first = next(data, None)
-            if first is None or isinstance(first, (tuple, list)):
-                # the fields of a form
-                return self._send(method, url, {**options, "data": [] if first is None else [first, *data]})
-            from itertools import chain
-
-            data = chain((first,), data)
+        data = begun(options["data"])
+        if isinstance(data, (str, bytes, bytearray, list)):
+            return self._send(method, url, {**options, "data": data})
         response = send(self, method, url, {**options, "data": data})
         return response
 
@@ -192,6 +197,7 @@ class Client(Connected, Verbs):
         if isinstance(reply, OutriderError):
             return reply
         try:
+            reply = located(reply, built.params)
             response = Response(result_of(reply) if type(reply) is dict else reply, self._invoke_raw)
         except OutriderError as problem:
             return problem

@@ -11,6 +11,7 @@ from .._connection.blocking import Connection
 from .._connection.discovery import end, reach
 from .._connection.inbox import Inbox
 from .._connection.wire import Unsent
+from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
 
 TYPE_CHECKING = False
@@ -44,10 +45,13 @@ class Connected:
         self._pid = os.getpid()
         self._closed = False
 
+    def __getstate__(self) -> Any:
+        raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
+
     def _message(self, method: str, params: str, seconds: float) -> Any:
         if self._subscriptions is not None:
-            return self._subscriptions.beside(self._say, method, params, seconds)
-        return self._say(method, params, seconds)
+            return located(self._subscriptions.beside(self._say, method, params, seconds), params)
+        return located(self._say(method, params, seconds), params)
 
     def _say(self, method: str, params: str, seconds: float) -> Any:
         connection = self._connection
@@ -78,9 +82,12 @@ class Connected:
         with self._opening:
             self._opener = me
             try:
-                return self._reach(pid)
+                connection = self._reach(pid)
             finally:
                 self._opener = 0
+        if self._subscriptions is not None:
+            self._subscriptions.renew(connection)
+        return connection
 
     def _reach(self, pid: int) -> Connection:
         if self._closed:

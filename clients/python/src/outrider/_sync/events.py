@@ -12,8 +12,8 @@ from collections import deque
 from itertools import count
 from time import monotonic, sleep
 
-from .._connection.blocking import Waiter
 from .._connection.inbox import Inbox
+from .._connection.waiters import Waiter
 from .._protocol.exceptions import OutriderError, ServerGone
 from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
 from .._resources.events import EventQueue, Listeners, Told, refused
@@ -67,13 +67,18 @@ class EventStream(EventQueue):
             self._waiter.lock.acquire(False)
             if self._events:
                 return self._events.popleft()
-            if self._connection.dead is not None:
-                self.close()
-                raise ServerGone(f"no more events: {self._connection.dead}")
+            connection = self._connection
+            if connection.dead is not None:
+                self._lost()
+                raise ServerGone(f"no more events: {connection.dead}")
             if monotonic() >= deadline:
                 break
-            self._connection.listen(self._number, self._waiter, deadline)
+            connection.listen(self._number, self._waiter, deadline)
         raise StopIteration
+
+    def _lost(self) -> None:
+        """The connection has ended."""
+        EventQueue.close(self)
 
     def wake(self) -> None:
         self._waiter.wake()
@@ -133,6 +138,11 @@ class ClientInbox(Listeners, Inbox):
             queue.wake()
 
     # What the client asks for.
+
+    def renew(self, connection: Connection) -> None:
+        """Lets the watches with a function go on with this connection."""
+        for watch in self.watches:
+            watch.renew(connection)
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from time import monotonic
 
 from .._protocol.exceptions import HandleError
-from .._protocol.forms import Fed
 from .._protocol.parameters import UNTIMED_GUARD, build
-from .._resources.feeding import Patience, pieces, unhurried, written
+from .._resources.feeding import Patience, bodies_of, fed, pieces, unhurried, written
 from .._resources.transfers import is_kept
 from .responses import Response
 from .variant import steps
@@ -56,14 +56,21 @@ def feed(
 
 
 def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> Response:
-    """Sends a request with a body from an iterator of bytes or text."""
+    """Sends a request with a body from an iterator of bytes or text, or with a long one."""
     if options.get("body_to") == "stream":
-        raise TypeError('data that comes piece by piece needs its whole response: leave body_to="stream" out')
-    stream = str((client.invoke("upload.open"))["stream"])
-    leavings: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
+        raise TypeError(
+            'data that comes piece by piece, or is very long, needs its whole response: leave body_to="stream" out'
+        )
+    began = monotonic()
+    bodies = bodies_of(options)
+    streams: list[str] = []
+    leavings: list[tuple[str, dict[str, Any]]] = []
     try:
+        for _ in bodies:
+            streams.append(str((client.invoke("upload.open"))["stream"]))
+            leavings.append(("stream.close", {"stream": streams[-1]}))
         timeout = unhurried(options, client._defaults)
-        built = build(method, url, {**options, "data": Fed(stream), "timeout": timeout}, client._defaults)
+        built = build(method, url, {**fed(options, streams), "timeout": timeout}, client._defaults)
         request = str((client._result("data.start", built.params, UNTIMED_GUARD))["request"])
         leavings.append(("request.forget", {"request": request}))
 
@@ -71,15 +78,18 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
             result = client.invoke("request.wait", {"request": request, "timeout": 0})
             return None if result.get("pending") else result
 
-        result = feed(client.invoke, stream, options["data"], Patience(None), ended)
+        result = None
+        for stream, body in zip(streams, bodies):
+            result = result or feed(client.invoke, stream, body, Patience(None), ended)
         if result is None:
             result = client.invoke("request.wait", {"request": request}, timeout=built.guard)
     except BaseException:
         client._leave(leavings)
         raise
     if not is_kept(result):
-        client._leave(leavings[1:])
+        client._leave(leavings[-1:])
     response = Response(result, client.invoke)
+    response._seconds = monotonic() - began
     if built.check:
         response.raise_for_error()
     return response

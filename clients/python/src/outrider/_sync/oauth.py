@@ -4,7 +4,13 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
+from .._protocol.exceptions import OutriderError
+from .._protocol.frames import encode, unpack
 from .._resources.oauth import ASKING, Locked, Refreshers, offer, passphrase_result
+from .._resources.watching import SUBSCRIBING
 from .credentials import CredentialStore
 
 TYPE_CHECKING = False
@@ -12,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .._connection.blocking import Connection
     from .._resources.oauth import Asked
     from .caller import Caller
     from .credentials import Credential
@@ -50,10 +57,34 @@ class Credentials(CredentialStore):
                 return getpass.getpass(f"Passphrase of {locked.store}: ")
 
         The function is called once for all programs, and the store is open until the machine stops. ``None`` declines:
-        then the function is not called again before a new offer."""
+        then the function is not called again before a new offer. After a restart of the service the next call of the
+        client offers again."""
         if function is None:
             return lambda given: self.passphrase(given, timeout=timeout)
-        asked = function
-        self._client.on_callback("callback.passphrase", lambda params: passphrase_result(asked(Locked(params))))
+        asked, inbox = function, self._client._inbox()
+        mine = _Offer(timeout)
+
+        def reply(params: dict[str, Any]) -> dict[str, Any]:
+            result = passphrase_result(asked(Locked(params)))
+            if not result:
+                inbox.unwatch(mine)
+            return result
+
+        self._client.on_callback("callback.passphrase", reply)
         self._client.invoke("oauth.offerPassphrase", offer(timeout))
+        inbox.watches = [*[other for other in inbox.watches if not isinstance(other, _Offer)], mine]
         return function
+
+
+class _Offer:
+    """An offer of a passphrase, which the next connection repeats."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._pid = os.getpid()
+
+    def renew(self, connection: Connection) -> None:
+        """Offers on another connection, after the end of the last one."""
+        if self._pid == os.getpid():
+            with suppress(OutriderError):
+                unpack(connection.call("oauth.offerPassphrase", encode(offer(self._timeout)), SUBSCRIBING))

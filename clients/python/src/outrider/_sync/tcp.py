@@ -41,6 +41,14 @@ class TCPConnection:
         self.tls: dict[str, Any] | None = None
         self._open(given)
 
+    def __del__(self) -> None:
+        try:
+            if self._stream is not None:
+                self._client._leave([("stream.close", {"stream": self._stream})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
     def _open(self, given: dict[str, Any] | Callable[[], dict[str, Any]]) -> None:
         params = given() if callable(given) else given
         result = opened(self._client.invoke("tcp.open", params))

@@ -61,6 +61,16 @@ class WebSocket:
         """The subprotocol that the server chose."""
         self._open(built)
 
+    def __del__(self) -> None:
+        try:
+            if self._stream is not None:
+                self._client._leave([("stream.close", {"stream": self._stream})])
+                if self._channel is not None:
+                    self._channel.close()
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
     def _open(self, given: Built | Callable[[], Built]) -> None:
         built = given() if callable(given) else given
         result = self._client._result("websocket.open", built.params, built.guard)

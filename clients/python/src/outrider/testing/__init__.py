@@ -30,7 +30,7 @@ import tempfile
 import time
 
 from .._connection.discovery import binary
-from .._protocol.exceptions import OutriderError, ServerNotFound
+from .._protocol.exceptions import OutriderError, ReplayError, ServerNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ __all__ = ["RecordingFailed", "Stage", "replay", "stubs"]
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
+
+MODES = ("once", "none", "newEpisodes", "all")
+_OPTIONS = ("match", "ignore", "mask", "only", "except", "timing", "repeat")
 
 
 class RecordingFailed(OutriderError):
@@ -68,11 +71,14 @@ class Stage:
 
     def __init__(self, cassette: str | os.PathLike[str] | None = None, mode: str = "once", **options: Any) -> None:
         self._replay = "-"
+        self._cassette: str | None = None
+        self._mode = mode
         if cassette is not None:
             if "except_" in options:
                 options["except"] = options.pop("except_")
-            self._replay = json.dumps({"path": os.path.abspath(cassette), "mode": mode, **options})
-            self._directory_of_cassette = os.path.dirname(os.path.abspath(cassette))
+            _check(mode, options)
+            self._cassette = os.path.abspath(cassette)
+            self._replay = json.dumps({"path": self._cassette, "mode": mode, **options})
         self._directory = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._before: str | None = None
@@ -84,8 +90,16 @@ class Stage:
         program = binary()
         if program is None:
             raise ServerNotFound("there is no outrider executable for the test; set OUTRIDER_BIN to its path")
-        if self._replay != "-":
-            os.makedirs(self._directory_of_cassette, exist_ok=True)
+        if self._cassette is not None:
+            if self._mode == "none" and not os.path.exists(self._cassette):
+                raise ReplayError(
+                    f'there is no cassette {self._cassette}, and the mode "none" records none: record it first, with'
+                    ' mode="once" (pytest: --outrider-mode once)',
+                    code=2201,
+                    kind="replayFailed",
+                    reason="cassetteUnusable",
+                )
+            os.makedirs(os.path.dirname(self._cassette), exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="outrider-")
         socket = os.path.join(self._directory, "s")
         environment = {name: value for name, value in os.environ.items() if name != "OUTRIDER_SOCKET"}
@@ -222,6 +236,23 @@ class Stage:
         """The state of the cassette, from ``replay.get``."""
         found: dict[str, Any] = self._client.call("replay.get", session="*")
         return found
+
+
+def _check(mode: str, options: Mapping[str, Any]) -> None:
+    """Refuses a mode and options that no cassette has."""
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+    for name, value in options.items():
+        if name not in _OPTIONS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, ("cassette", "mode", *_OPTIONS), 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_OPTIONS)}"
+            raise TypeError(f"a cassette has no option {name}; {hint}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as problem:
+            raise TypeError(f"{name} cannot be written as JSON: {problem}") from None
 
 
 def _leave() -> None:

@@ -27,7 +27,8 @@ import re
 
 import pytest
 
-from . import RecordingFailed, Stage
+from .._protocol.exceptions import ReplayError
+from . import MODES, RecordingFailed, Stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST = 200
-_MODES = ("once", "none", "newEpisodes", "all")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("outrider")
-    group.addoption("--outrider-mode", choices=_MODES, default=None, help="The mode of all cassettes; default: once.")
+    group.addoption("--outrider-mode", choices=MODES, default=None, help="The mode of all cassettes; default: once.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +63,21 @@ def _outrider_stage(request: pytest.FixtureRequest) -> Iterator[Stage | None]:
         yield stage
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Tells how to record what a cassette has no response for."""
+    outcome: Any = yield
+    report = outcome.get_result()
+    if report.failed and call.excinfo is not None and item.get_closest_marker("outrider") is not None:
+        problem: BaseException | None = call.excinfo.value
+        for _ in range(20):
+            if problem is None or (isinstance(problem, ReplayError) and problem.code == 2200):
+                break
+            problem = problem.__cause__ or problem.__context__
+        if isinstance(problem, ReplayError):
+            report.sections.append(("outrider", "to record missing responses: --outrider-mode newEpisodes"))
+
+
 @pytest.fixture
 def outrider_stubs(_outrider_stage: Stage) -> Stage:
     """The stubs of the test; requests that no stub is for fail, or get the response of the cassette."""
@@ -74,6 +89,8 @@ def _with_cassette(request: pytest.FixtureRequest, marks: list[pytest.Mark]) -> 
     # the closest mark is the first of them
     for mark in reversed(marks):
         options.update(mark.kwargs)
+        if len(mark.args) > 1:
+            raise TypeError("a mark outrider has one argument without a name, the cassette")
         if mark.args:
             options["cassette"] = mark.args[0]
     directory: Path = request.path.parent / "cassettes"
