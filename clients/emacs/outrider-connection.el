@@ -39,8 +39,12 @@ socket can be had, else its own."
 (defconst outrider--most-running 200 "Calls at once; the service takes 256 of one connection.")
 
 (cl-defstruct (outrider--connection (:copier nil))
-  "A connection: its PROCESS, its PLACE, and what is under way."
-  process place (pieces nil) (number 0) (running 0) (waiting (list nil))
+  "A connection: its PROCESS, its PLACE, and what is under way.
+PIECES are those of a line that is not complete, the last first.
+LINES is a queue of messages that were not handled.
+COMPLAINT is an error that belongs to no call: why the service is
+about to close the connection."
+  complaint process place (pieces nil) (lines (list nil)) (number 0) (running 0) (waiting (list nil))
   (calls (make-hash-table)) (routes (make-hash-table :test #'equal)))
 
 (cl-defstruct (outrider--call (:copier nil)) id method text reply event forgotten)
@@ -138,13 +142,36 @@ slower one in Lisp reads it."
 
 (defun outrider--own-process ()
   "A service of this Emacs's own, which ends with it."
-  (let ((default-directory temporary-file-directory))
-    (cons (make-process :name "outrider" :connection-type 'pipe :coding 'binary :noquery t
-                        :command (append outrider-command '("serve" "--stdio"))
-                        :stderr (make-pipe-process :name "outrider-stderr" :noquery t
-                                                   :filter #'ignore :sentinel #'ignore)
-                        :filter #'outrider--filter :sentinel #'outrider--sentinel)
-          'stdio)))
+  (let* ((default-directory temporary-file-directory)
+         (said (make-pipe-process :name "outrider-stderr" :noquery t :coding 'utf-8-unix
+                                  :buffer (generate-new-buffer " *outrider-stderr*")
+                                  :filter #'outrider--say :sentinel #'outrider--said))
+         (process (condition-case problem
+                      (make-process :name "outrider" :connection-type 'pipe :coding 'binary :noquery t
+                                    :command (append outrider-command '("serve" "--stdio")) :stderr said
+                                    :filter #'outrider--filter :sentinel #'outrider--sentinel)
+                    (error (delete-process said) (signal (car problem) (cdr problem))))))
+    (process-put process 'outrider-stderr said)
+    (cons process 'stdio)))
+
+(defun outrider--say (process text)
+  "Keep the end of TEXT, standard error of a service, in PROCESS."
+  (let ((said (concat (process-get process 'outrider-said) text)))
+    (process-put process 'outrider-said (substring said (max 0 (- (length said) 4096))))))
+
+(defun outrider--said (process _event)
+  "Kill the buffer of PROCESS, standard error of a service, at its end."
+  (unless (process-live-p process)
+    (when (buffer-live-p (process-buffer process)) (kill-buffer (process-buffer process)))))
+
+(defun outrider--last-words (process)
+  "What a service, PROCESS, said last on standard error, or nil."
+  (let ((said (process-get process 'outrider-stderr)) (until (time-add nil 0.5)))
+    (when said
+      ;; the words may come behind the news of the end; no function of the user runs
+      (while (and (process-live-p said) (time-less-p nil until)) (accept-process-output said 0.05 nil 0))
+      (let ((lines (split-string (or (process-get said 'outrider-said) "") "\n" t "[ \t\r]+")))
+        (and lines (string-join (last lines 3) "; "))))))
 
 (defun outrider--open ()
   "Open a connection, or signal an error."
@@ -169,7 +196,7 @@ slower one in Lisp reads it."
   ;; the end of a service that Emacs has not noticed yet is noticed now; no function of the user runs
   (when outrider--connection (accept-process-output (outrider--connection-process outrider--connection) 0 nil 0))
   (unless (and outrider--connection (process-live-p (outrider--connection-process outrider--connection)))
-    (when outrider--connection (outrider--lose outrider--connection "it ended"))
+    (when outrider--connection (outrider--ended outrider--connection "it ended"))
     (pcase-let ((`(,process . ,place) (outrider--open)))
       (setq outrider--connection (make-outrider--connection :process process :place place))
       (process-put process 'outrider outrider--connection)))
@@ -187,7 +214,7 @@ The shared service goes on."
   "Send TEXT, one message, through CONNECTION."
   (condition-case problem
       (process-send-string (outrider--connection-process connection) (concat text "\n"))
-    (error (outrider--lose connection (error-message-string problem)))))
+    (error (outrider--ended connection (error-message-string problem)))))
 
 (defun outrider--notify (connection method params)
   "Tell CONNECTION METHOD with PARAMS, without a reply."
@@ -238,19 +265,24 @@ Returns the call, for `outrider--forget'."
     (remhash handle (outrider--connection-routes connection))))
 
 (defun outrider--filter (process text)
-  "Handle the messages that TEXT from PROCESS completes."
-  (let ((connection (process-get process 'outrider)) (from 0) stop)
+  "Handle the messages that TEXT from PROCESS completes.
+A handler may send a message.  While the service does not take the
+message, Emacs calls this function again, within the handler: so TEXT
+is cut into lines first, and each call takes the oldest line."
+  (let ((connection (process-get process 'outrider)) (from 0) stop line)
     (when connection
       (while (setq stop (string-match "\n" text from))
         (push (substring text from stop) (outrider--connection-pieces connection))
-        (let ((line (apply #'concat (nreverse (outrider--connection-pieces connection)))))
-          (setf (outrider--connection-pieces connection) nil)
-          (setq from (1+ stop))
-          (when (eq connection outrider--connection)
-            ;; a fault of this client is shown, and the messages behind it are handled all the same
-            (condition-case-unless-debug problem (outrider--receive connection line)
-              (error (message "outrider: %s" (error-message-string problem)))))))
-      (when (< from (length text)) (push (substring text from) (outrider--connection-pieces connection))))))
+        (outrider--enqueue (outrider--connection-lines connection)
+                           (apply #'concat (nreverse (outrider--connection-pieces connection))))
+        (setf (outrider--connection-pieces connection) nil)
+        (setq from (1+ stop)))
+      (when (< from (length text)) (push (substring text from) (outrider--connection-pieces connection)))
+      (while (setq line (outrider--dequeue (outrider--connection-lines connection)))
+        (when (eq connection outrider--connection)
+          ;; a fault of this client is shown, and the messages behind it are handled all the same
+          (condition-case-unless-debug problem (outrider--receive connection line)
+            (error (message "outrider: %s" (error-message-string problem)))))))))
 
 (defun outrider--receive (connection line)
   "Handle LINE, a message from CONNECTION."
@@ -262,6 +294,8 @@ Returns the call, for `outrider--forget'."
           ((and (plist-get message :method) (plist-get message :id)) (outrider--asked connection message))
           ((plist-get message :method)
            (outrider--told connection (plist-get message :method) (plist-get message :params)))
+          ((eq (plist-get message :id) :null)
+           (setf (outrider--connection-complaint connection) (plist-get (plist-get message :error) :message)))
           (t (outrider--replied connection (plist-get message :id)
                                 (and (plist-get message :error) (outrider--refused (plist-get message :error)))
                                 (plist-get message :result))))))
@@ -295,8 +329,15 @@ Returns the call, for `outrider--forget'."
          (function (gethash name outrider--functions)) (responded nil))
     (cl-flet ((respond (member value)
                 (unless (or responded (not (eq connection outrider--connection)))
-                  (setq responded t)
-                  (outrider--send connection (outrider--write (list :jsonrpc "2.0" :id id member value))))))
+                  (let ((text (condition-case problem (outrider--write (list :jsonrpc "2.0" :id id member value))
+                                (error
+                                 (outrider--write
+                                  (list :jsonrpc "2.0" :id id :error
+                                        (list :code -32603 :message
+                                              (format "the answer of the function is no value of JSON: %s"
+                                                      (error-message-string problem)))))))))
+                    (setq responded t)
+                    (outrider--send connection text)))))
       (if (not function)
           (respond :error (list :code -32601 :message (format "no function is known as %s" name)))
         (outrider--later
@@ -326,14 +367,22 @@ answer, a plist; or nil, and calls that function with the answer later."
 (defun outrider--sentinel (process event)
   "Fail what is pending when PROCESS ends, because of EVENT."
   (let ((connection (process-get process 'outrider)))
-    (when (and connection (not (process-live-p process))) (outrider--lose connection (string-trim event)))))
+    (when (and connection (not (process-live-p process))) (outrider--ended connection (string-trim event)))))
+
+(defun outrider--ended (connection why)
+  "End CONNECTION because of WHY, and tell what its service said last."
+  (when (eq connection outrider--connection)
+    (let ((said (outrider--last-words (outrider--connection-process connection))))
+      (outrider--lose connection (if said (format "%s: %s" why said) why)))))
 
 (defun outrider--lose (connection why)
   "End CONNECTION because of WHY: every call that is pending fails, once."
   (when (eq connection outrider--connection)
     (setq outrider--connection nil)
     (delete-process (outrider--connection-process connection))
-    (let ((failure (outrider--lost why)) (calls nil) (events nil))
+    (let* ((complaint (outrider--connection-complaint connection))
+           (failure (outrider--lost (if complaint (format "%s: %s" why complaint) why)))
+           (calls nil) (events nil))
       (maphash (lambda (_ call) (push call calls)) (outrider--connection-calls connection))
       (maphash (lambda (_ event) (push event events)) (outrider--connection-routes connection))
       (dolist (call (append (sort calls (lambda (a b) (< (outrider--call-id a) (outrider--call-id b))))

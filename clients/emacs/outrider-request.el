@@ -14,14 +14,19 @@
 (defconst outrider--most-inline (* 4 1024 1024)
   "A longer body goes through a private file: one message has at most 16 MiB.")
 
+(defconst outrider--piece (* 512 1024)
+  "Bytes of a long body that come at once.
+Emacs does nothing else while it reads them.")
+
 (defconst outrider--own-keywords
   '(:body :json :form :files :params :query :headers :auth :oauth :bearer :retry :redirect :as :then :else :finally
-    :progress :noquery :decode :on-response)
+    :progress :noquery :decode)
   "Keywords of this client; all others are parameters of the service.")
 
 (cl-defstruct (outrider-spec (:constructor outrider--make-spec) (:copier nil))
-  "PARAMS of the service for a request, and what ends with it: NAMES of functions, FILES."
-  params names files)
+  "PARAMS of the service for a request, and what ends with it: NAMES of functions, FILES.
+INLINE bytes of its body stand in the message."
+  params names files (inline 0))
 
 (cl-defstruct (outrider-response (:constructor outrider--make-response) (:copier nil))
   "A response.
@@ -75,10 +80,16 @@ the plist of the service: Response in docs/reference/types.md."
         ((eq value :false) "false")
         (t (outrider--name value))))
 
-(defun outrider--pairs (fields &optional text)
-  "FIELDS, an alist, as a vector of names and values in this order.
+(defun outrider--check-alist (keyword value)
+  "Signal an error unless VALUE of KEYWORD is an alist."
+  (unless (and (proper-list-p value) (cl-every #'consp value))
+    (error "The value of `%s' must be an alist of names and values: %S" keyword value)))
+
+(defun outrider--pairs (keyword fields &optional text)
+  "FIELDS of KEYWORD, an alist, as a vector of names and values in this order.
 A value that is a list repeats its name.  With TEXT all values are
 made strings."
+  (outrider--check-alist keyword fields)
   (let (out)
     (dolist (field fields)
       (dolist (value (if (consp (cdr field)) (cdr field) (list (cdr field))))
@@ -95,10 +106,25 @@ made strings."
 
 (defun outrider--content (spec string)
   "The body or part for STRING, for SPEC: a unibyte string is bytes."
-  (let ((bytes (if (multibyte-string-p string) (encode-coding-string string 'utf-8-unix) string)))
-    (cond ((> (length bytes) outrider--most-inline) (list :file (outrider--spool spec bytes)))
-          ((or (multibyte-string-p string) (not (string-match-p "[^\0-\177]" string))) (list :text string))
-          (t (list :base64 (base64-encode-string bytes t))))))
+  (let* ((bytes (if (multibyte-string-p string) (encode-coding-string string 'utf-8-unix) string))
+         (text (outrider--text-p string))
+         ;; a control character takes six bytes of JSON
+         (size (* (length bytes) (if (and text (string-match-p "[\0-\7\13\16-\37\177]" string)) 6 1))))
+    (cond ((> (+ (outrider-spec-inline spec) size) outrider--most-inline) (list :file (outrider--spool spec bytes)))
+          (t (cl-incf (outrider-spec-inline spec) size)
+             (if text (list :text string) (list :base64 (base64-encode-string bytes t)))))))
+
+(defun outrider--text-p (string)
+  "Whether STRING is sent as text: a unibyte string is so only if it is ASCII."
+  (or (multibyte-string-p string) (not (string-match-p "[^\0-\177]" string))))
+
+(defun outrider--string-body (spec string args)
+  "The body with STRING, for SPEC; its type does not depend on its length.
+ARGS are those of the request."
+  (let ((body (outrider--content spec string)))
+    (if (and (plist-get body :file) (outrider--text-p string) (not (eq (plist-get args :default-headers) :false)))
+        (append body '(:contentType "text/plain; charset=utf-8"))
+      body)))
 
 (defun outrider--file-part (spec name file)
   "The part NAME of a form with FILE, for SPEC.
@@ -113,14 +139,17 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
 
 (defun outrider--multipart (spec form files)
   "The body with the fields FORM and the FILES, for SPEC."
+  (outrider--check-alist :files files)
   (list :multipart
         (vconcat (mapcar (lambda (pair) (list :name (plist-get pair :name) :text (plist-get pair :value)))
-                         (outrider--pairs form t))
+                         (outrider--pairs :form form t))
                  (mapcar (lambda (file) (outrider--file-part spec (car file) (cdr file))) files))))
 
 (defun outrider--json-body (spec value)
   "The body with VALUE as JSON, for SPEC."
-  (let ((text (outrider--write value)))
+  (let ((text (condition-case problem (outrider--write value)
+                (error (error "The value of `:json' has no form in JSON: %s \
+(objects are plists, alists with symbols or hash tables; lists are vectors)" (error-message-string problem))))))
     (cond ((> (length text) outrider--most-inline)
            (list :file (outrider--spool spec text) :contentType "application/json"))
           ;; `json' of the service takes any value but null
@@ -134,9 +163,9 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
     (when (> (cl-count-if #'identity (list body (or form files) json)) 1)
       (error "A request has one body: `:body', `:json', or `:form' and `:files'"))
     (cond (files (outrider--multipart spec form files))
-          (form (list :form (outrider--pairs form)))
+          (form (list :form (outrider--pairs :form form)))
           (json (outrider--json-body spec (cadr json)))
-          ((stringp body) (and (> (length body) 0) (outrider--content spec body)))
+          ((stringp body) (and (> (length body) 0) (outrider--string-body spec body args)))
           ((eq (car-safe body) 'file) (list :file (expand-file-name (cadr body))))
           (t body))))
 
@@ -176,8 +205,8 @@ OWN are further keywords that are not passed on."
               (unless (keywordp name) (error "`%S' is not a keyword" name))
               (unless (or (memq name outrider--own-keywords) (memq name own))
                 (add (outrider--camel-case name) (outrider--registered spec value)))))
-          (add :headers (and (plist-get args :headers) (outrider--pairs (plist-get args :headers) t)))
-          (add :query (and query (outrider--pairs query)))
+          (add :headers (and (plist-get args :headers) (outrider--pairs :headers (plist-get args :headers) t)))
+          (add :query (and query (outrider--pairs (if (plist-get args :query) :query :params) query)))
           (add :body (outrider--body spec args))
           (add :auth (outrider--auth args))
           (add :retry (if (integerp retry) (list :limit retry) (outrider--registered spec retry)))
@@ -219,23 +248,29 @@ OWN are further keywords that are not passed on."
              ("file" nil)
              (_ "")))))
 
-(defun outrider--load (connection response done)
+(declare-function outrider-request-done "outrider-run")
+
+(defun outrider--load (request connection response done)
   "Bring the stored body of RESPONSE, in pieces, through CONNECTION.
-Then call DONE with a failure or nil."
+Then call DONE with a failure or nil; not once REQUEST has ended."
   (let ((handle (plist-get (plist-get (outrider-response-raw response) :body) :response)) (pieces nil) (offset 0))
-    (letrec ((read-next
+    (letrec ((release (lambda () (outrider--notify connection "response.release" (list :response handle))))
+             (read-next
               (lambda ()
                 (outrider--call
-                 connection "response.read" (list :response handle :offset offset :bytes outrider--most-inline)
+                 connection "response.read" (list :response handle :offset offset :bytes outrider--piece)
                  (lambda (failure piece)
-                   (if failure (funcall done failure)
+                   (cond
+                    ((outrider-request-done request) (unless failure (funcall release)))
+                    (failure (funcall done failure))
+                    (t
                      (let ((bytes (base64-decode-string (plist-get piece :base64))))
                        (push bytes pieces)
                        (cl-incf offset (length bytes))
                        (if (and (not (eq (plist-get piece :end) t)) (> (length bytes) 0)) (funcall read-next)
-                         (outrider--notify connection "response.release" (list :response handle))
+                         (funcall release)
                          (setf (outrider-response-body response) (apply #'concat (nreverse pieces)))
-                         (funcall done nil)))))))))
+                         (funcall done nil))))))))))
       (funcall read-next))))
 
 (provide 'outrider-request)

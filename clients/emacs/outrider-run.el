@@ -14,8 +14,9 @@
 
 (cl-defstruct (outrider-request (:constructor outrider--make-request) (:copier nil))
   "A request that is under way: DONE once it has ended.
-GIVE-UP ends the request in the service.  ENDED is called with a failure or nil, and a value."
-  done give-up ended spec)
+GIVE-UP ends the request in the service.  ENDED is called with a failure or nil, and a value.
+QUIET is non-nil if no event shall follow its end, as it was cancelled or is waited for."
+  done give-up ended spec quiet)
 
 (defun outrider--finish (request failure &optional value)
   "End REQUEST with FAILURE, or with VALUE, unless it has ended."
@@ -30,6 +31,7 @@ Its connection to the server is closed, and its `:else' gets an
 `outrider-failure' of the condition `outrider-cancelled'.  A request
 that has ended stays as it is."
   (unless (outrider-request-done request)
+    (setf (outrider-request-quiet request) t)
     (outrider--finish request (outrider--cancelled))
     (when (outrider-request-give-up request) (funcall (outrider-request-give-up request)))))
 
@@ -37,19 +39,24 @@ that has ended stays as it is."
   "Call `:then' of ARGS with VALUE, or `:else' with FAILURE, and `:finally'."
   (let ((then (plist-get args :then)) (else (plist-get args :else)) (finally (plist-get args :finally)))
     (cond ((and failure else) (outrider--later else failure))
+          ;; `outrider-cancel' needs no message
+          ((and failure (eq (outrider-failure-condition failure) 'outrider-cancelled)))
           (failure (outrider--later #'message "outrider: %s" (outrider-failure-message failure)))
           (then (outrider--later then value)))
     (when finally (outrider--later finally))))
 
 (defun outrider--wait (request)
   "Wait until REQUEST has ended; if that is interrupted, cancel it."
+  (setf (outrider-request-quiet request) t)
   ;; large replies come in pieces of this size
   (let ((inhibit-quit nil) (read-process-output-max (max read-process-output-max 65536)))
     (unwind-protect
         (while (not (outrider-request-done request))
-          ;; with a timeout Emacs would wait 10 ms more for further output after each reply
-          (accept-process-output (and outrider--connection (outrider--connection-process outrider--connection))
-                                 (and (not outrider--connection) 0.05)))
+          (let ((process (and outrider--connection (outrider--connection-process outrider--connection))))
+            ;; With a timeout Emacs would wait 10 ms more for further output after each reply.  A wait for a process that
+            ;; has ended returns at once, and calls no sentinel while another process has output: so Emacs waits for all.
+            (if (and process (process-live-p process)) (accept-process-output process)
+              (accept-process-output nil 0.05))))
       (outrider-cancel request))))
 
 (defun outrider--run (args make start)
@@ -137,27 +144,33 @@ SHAPE makes the value of an `outrider-response'."
                         (t (condition-case caught (setq value (funcall shape response))
                              (error (setq failure (outrider--caught caught))))))
                   (outrider--finish request failure value)))))
-    (if (equal (plist-get (plist-get result :body) :kind) "stored") (outrider--load connection response end)
+    (if (equal (plist-get (plist-get result :body) :kind) "stored") (outrider--load request connection response end)
       (funcall end nil))))
 
 (defun outrider--exchange (request connection method shape &optional event)
   "Send REQUEST through CONNECTION by METHOD, and end it with what comes.
 SHAPE makes the value; EVENT gets the events of the call."
-  (let ((call (outrider--call
-               connection method (outrider-spec-params (outrider-request-spec request))
-               (lambda (failure result)
-                 (unless (outrider-request-done request)
-                   (setf (outrider-request-give-up request) nil)
-                   (if failure (outrider--finish request failure)
-                     (outrider--conclude request connection result shape))))
-               (and event
-                    (let ((buffer (current-buffer)))
-                      (lambda (name params)
-                        (with-current-buffer (if (buffer-live-p buffer) buffer (current-buffer))
-                          (outrider--later (lambda ()
-                                             (unless (outrider-request-done request)
-                                               (funcall event name params)))))))))))
-    (setf (outrider-request-give-up request) (lambda () (outrider--forget connection call)))))
+  (let* (replied
+         (call (outrider--call
+                connection method (outrider-spec-params (outrider-request-spec request))
+                (lambda (failure result)
+                  (setq replied t)
+                  (unless (outrider-request-done request)
+                    (setf (outrider-request-give-up request) nil)
+                    (if failure (outrider--finish request failure)
+                      (outrider--conclude request connection result shape))))
+                (and event
+                     (let ((buffer (current-buffer)))
+                       (lambda (name params)
+                         (with-current-buffer (if (buffer-live-p buffer) buffer (current-buffer))
+                           ;; the last events come with the reply, and are told before its value
+                           (outrider--later (lambda ()
+                                              (unless (and (outrider-request-done request)
+                                                           (outrider-request-quiet request))
+                                                (funcall event name params)))))))))))
+    ;; the reply to a long message may come while the message is sent
+    (unless replied
+      (setf (outrider-request-give-up request) (lambda () (outrider--forget connection call))))))
 
 (provide 'outrider-run)
 ;;; outrider-run.el ends here

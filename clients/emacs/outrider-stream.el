@@ -41,6 +41,12 @@ TAKE is the user's function.  OWED bytes were taken and not granted anew."
                  (unless (plist-get item :empty) (funcall (outrider--feed-take feed) (plist-get item :value)))
                (outrider--feed-grant feed (or (plist-get item :bytes) 0))))))))
 
+(defun outrider--feed-progress (feed progress params)
+  "Call PROGRESS with PARAMS later, while the request of FEED lasts."
+  (with-current-buffer (if (buffer-live-p (outrider--feed-buffer feed)) (outrider--feed-buffer feed) (current-buffer))
+    (outrider--later (lambda ()
+                       (unless (outrider-request-done (outrider--feed-request feed)) (funcall progress params))))))
+
 (defun outrider--feed-grant (feed bytes)
   "Let the service send BYTES more for FEED, now or with the next."
   (cl-incf (outrider--feed-owed feed) bytes)
@@ -65,9 +71,16 @@ TAKE is the user's function.  OWED bytes were taken and not granted anew."
       (setf (outrider--feed-paused feed) nil)
       (dolist (_ (car (outrider--feed-items feed))) (outrider--feed-later feed)))))
 
-(defun outrider--value-item (value)
-  "The item for VALUE of a batch: bytes come as base64."
-  (if (and (consp value) (stringp (plist-get value :base64))) (base64-decode-string (plist-get value :base64)) value))
+(defun outrider--bytes-item (base64 as)
+  "The item for BASE64: bytes, or for AS text or lines a text.
+A text that holds U+0000 comes in this form."
+  (let ((bytes (base64-decode-string base64)))
+    (if (member as '("text" "lines")) (decode-coding-string bytes 'utf-8-unix t) bytes)))
+
+(defun outrider--value-item (value as)
+  "The item for VALUE of a batch of AS: bytes come as base64."
+  (if (and (consp value) (stringp (plist-get value :base64))) (outrider--bytes-item (plist-get value :base64) as)
+    value))
 
 (defun outrider--feed-event (feed as method params)
   "Bring the event METHOD with PARAMS to FEED, whose items are AS."
@@ -78,12 +91,13 @@ TAKE is the user's function.  OWED bytes were taken and not granted anew."
            (let* ((values (append (plist-get params :values) nil)) (last (1- (length values))) (index 0))
              (unless values (outrider--feed-push feed :empty t :bytes bytes))
              (dolist (value values)
-               (outrider--feed-push feed :value (if (member as '("lines" "frames")) (outrider--value-item value) value)
+               (outrider--feed-push feed
+                                    :value (if (member as '("lines" "frames")) (outrider--value-item value as) value)
                                     :bytes (and (= index last) bytes))
                (cl-incf index))))
           (base64
-           (let ((data (base64-decode-string base64)))
-             (outrider--feed-push feed :value data :bytes (or bytes (length data)))))
+           (outrider--feed-push feed :value (outrider--bytes-item base64 as)
+                                :bytes (or bytes (length (base64-decode-string base64)))))
           ((plist-member params :text) (outrider--feed-push feed :value (plist-get params :text) :bytes bytes))
           ((equal method "event.sse") (outrider--feed-push feed :value params :bytes bytes))
           (t (outrider--feed-push feed :value (plist-get params :value) :bytes bytes)))))
@@ -92,7 +106,7 @@ TAKE is the user's function.  OWED bytes were taken and not granted anew."
   "Open a stream by METHOD of URL with ARGS, through RPC of the service.
 TAKE gets the items.  A failure whose code is NORMAL is a plain end."
   (let* ((stream (outrider--make-stream)) (as (plist-get args :as))
-         (then (plist-get args :then))
+         (then (plist-get args :then)) (progress (plist-get args :progress))
          (feed (make-outrider--feed :request stream :take take)))
     (when (symbolp as) (setq as (and as (symbol-name as))))
     (setf (outrider-stream-feed stream) feed
@@ -108,19 +122,20 @@ TAKE gets the items.  A failure whose code is NORMAL is a plain end."
           (setf (outrider-request-spec stream) spec
                 (outrider--feed-connection feed) connection
                 (outrider--feed-window feed) (or (plist-get args :credit) outrider--window))
-          (dolist (pair `((:mode . "push") (:credit . ,(outrider--feed-window feed)) (:events . ["finish"])))
+          (dolist (pair `((:mode . "push") (:credit . ,(outrider--feed-window feed)) (:events . ,(if progress ["finish" "progress"] ["finish"]))))
             (outrider--put spec (car pair) (cdr pair)))
           (when as (outrider--put spec :as as))
           (when (or (equal rpc "sse.open") (not (member as '(nil "bytes" "text")))) (outrider--put spec :batch t))
           (when (equal rpc "stream.open") (outrider--validate spec args))
           (outrider--call connection rpc (outrider-spec-params spec)
-                          (lambda (failure result) (outrider--opened stream connection as normal failure result))))
+                          (lambda (failure result)
+                            (outrider--opened stream connection as normal progress failure result))))
       (error (outrider--finish stream (outrider--caught problem))))
     stream))
 
-(defun outrider--opened (stream connection as normal failure result)
+(defun outrider--opened (stream connection as normal progress failure result)
   "Go on with STREAM when CONNECTION brought FAILURE or RESULT.
-AS and NORMAL are as in `outrider--open-stream'."
+AS and NORMAL are as in `outrider--open-stream', PROGRESS a function."
   (let ((handle (plist-get result :stream)) (request (plist-get result :request)) (feed (outrider-stream-feed stream)))
     (cond
      (failure (outrider--finish stream failure))
@@ -131,6 +146,7 @@ AS and NORMAL are as in `outrider--open-stream'."
                      (pcase method
                        ("lost" (outrider--finish stream params))
                        ("event.end" (outrider--route connection handle nil))
+                       ("event.progress" (outrider--feed-progress feed progress params))
                        ("event.finish"
                         (outrider--route connection request nil)
                         (outrider--feed-push

@@ -35,7 +35,7 @@
   :group 'outrider
   :type '(choice (const plist) (const alist) (const hash-table)))
 
-(defconst outrider--most-reply (* 8 1024 1024) "The longest body that comes within the reply.")
+(defconst outrider--most-reply (* 1024 1024) "The longest body that comes within the reply.")
 
 ;;;###autoload
 (defun outrider (method url &rest args)
@@ -49,7 +49,8 @@ return the value.  \\[keyboard-quit] cancels a request that is waited for.
 
 `:else' is a function of an `outrider-failure', called in its place.
 Without it a failure is an error, or with a function in `:then' a
-message.  `:finally' is called without arguments in the end.
+message, unless it was cancelled.  `:finally' is called without
+arguments in the end.
 
 `:as' says what the value is: `string' (the default), the body as
 text; `binary', its bytes; `json', its value, with `:false' and

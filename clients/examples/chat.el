@@ -11,7 +11,10 @@
 (defun chat-insert (event)
   "Insert what EVENT adds to the answer at the end of the buffer."
   (unless (equal (plist-get event :data) "[DONE]")
-    (let ((content (plist-get (plist-get (aref (plist-get (outrider-event-json event) :choices) 0) :delta) :content)))
+    ;; an event without choices has no text: the first of some servers, and the one with the usage
+    (let* ((choices (plist-get (outrider-event-json event) :choices))
+           (choice (and (vectorp choices) (> (length choices) 0) (aref choices 0)))
+           (content (plist-get (plist-get choice :delta) :content)))
       (save-excursion
         (goto-char (point-max))
         (when (stringp content) (insert content))))))

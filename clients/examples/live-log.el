@@ -26,14 +26,17 @@
                                 :connection-type 'pipe :coding 'utf-8-emacs-unix :noquery t))
          (take (lambda (it method params) (live-log--event it method params state)))
          (connection (make-instance 'jsonrpc-process-connection :process service :notification-dispatcher take))
-         (options `(:url ,url :mode "push" :credit ,live-log-window :reconnect t))
-         (opened (jsonrpc-request connection 'websocket.open options :timeout 60)))
-    (unless (setf (cadr state) (plist-get opened :stream))
-      (error "Live log: %s" (plist-get (plist-get (plist-get opened :response) :error) :message)))
+         (options `(:url ,url :mode "push" :credit ,live-log-window :reconnect t)))
+    (unwind-protect
+        (let ((opened (jsonrpc-request connection 'websocket.open options :timeout 60)))
+          (or (setf (cadr state) (plist-get opened :stream))
+              (error "Live log: %s" (plist-get (plist-get (plist-get opened :response) :error) :message))))
+      ;; the service ends with its log
+      (unless (cadr state) (jsonrpc-shutdown connection)))
     (cons connection (cadr state))))
 
 (defun live-log-send (log text) (jsonrpc-request (car log) 'websocket.send (list :stream (cdr log) :text text)))
 
 (defun live-log-close (log)
-  (jsonrpc-request (car log) 'websocket.close (list :stream (cdr log)))
-  (jsonrpc-shutdown (car log)))
+  (unwind-protect (jsonrpc-request (car log) 'websocket.close (list :stream (cdr log)))
+    (jsonrpc-shutdown (car log))))

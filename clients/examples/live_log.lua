@@ -30,11 +30,19 @@ function LiveLog(url)
   })
   rpc.request("websocket.open", { url = url, mode = "push", credit = WINDOW, reconnect = true }, function(err, result)
     stream = result and result.stream
-    if not stream then vim.notify("live log: " .. (err or result.response.error).message, vim.log.levels.ERROR) end
+    if stream then return end
+    vim.notify("live log: " .. (err or result.response.error).message, vim.log.levels.ERROR)
+    rpc.notify("exit")
   end)
-  local function call(method, params) rpc.request(method, params, function() end) end
+  local function call(method, params, done)
+    rpc.request(method, params, function(err)
+      if err then vim.notify("live log: " .. err.message, vim.log.levels.ERROR) end
+      if done then done() end
+    end)
+  end
   return {
     send = function(text) call("websocket.send", { stream = stream, text = text }) end,
-    close = function() call("websocket.close", { stream = stream }) end,
+    -- the service ends with its log
+    close = function() call("websocket.close", { stream = stream }, function() rpc.notify("exit") end) end,
   }
 end

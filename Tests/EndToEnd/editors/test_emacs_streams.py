@@ -10,6 +10,10 @@ from hostile_server import Hostile
 from range_server import Ranging
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+# events of a model: without choices, with text, without a delta, and with the usage alone
+TALK = b"".join(b"data: %s\n\n" % data for data in (
+    b'{"choices":[]}', b'{"choices":[{"delta":{"content":"Hello"}}]}', b'{"choices":[{"delta":{}}]}',
+    b'{"choices":[{"delta":null}]}', b'{"choices":null,"usage":{"n":1}}', b"[DONE]"))
 
 
 @pytest.fixture
@@ -236,3 +240,43 @@ def test_a_login_that_cannot_begin_says_why_once(editors):
           (finish (apply #'vector ends))))
     """)
     assert sorted(map(str, seen)) == sorted(["-32012", "invalidOptions", "-32018", "1900"])
+
+
+def test_text_that_holds_a_zero_byte_is_text(editors):
+    """The service sends such a text as base64."""
+    with EventServer() as server:
+        url = server.at("/n", [status(200, "é\0x\nplain é\n".encode())])
+        seen = editors.emacs("""
+          (cl-flet ((items (as) (let (items ended)
+                                  (outrider-stream url (lambda (item) (push (vector item (length item)) items)) :as as
+                                                   :then (lambda (_) (setq ended t)))
+                                  (wait-for (lambda () ended))
+                                  (apply #'vector (nreverse items)))))
+            (finish (vector (items 'lines) (items 'text))))
+        """, url=url)
+    assert seen == [[["é\0x", 3], ["plain é", 7]], [["é\0x\nplain é\n", 12]]]
+
+
+def test_the_progress_of_a_stream_is_told(editors, origin):
+    told = editors.emacs("""
+      (let (told ended)
+        (outrider-stream url #'ignore :progress (lambda (progress) (setq told progress))
+                         :then (lambda (_) (setq ended t)))
+        (wait-for (lambda () ended))
+        (finish (plist-get told :completed)))
+    """, url=origin + "/bytes/300000")
+    assert told == 300_000
+
+
+def test_the_chat_example_passes_over_events_without_text(editors):
+    with EventServer() as server:
+        url = server.at("/chat", [STREAM, TALK])
+        editor = editors.start_emacs("""
+          (load-file example)
+          (with-temp-buffer
+            (let ((request (chat url '(:model "m" :messages []))))
+              (wait-for (lambda () (outrider-request-done request)))
+              (wait-for (lambda () (not (car outrider--actions))))
+              (finish (buffer-string))))
+        """, url=url, example=str(CLIENTS / "examples/chat.el"))
+        assert editor.result() == "Hello" and "a function of yours failed" not in editor.output, editor.output

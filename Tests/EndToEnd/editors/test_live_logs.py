@@ -46,9 +46,28 @@ def test_neovim(editors, log):
       wait(function() return count() > lines + 1 end)
       local last = vim.api.nvim_buf_get_lines(0, -2, -1, false)[1]
       log.close()
-      finish({ count() - lines, last })
+      local ended = wait(function() return #vim.api.nvim_get_proc_children(vim.fn.getpid()) == 0 end)
+      finish({ count() - lines, last, ended })
     """, url=log, lines=LINES, example=str(CLIENTS / "examples/live_log.lua"))
-    assert seen == [2, "the last line"]
+    assert seen == [2, "the last line", True]
+
+
+def test_a_log_that_cannot_be_opened_leaves_no_service(editors):
+    seen = editors.neovim("""
+      dofile(example)
+      local said
+      vim.notify = function(text) said = text end
+      LiveLog("ws://127.0.0.1:1/")
+      wait(function() return said end)
+      finish({ said, wait(function() return #vim.api.nvim_get_proc_children(vim.fn.getpid()) == 0 end) })
+    """, example=str(CLIENTS / "examples/live_log.lua"))
+    assert seen == ["live log: 127.0.0.1:1 refused the connection", True]
+    seen = editors.emacs("""
+      (load-file example)
+      (finish (vector (condition-case problem (live-log "ws://127.0.0.1:1/") (error (cadr problem)))
+                      (wait-for (lambda () (not (process-list))))))
+    """, example=str(CLIENTS / "examples/live-log.el"))
+    assert seen == ["Live log: 127.0.0.1:1 refused the connection", True]
 
 
 def test_emacs(editors, log):

@@ -12,6 +12,10 @@ from hostile_server import Hostile
 from range_server import Ranging
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+# events of a model: without choices, with text, without a delta, and with the usage alone
+TALK = b"".join(b"data: %s\n\n" % data for data in (
+    b'{"choices":[]}', b'{"choices":[{"delta":{"content":"Hello"}}]}', b'{"choices":[{"delta":{}}]}',
+    b'{"choices":[{"delta":null}]}', b'{"choices":null,"usage":{"n":1}}', b"[DONE]"))
 
 
 @pytest.fixture
@@ -229,3 +233,30 @@ def test_a_login_that_cannot_begin_says_why_once(editors):
       finish(ends)
     """)
     assert sorted(map(str, seen)) == sorted(["-32012", "invalidOptions", "-32018", "1900"])
+
+
+def test_downloads_and_streams_tell_their_head_and_their_progress(editors, origin):
+    seen = editors.neovim("""
+      local seen, open = {}, 2
+      local function options(name, path)
+        return { path = path, on_response = function(head) seen[name .. " head"] = head.status end,
+          progress = function(told) seen[name] = told.completed end }
+      end
+      local function done() open = open - 1 end
+      outrider.download(url, options("download", "file"), done)
+      outrider.stream(url, options("stream"), function() end, done)
+      wait(function() return open == 0 end)
+      finish(seen)
+    """, url=origin + "/bytes/300000")
+    assert seen == {"download": 300_000, "download head": 200, "stream": 300_000, "stream head": 200}
+
+
+def test_the_chat_example_passes_over_events_without_text(editors):
+    with EventServer() as server:
+        url = server.at("/chat", [STREAM, TALK])
+        editor = editors.start_neovim("""
+          dofile(example)
+          wait(Chat(url, { model = "m", messages = {} }).is_closed)
+          finish(vim.api.nvim_buf_get_lines(0, 0, -1, false))
+        """, url=url, example=str(CLIENTS / "examples/chat.lua"))
+        assert editor.result() == ["Hello"] and "chat.lua" not in editor.output, editor.output

@@ -67,6 +67,21 @@
     (should-not (string-match-p "the body" (condition-case problem (outrider--signal failure)
                                              (error (error-message-string problem)))))))
 
+(ert-deftest outrider-messages-that-come-while-one-is-handled-keep-their-order ()
+  "Emacs calls the filter again while a handler waits to write."
+  (let* ((process (make-pipe-process :name "outrider-tests" :noquery t :buffer (generate-new-buffer " *outrider-tests*")))
+         (outrider--connection (make-outrider--connection :process process)) (received nil))
+    (unwind-protect
+        (cl-letf (((symbol-function 'outrider--receive)
+                   (lambda (_connection line)
+                     (push line received)
+                     (when (equal line "one") (outrider--filter process "ree\nfour\nfi")))))
+          (process-put process 'outrider outrider--connection)
+          (outrider--filter process "one\ntwo\nth")
+          (outrider--filter process "ve\n")
+          (should (equal (nreverse received) '("one" "two" "three" "four" "five"))))
+      (kill-buffer (process-buffer process)))))
+
 (ert-deftest outrider-a-queue-keeps-its-order ()
   (let ((queue (list nil)))
     (outrider--enqueue queue 1)

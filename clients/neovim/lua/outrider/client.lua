@@ -73,7 +73,11 @@ function M.connect(done)
     return
   end
   state.opening = { done }
-  process.open(M.config, opened)
+  local ok, why = pcall(process.open, M.config, opened)
+  if not ok then
+    if not state.opening then error(why, 0) end
+    opened(tostring(why))
+  end
 end
 
 --- Where the service is: the path of a socket, `stdio`, or nil without a connection.
@@ -81,6 +85,7 @@ function M.place() return state.place end
 
 --- Calls any method of docs/reference: `callback(problem, result)` runs later, exactly once. Returns `{ close }`.
 function M.call(method, params, callback)
+  if type(params) == "function" and callback == nil then params, callback = {}, params end
   local done = later.once(callback or function() end)
   local forget, ended
   local release

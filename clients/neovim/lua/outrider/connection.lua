@@ -41,6 +41,9 @@ end
 --- Returns a function that forgets the call: nothing is replied any more, and the service is told to cancel it.
 function Connection:call(method, params, reply, event)
   local ok, text = pcall(json.encode, json.as_object(params))
+  if type(method) ~= "string" or method:find('[%c"\\]') then
+    ok, text = false, "the method must be the name of a method, such as data.send"
+  end
   if not ok then
     reply(failure.invalid(text))
     return function() end
@@ -108,6 +111,9 @@ function Connection:handle(line)
   if not ok or type(message) ~= "table" then return self:unreadable(line) end
   if message.method then
     if message.id then self:asked(message) else self:told(message.method, message.params) end
+  elseif message.id == json.null then
+    -- why the service is about to close the connection
+    self.complaint = message.error and message.error.message
   elseif message.id then
     self:replied(message.id, message.error and failure.of_error(message.error), message.result)
   end
@@ -175,6 +181,7 @@ end
 function Connection:lose(why)
   if not self.alive then return end
   self.alive = false
+  if self.complaint then why = why .. ": " .. self.complaint end
   self.stream.close()
   self.ended(why)
   -- a call that was not written has never begun: it can be made again on the next connection

@@ -10,8 +10,9 @@ local Spec = require("outrider.spec")
 
 local M = {}
 
--- the longest body that comes within the reply; a longer one is read in pieces
-local MOST_INLINE = 8 * 1024 * 1024
+-- the longest body that comes within the reply, by its shape; a longer one is read in pieces. Neovim does nothing else
+-- while it reads a message, and base64 takes the longest.
+local MOST_INLINE = { base64 = 1024 * 1024, text = 8 * 1024 * 1024, json = 8 * 1024 * 1024 }
 local SHAPES = { bytes = "base64", text = "text", json = "json" }
 local NO_ERROR_PAGE = { status = { "200..299" } }
 
@@ -30,6 +31,7 @@ function M.new(spec, callback)
   end
   function run.close(problem)
     if run.over then return end
+    run.closed = true
     local give = give_up
     run.finish(problem or failure.cancelled())
     if give then give() end
@@ -55,12 +57,13 @@ function M.new(spec, callback)
   return run
 end
 
---- A function that runs a user's function later, while the request lasts.
+--- A function that runs a user's function later, before the callback; not once the request was closed.
 function M.observer(run, action)
   return function(...)
+    if run.over then return end
     local count, values = select("#", ...), { ... }
     later.later(function()
-      if not run.over then action(unpack(values, 1, count)) end
+      if not run.closed then action(unpack(values, 1, count)) end
     end)
   end
 end
@@ -97,18 +100,37 @@ M.refuse = refuse
 local function prepare(method, url, opts)
   local spec = Spec.build(method, url, opts)
   local params, own = spec.params, spec.own
-  if own.outpath then
+  if own.outpath ~= nil then
+    if type(own.outpath) ~= "string" then
+      spec:release()
+      error("`outpath` must be the path of a file", 0)
+    end
     params.destination = { path = Spec.absolute(own.outpath), replace = true }
     if params.validate == nil then params.validate = NO_ERROR_PAGE end
     return spec, "download.send"
   end
+  -- a buffer takes text, whatever `as` says
+  if own.outbuf ~= nil then own.as = nil end
   if own.as ~= nil and not SHAPES[own.as] then
     spec:release()
     error(("`as` must be bytes, text or json, not %s"):format(tostring(own.as)), 0)
   end
   params.serialize = params.serialize or { as = SHAPES[own.as or "bytes"] }
-  params.maxInline = params.maxInline or MOST_INLINE
+  params.maxInline = params.maxInline or MOST_INLINE[SHAPES[own.as or "bytes"]]
   return spec, "data.send"
+end
+
+--- Lets `progress` and `on_response` of the user have the events of the call; returns what takes them.
+local function observers(run, spec)
+  local observe, kinds, own = {}, {}, spec.own
+  if own.progress then observe["event.progress"], kinds[1] = M.observer(run, own.progress), "progress" end
+  if own.on_response then
+    observe["event.response"], kinds[#kinds + 1] = M.observer(run, own.on_response), "response"
+  end
+  if #kinds > 0 then spec.params.events = kinds end
+  return function(name, params)
+    if observe[name] then observe[name](params) end
+  end
 end
 
 --- See :help outrider.request().
@@ -119,21 +141,14 @@ function M.request(method, url, opts, callback)
   local ok, spec, rpc = pcall(prepare, method, url, opts)
   if not ok then return refuse(callback, spec) end
   local own, run = spec.own, M.new(spec, callback)
-  local observe, kinds = {}, {}
-  if own.progress then observe["event.progress"], kinds[1] = M.observer(run, own.progress), "progress" end
-  if own.on_response then
-    observe["event.response"], kinds[#kinds + 1] = M.observer(run, own.on_response), "response"
-  end
-  if #kinds > 0 then spec.params.events = kinds end
+  local observe = observers(run, spec)
   local deliver = own.outbuf and into_buffer(run, own.outbuf) or nil
   run.begin(function(connection)
     run.giving_up(connection:call(rpc, spec.params, function(problem, result)
       if problem then return run.fail(problem) end
       run.giving_up(nil)
       M.conclude(run, connection, result, own.as or "bytes", deliver)
-    end, function(name, params)
-      if observe[name] then observe[name](params) end
-    end))
+    end, observe))
   end)
   return run.handle
 end
@@ -159,16 +174,13 @@ function M.download(url, opts, callback)
   local ok, spec = pcall(Spec.build, opts.method or "GET", url, sent)
   if not ok then return refuse(callback, spec) end
   local run = M.new(spec, callback)
-  local progress = spec.own.progress and M.observer(run, spec.own.progress)
-  if progress then spec.params.events = { "progress" } end
+  local observe = observers(run, spec)
   run.begin(function(connection)
     run.giving_up(connection:call("download.send", spec.params, function(problem, result)
       if problem then return run.fail(problem) end
       run.giving_up(nil)
       M.conclude(run, connection, result, "bytes")
-    end, function(name, params)
-      if name == "event.progress" and progress then progress(params) end
-    end))
+    end, observe))
   end)
   return run.handle
 end

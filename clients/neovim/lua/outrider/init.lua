@@ -8,17 +8,41 @@ local M = {}
 local client = require("outrider.client")
 local exchange = require("outrider.exchange")
 
+local function is_text(value) return type(value) == "string" and value ~= "" end
+
+local SETTINGS = {
+  command = {
+    is = "a program, or a list of words",
+    fits = function(value)
+      if type(value) ~= "table" then return is_text(value) end
+      for _, word in ipairs(value) do
+        if type(word) ~= "string" then return false end
+      end
+      return is_text(value[1])
+    end,
+  },
+  transport = {
+    is = '"auto", "socket" or "stdio"',
+    fits = function(value) return value == "auto" or value == "socket" or value == "stdio" end,
+  },
+  socket = { is = "the path of a socket", fits = is_text },
+  start_timeout = {
+    is = "a number of seconds, more than 0",
+    fits = function(value) return type(value) == "number" and value > 0 and value < 86400 end,
+  },
+}
+
 --- Settings: `command` (a program or a list of words), `transport` ("auto", "socket", "stdio"), `socket` (a path),
 --- `start_timeout` (seconds). All have defaults, and hold for the next connection.
 function M.setup(config)
-  local known = { command = true, transport = { auto = 1, socket = 1, stdio = 1 }, socket = true, start_timeout = true }
   for name, value in pairs(config or {}) do
-    if not known[name] then error(("outrider.setup: there is no setting `%s`"):format(name), 2) end
-    if type(known[name]) == "table" and not known[name][value] then
-      error(("outrider.setup: `%s` cannot be %s"):format(name, tostring(value)), 2)
+    local setting = SETTINGS[name]
+    if not setting then error(("outrider.setup: there is no setting `%s`"):format(name), 2) end
+    if not setting.fits(value) then
+      error(("outrider.setup: `%s` cannot be %s: it is %s"):format(name, vim.inspect(value), setting.is), 2)
     end
-    client.config[name] = value
   end
+  for name, value in pairs(config or {}) do client.config[name] = value end
 end
 
 --- request(method, url, opts, callback): `callback(err, response)`. Returns { close() }.

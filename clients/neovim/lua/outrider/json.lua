@@ -101,9 +101,9 @@ function M.encode(value) return write(value, "", 0) end
 --- The value of a JSON text; an error if the text is not JSON.
 function M.decode(text) return vim.json.decode(text) end
 
---- The same object, which is written as {} when it is empty.
+--- The same value; an empty table, which is written as {}.
 function M.as_object(value)
-  return next(value) == nil and vim.empty_dict() or value
+  return type(value) == "table" and next(value) == nil and vim.empty_dict() or value
 end
 
 return M

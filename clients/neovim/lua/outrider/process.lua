@@ -8,6 +8,8 @@ local M = {}
 
 -- what is kept of the standard error of a service, for messages
 local MOST_SAID = 4096
+-- milliseconds that the news of the end of a service waits for its last words
+local LAST_WORDS = 500
 local MISSING = "cannot start `%s`: %s (install outrider and put it into PATH, "
   .. "or set `command` in require('outrider').setup)"
 
@@ -62,16 +64,51 @@ function M.run(config, arguments, done)
   err:read_start(function(_, data) said = (said .. (data or "")):sub(-MOST_SAID) end)
 end
 
-local function carrier(input, output, ends)
+-- `explain(why, tell)` calls `tell` with the reason of an end, and what the service says of it
+local function carrier(input, output, ends, explain)
+  explain = explain or function(why, tell) tell(why) end
   return {
-    write = function(data, done) input:write(data, done) end,
+    write = function(data, done)
+      input:write(data, function(why)
+        if why then explain(why, done) else done() end
+      end)
+    end,
     read = function(take, ended)
       output:read_start(function(problem, data)
-        if data then take(data) else ended(problem or "the service closed it") end
+        if data then take(data) else explain(problem or "the service closed it", ended) end
       end)
     end,
     close = ends,
   }
+end
+
+--- Reads the standard error of a service. The returned function is an `explain` of `carrier`.
+local function listen(err)
+  local said, open, waiting = "", true, {}
+  err:read_start(function(_, data)
+    if data then
+      said = (said .. data):sub(-MOST_SAID)
+      return
+    end
+    open = false
+    for _, tell in ipairs(waiting) do tell() end
+  end)
+  local function words(why)
+    local lines = vim.split(vim.trim(said), "%s*\n%s*")
+    local last = table.concat(lines, "; ", math.max(1, #lines - 2))
+    return last ~= "" and (why .. ": " .. last) or why
+  end
+  return function(why, tell)
+    if not open or err:is_closing() then return tell(words(why)) end
+    local timer = uv.new_timer()
+    local function once()
+      if timer:is_closing() then return end
+      timer:close()
+      tell(words(why))
+    end
+    waiting[#waiting + 1] = once
+    timer:start(LAST_WORDS, 0, once)
+  end
 end
 
 --- A service on the shared socket, which is started if none answers.
@@ -106,8 +143,7 @@ local function own(config, done)
     ends()
     return done(why)
   end
-  err:read_start(function() end)
-  done(nil, carrier(input, output, ends), "stdio")
+  done(nil, carrier(input, output, ends, listen(err)), "stdio")
 end
 
 --- Calls `done(why)` or `done(nil, stream, place)` in a libuv callback, or at once.

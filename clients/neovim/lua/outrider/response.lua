@@ -9,8 +9,8 @@ local later = require("outrider.later")
 
 local M = {}
 
--- what one response.read brings of a body that the service keeps
-local PIECE = 4 * 1024 * 1024
+-- what one response.read brings of a body that the service keeps; Neovim does nothing else while it reads a piece
+local PIECE = 512 * 1024
 
 local Fields = {
   -- names of fields have no case

@@ -17,7 +17,8 @@ Spec.__index = Spec
 
 --- What the request has registered and written; `spec:release()` takes it back.
 local function new(method, url, opts)
-  return setmetatable({ params = { url = url, method = method }, names = {}, files = {}, own = opts }, Spec)
+  local params = { url = url, method = method }
+  return setmetatable({ params = params, names = {}, files = {}, own = opts, inline = 0 }, Spec)
 end
 
 function Spec:release()
@@ -49,10 +50,14 @@ function Spec:spool(bytes)
   return path
 end
 
---- The body, or the part of a form, that holds these bytes.
+--- The body, or the part of a form, that holds these bytes. All that stand in one message have at most `MOST_INLINE`.
 function Spec:content(bytes)
-  if #bytes > MOST_INLINE then return { file = self:spool(bytes) } end
-  if json.is_utf8(bytes) then return { text = bytes } end
+  local is_text = #bytes <= MOST_INLINE and json.is_utf8(bytes)
+  -- a control character takes six bytes of JSON
+  local size = #bytes * (is_text and bytes:find("[%z\1-\7\11\14-\31\127]") and 6 or 1)
+  if self.inline + size > MOST_INLINE then return { file = self:spool(bytes) } end
+  self.inline = self.inline + size
+  if is_text then return { text = bytes } end
   return { base64 = base64.encode(bytes) }
 end
 
@@ -100,6 +105,7 @@ end
 --- A file is its path, or { path = } or { data = } with `filename` and `type`.
 function Spec:file_part(name, file)
   if type(file) == "string" then return { name = name, file = M.absolute(file) } end
+  if type(file) ~= "table" then error(("files.%s must be a path, or a table with `path` or `data`"):format(name), 0) end
   local part = file.path and { file = M.absolute(file.path) } or file.data and self:content(file.data)
   if not part then error(("files.%s needs a `path` or `data`"):format(name), 0) end
   part.name, part.filename, part.mimeType = name, file.filename or (part.file and file.data and name) or nil, file.type
@@ -107,6 +113,7 @@ function Spec:file_part(name, file)
 end
 
 function Spec:multipart(form, files)
+  if type(files) ~= "table" then error("`files` is a table of names and files", 0) end
   local parts = {}
   for _, pair in ipairs(pairs_of(form or {}, "form")) do
     if pair.value ~= vim.NIL then parts[#parts + 1] = { name = pair.name, text = part_text(pair.value) } end
@@ -137,6 +144,10 @@ function Spec:body()
   if type(own.body) == "string" then
     local body = self:content(own.body)
     if body.text == "" then return nil end
+    -- the type does not depend on the length
+    if body.file and own.defaultHeaders ~= false and json.is_utf8(own.body) then
+      body.contentType = "text/plain; charset=utf-8"
+    end
     return body
   end
   if own.json ~= nil then

@@ -111,7 +111,8 @@ local function open(rpc, spec, take, callback, normal)
   local feed = feed_of(run, params.credit or WINDOW, take)
   local raw = rpc == "stream.open" and ((own.as == "frames" or own.as == "lines") and "bytes" or "values") or nil
   local head = own.on_response and exchange.observer(run, own.on_response)
-  params.mode, params.credit, params.events = "push", feed.window, { "response", "finish" }
+  local progress = own.progress and exchange.observer(run, own.progress)
+  params.mode, params.credit, params.events = "push", feed.window, { "response", "finish", progress and "progress" }
   if own.as ~= "bytes" and own.as ~= "text" and own.as ~= nil or rpc == "sse.open" then params.batch = true end
   local connection
   local function event(name, told)
@@ -122,6 +123,8 @@ local function open(rpc, spec, take, callback, normal)
     end
     if name == "event.response" then
       if head then head(told) end
+    elseif name == "event.progress" then
+      if progress then progress(told) end
     elseif name == "event.end" then
       connection:route(told.stream, nil)
     else

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The client for Emacs, in a real Emacs: wrong arguments, long bodies, a service that cannot start or that ends."""
+
+import contract
+import pytest
+from editor_clients import Editors
+from hostile_server import Hostile
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def editors(tmp_path):
+    with Editors(tmp_path) as editors:
+        yield editors
+
+
+
+def test_a_service_that_cannot_start_says_why(tmp_path):
+    """Its own service, which Emacs takes where no socket can be had, reads the same configuration."""
+    (tmp_path / "config.yaml").write_text("no-such-setting: 1\n")
+    with Editors(tmp_path, OUTRIDER_CONFIG=str(tmp_path / "config.yaml")) as editors:
+        seen = editors.emacs("""
+          (cl-flet ((why () (condition-case problem (outrider 'get "http://127.0.0.1:1/")
+                              (outrider-service-error (cadr problem)))))
+            (finish (vector (why) (let ((outrider-transport 'stdio)) (why))
+                            (wait-for (lambda () (not (get-buffer " *outrider-stderr*")))))))
+        """)
+    assert all("no-such-setting" in why and "config.yaml, line 1" in why for why in seen[:2]), seen
+    assert seen[2] is True
+
+
+def test_a_connection_that_the_service_ends_tells_the_error_of_the_service(editors):
+    """An error that belongs to no call, such as that of a client that reads nothing."""
+    program = editors.place / "service"
+    program.write_text("""#!/bin/sh
+read line
+echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32016,"message":"the client reads nothing"}}'
+""")
+    program.chmod(0o700)
+    said = editors.emacs("""
+      (setq outrider-transport 'stdio outrider-command (list service))
+      (finish (condition-case problem (outrider 'get "http://127.0.0.1:1/") (outrider-service-error (cadr problem))))
+    """, service=str(program))
+    assert "the client reads nothing" in said
+
+
+def test_an_answer_of_a_function_that_is_no_json_fails_the_callback_at_once(editors, origin):
+    seen = editors.emacs("""
+      (cl-flet ((why (function)
+                  (condition-case problem (outrider 'get url :validate (list :callback function))
+                    (error (cadr problem)))))
+        (finish (vector (why (lambda (_ _respond) (list :valid (current-buffer))))
+                        (why (lambda (_ respond) (funcall respond (list :valid (current-buffer))) nil)))))
+    """, url=origin + "/json")
+    assert all("no value of JSON" in why for why in seen), seen
+
+
+def test_a_long_body_that_is_cancelled_is_not_read_to_its_end(editors, origin):
+    seen = editors.emacs("""
+      (let ((pieces 0) (released nil) ended)
+        (advice-add 'outrider--notify :before
+                    (lambda (_connection method _params)
+                      (when (equal method "response.release") (setq released pieces))))
+        (let ((request (outrider 'get url :as 'binary :then #'ignore
+                                 :else (lambda (failure) (setq ended (outrider-failure-code failure))))))
+          (advice-add 'outrider--call :before
+                      (lambda (_connection method &rest _) (when (equal method "response.read") (cl-incf pieces))))
+          (wait-for (lambda () (> pieces 1)))
+          (outrider-cancel request)
+          (wait-for (lambda () released))
+          (finish (vector ended (< released 4)))))
+    """, url=origin + "/bytes/20000000")
+    assert seen == [1900, True]
+
+
+def test_the_type_of_a_body_does_not_depend_on_its_length(editors, origin):
+    """A body of zeros takes six times its length as JSON, and the parts of a form stand in one message."""
+    seen = editors.emacs("""
+      (cl-flet ((type (&rest args)
+                  (let ((fields (plist-get (outrider 'post url :as 'json :body (car args) :headers (cadr args))
+                                           :headers)))
+                    (aref (seq-find (lambda (field) (equal (aref field 0) "Content-Type")) fields) 1)))
+                (part (name) (cons name (list :data (make-string 4000000 ?x) :filename "x"))))
+        (finish (vector (type "x") (type (make-string 5000000 ?x)) (type (make-string 3000000 0))
+                        (type "\\377") (type (make-string 5000000 ?\\377))
+                        (type (make-string 5000000 ?x) '(("Content-Type" . "text/csv")))
+                        (outrider-response-status
+                         (outrider 'post url :as 'response :files (mapcar #'part '(a b c d e)))))))
+    """, url=origin + "/echo")
+    text = "text/plain; charset=utf-8"
+    assert seen == [text, text, text, "application/octet-stream", text, "text/csv", 200]
+    assert not list(editors.place.glob("outrider-body*"))
+
+
+def test_an_error_names_the_keyword_and_the_form_that_it_takes(editors):
+    seen = editors.emacs("""
+      (cl-flet ((why (&rest args) (condition-case problem (apply #'outrider 'post "http://127.0.0.1:1/" args)
+                                    (outrider-call-error (cadr problem)))))
+        (finish (vector (why :headers "a: b") (why :query '(:a 1)) (why :form "a=b") (why :files "wolf.png")
+                        (why :json '("a" "b")))))
+    """)
+    for keyword, said in zip((":headers", ":query", ":form", ":files"), seen):
+        assert keyword in said and "alist" in said
+    assert ":json" in seen[4] and "vectors" in seen[4]
+
+
+def test_the_end_of_its_own_service_ends_a_request_that_is_waited_for(editors):
+    """Emacs once waited for the dead process, while the end of its standard error was due."""
+    with Hostile() as server:
+        seen = editors.emacs("""
+          (setq outrider-transport 'stdio)
+          (let (seen)
+            (dotimes (_ 5)
+              (let ((pid (plist-get (outrider-call "server.info" nil) :pid)))
+                (run-at-time 0.1 nil (lambda () (signal-process pid 'SIGKILL)))
+                (push (condition-case problem (outrider 'get url) (outrider-service-error (cadr problem))) seen)))
+            (finish (apply #'vector seen)))
+        """, url=server.url("/stall"))
+    assert len(seen) == 5 and all("was lost: killed" in said for said in seen), seen
+
+
+def test_a_request_that_was_cancelled_shows_no_message(editors):
+    """Without `:else` other failures are messages."""
+    with Hostile() as server:
+        editor = editors.start_emacs("""
+          (let ((ended 0))
+            (outrider-cancel (outrider 'get url :then #'ignore :finally (lambda () (cl-incf ended))))
+            (outrider 'get "http://127.0.0.1:1/" :then #'ignore :finally (lambda () (cl-incf ended)))
+            (wait-for (lambda () (= ended 2)))
+            (finish ended))
+        """, url=server.url("/stall"))
+        assert editor.result() == 2
+    assert "refused the connection" in editor.output and "cancelled" not in editor.output

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The client for Neovim, in a real Neovim: wrong arguments and settings, long bodies, a service that cannot start."""
+
+import contract
+import pytest
+from editor_clients import Editors
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def editors(tmp_path):
+    with Editors(tmp_path) as editors:
+        yield editors
+
+
+
+def test_a_service_that_cannot_start_says_why(tmp_path):
+    """Its own service, which Neovim takes where no socket can be had, reads the same configuration."""
+    (tmp_path / "config.yaml").write_text("no-such-setting: 1\n")
+    with Editors(tmp_path, OUTRIDER_CONFIG=str(tmp_path / "config.yaml")) as editors:
+        seen = editors.neovim("""
+          local function why() return tostring(select(2, outrider.sync("get", "http://127.0.0.1:1/"))) end
+          local first = why()
+          outrider.setup({ transport = "stdio" })
+          finish({ first, why() })
+        """)
+    assert all("no-such-setting" in why and "config.yaml, line 1" in why for why in seen), seen
+
+
+def test_a_connection_that_the_service_ends_tells_the_error_of_the_service(editors):
+    """An error that belongs to no call, such as that of a client that reads nothing."""
+    program = editors.place / "service"
+    program.write_text("""#!/bin/sh
+read line
+echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32016,"message":"the client reads nothing"}}'
+""")
+    program.chmod(0o700)
+    said = editors.neovim("""
+      outrider.setup({ transport = "stdio", command = service })
+      finish(tostring(select(2, outrider.sync("get", "http://127.0.0.1:1/"))))
+    """, service=str(program))
+    assert "the client reads nothing" in said
+
+
+def test_an_answer_of_a_function_that_is_no_table_fails_the_callback_at_once(editors, origin):
+    """Without a reply the service would wait for as long as the callback may take."""
+    seen = editors.neovim("""
+      local function why(answer)
+        local validate = { callback = function() return answer end, timeout = 600 }
+        return tostring(select(2, outrider.sync("get", url, { validate = validate })))
+      end
+      finish({ why(true), why(false), why("yes") })
+    """, url=origin + "/json")
+    assert all("must be an object" in why for why in seen), seen
+
+
+def test_wrong_arguments_of_a_call_are_its_error(editors):
+    seen = editors.neovim("""
+      local seen = {}
+      local function add(name) return function(err) seen[name] = err and tostring(err) or "none" end end
+      outrider.call("server.info", "x", add("params"))
+      outrider.call('server.info"', {}, add("method"))
+      outrider.call("server.info", add("alone"))
+      wait(function() return seen.params and seen.method and seen.alone end)
+      finish(seen)
+    """)
+    assert seen["params"] == "params must be an object" and seen["alone"] == "none"
+    assert "name of a method" in seen["method"]
+
+
+def test_a_setting_that_cannot_be_is_refused_and_changes_nothing(editors, origin):
+    seen = editors.neovim("""
+      local seen = {}
+      for _, config in ipairs({ { start_timeout = "5" }, { start_timeout = 0 }, { command = {} }, { socket = 5 },
+        { transport = "tcp" }, { transport = "stdio", timeout = 5 } }) do
+        seen[#seen + 1] = select(2, pcall(outrider.setup, config))
+      end
+      finish({ seen, outrider.sync("get", url).status, require("outrider.client").place() })
+    """, url=origin + "/json")
+    said, status, place = seen
+    for name, why in zip(("start_timeout", "start_timeout", "command", "socket", "transport", "timeout"), said):
+        assert f"`{name}`" in why
+    assert status == 200 and place == editors.socket
+
+
+def test_the_type_of_a_body_does_not_depend_on_its_length(editors, origin):
+    """A body of zeros takes six times its length as JSON, and the parts of a form stand in one message."""
+    seen = editors.neovim("""
+      local function type_of(body, headers)
+        local got = assert(outrider.sync("post", url, { body = body, headers = headers, as = "json" })).body
+        for _, field in ipairs(got.headers) do
+          if field[1] == "Content-Type" then return field[2] end
+        end
+      end
+      local long, files = ("x"):rep(5000000), {}
+      for _, name in ipairs({ "a", "b", "c", "d", "e" }) do
+        files[name] = { data = ("x"):rep(4000000), filename = "x" }
+      end
+      local form = assert(outrider.sync("post", url, { files = files })).status
+      finish({ type_of("x"), type_of(long), type_of(("\\0"):rep(3000000)), type_of("\\255"),
+        type_of(("\\255"):rep(5000000)), type_of(long, { ["Content-Type"] = "text/csv" }), form })
+    """, url=origin + "/echo")
+    text, binary = "text/plain; charset=utf-8", "application/octet-stream"
+    assert seen == [text, text, text, binary, binary, "text/csv", 200]
+    assert not list(editors.place.glob("nvim-outrider-*"))
+
+
+def test_a_buffer_takes_text_whatever_shape_the_body_shall_have(editors, origin):
+    seen = editors.neovim("""
+      local buffer = vim.api.nvim_create_buf(false, true)
+      assert(outrider.sync("get", url, { outbuf = buffer, as = "json" }))
+      finish(vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
+    """, url=origin + "/json")
+    assert seen == ['{"id":1,"x":0.1}']
+
+
+def test_an_error_names_the_option_and_the_form_that_it_takes(editors):
+    seen = editors.neovim("""
+      local function why(opts) return tostring(select(2, outrider.sync("post", "http://127.0.0.1:1/", opts))) end
+      finish({ why({ files = "wolf.png" }), why({ files = { a = 5 } }), why({ outpath = 5 }) })
+    """)
+    assert "`files`" in seen[0] and "files.a" in seen[1] and "`outpath`" in seen[2]
+    assert not any(".lua:" in why for why in seen), seen
