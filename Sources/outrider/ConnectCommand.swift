@@ -12,7 +12,7 @@ struct ConnectCommand: ParsableCommand {
         abstract: "Connects standard input and output with a host, through any proxy, with TLS if asked for.",
         discussion: """
               outrider connect mail.example 25
-              outrider connect --tls imap.example 993
+              outrider connect --tls imap.example:993
               printf 'PING\\r\\n' | outrider connect localhost 6379
               ssh -o ProxyCommand='outrider connect -x socks5h://proxy.example %h %p' host.example
               outrider connect --unix /run/service.sock
@@ -23,11 +23,11 @@ struct ConnectCommand: ParsableCommand {
             Exit status: 0 the connection ended in order; 1 to 6 as `outrider call`; 12 network, 13 trust.
             """)
 
-    @Argument(help: "Where to: a host name or an address.")
+    @Argument(help: "Where to: a host name or an address; or both in one word, HOST:PORT.")
     var host: String?
 
-    @Argument(help: "The port.")
-    var port: Int?
+    @Argument(help: "The port, 1 to 65535.")
+    var port: String?
 
     @Option(name: .long, help: "A Unix socket in place of host and port: its path, or @name.", completion: .file())
     var unix: String?
@@ -58,18 +58,34 @@ struct ConnectCommand: ParsableCommand {
     var noSpawn = false
 
     func validate() throws {
-        if unix == nil, host == nil || port == nil {
-            throw ValidationError("give HOST and PORT, such as mail.example 25, or --unix PATH")
-        }
         if unix != nil, host != nil { throw ValidationError("--unix takes the place of HOST and PORT") }
+        if unix == nil { _ = try place() }
         if !tls, serverName != nil || alpn != nil { throw ValidationError("--server-name and --alpn go with --tls") }
-        if let port, !(1...65535).contains(port) { throw ValidationError("PORT must be from 1 to 65535") }
+    }
+
+    /// The host, and the port: the second word, or what stands behind the last colon of the first. An address of IPv6
+    /// needs brackets before a colon.
+    private func place() throws -> (host: String, port: Int) {
+        let word = host ?? ""
+        var (name, digits) = (word, port ?? "")
+        if port == nil, let colon = word.lastIndex(of: ":") {
+            let before = word[..<colon]
+            let isWhole = before.hasPrefix("[") ? before.hasSuffix("]") : !before.contains(":")
+            if isWhole { (name, digits) = (String(before), String(word[word.index(after: colon)...])) }
+        }
+        if name.isEmpty || digits.isEmpty {
+            throw ValidationError("give HOST and PORT, such as mail.example 25 or [::1]:25, or --unix PATH")
+        }
+        guard let number = Int(digits), (1...65535).contains(number) else {
+            throw ValidationError("PORT is \(digits), and must be a number from 1 to 65535")
+        }
+        return (name, number)
     }
 
     func run() throws {
         let path = try ServicePath(flag: socket, peer: peerUid)
         var client = ServiceClient(try connect(path))
-        let opened = try client.object("tcp.open", params(), by: .never)
+        let opened = try client.object("tcp.open", try params(), by: .never)
         if let error = opened["error"]?.object { throw CommandFailure(response: error) }
         guard let stream = opened["stream"], let request = opened["request"] else {
             throw CommandFailure(.brokeProtocol, "the result of tcp.open names no stream")
@@ -92,13 +108,14 @@ struct ConnectCommand: ParsableCommand {
         throw CommandFailure(.noConnection, "no service answers at \(path.path)")
     }
 
-    private func params() -> JSONObject {
+    private func params() throws -> JSONObject {
         var params: JSONObject = [:]
         if let unix {
-            params["path"] = .string(unix)
+            params["path"] = .string(unix.hasPrefix("@") ? unix : try CommandWords.absolute(unix))
         } else {
-            params["host"] = .string(host ?? "")
-            params["port"] = .integer(Int64(port ?? 0))
+            let place = try place()
+            params["host"] = .string(place.host)
+            params["port"] = .integer(Int64(place.port))
         }
         if tls {
             var security: JSONObject = [:]

@@ -59,8 +59,12 @@ struct DownloadCommand: ParsableCommand {
     @Flag(name: [.customShort("s"), .long], help: "Show no progress, and say nothing about failures.")
     var silent = false
 
-    @Option(name: .long, help: "Seconds for the whole download. Default: as long as bytes come.")
+    @Option(
+        name: [.customShort("m"), .long, .customLong("max-time")],
+        help: "Seconds for the whole download; 0, the default: as long as bytes come.")
     var timeout: Double?
+
+    @OptionGroup var retries: RetryOptions
 
     @OptionGroup var auth: AuthOptions
 
@@ -132,6 +136,7 @@ struct DownloadCommand: ParsableCommand {
 
     private func params() throws(CommandFailure) -> JSONObject {
         var params = try RequestWords(url: url, headers: headers, timeout: timeout, isDownload: true).params()
+        retries.add(to: &params)
         try auth.add(to: &params)
         proxy.add(to: &params)
         try proxy.check(params["url"]?.string ?? "")
@@ -166,31 +171,12 @@ struct DownloadCommand: ParsableCommand {
         let status = FailureStatus.of(code: error["code"]?.integer ?? 0)
         var message = error["message"]?.string ?? "the download failed"
         if error["code"]?.integer == 1801 { message += " (--force)" }
+        // the parameter of the call is no option of this command
+        message = message.replacing("(set createDirectories, or", with: "(make it with mkdir -p, or")
         var failure = CommandFailure(code: status, message)
         if response["resumeData"] != nil {
             failure.note = "what has come is kept: the same command goes on with it"
         }
         return failure
-    }
-}
-
-/// Bytes per second, in the usual notation: `500k`, `2M`, `1G`.
-struct ByteRate {
-    let bytes: Int64
-
-    init?(_ text: String) {
-        var digits = text[...]
-        var factor: Int64 = 1
-        switch text.last {
-        case "k", "K": factor = 1 << 10
-        case "m", "M": factor = 1 << 20
-        case "g", "G": factor = 1 << 30
-        default: break
-        }
-        if factor > 1 { digits = digits.dropLast() }
-        guard let number = Int64(digits), number > 0 else { return nil }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
-        guard !overflow, bytes <= 1 << 40 else { return nil }
-        self.bytes = bytes
     }
 }

@@ -111,6 +111,8 @@ struct LoginCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // before the credential is made
+        if !paste, let redirect { _ = try Self.listen(redirect) }
         let origins = try clientID == nil || noOrigin ? [] : LoginOrigins.of(origin, api: url, resources: resource)
         let isKept = clientID == nil || memory ? true : try await KeyOffer.make()
         if !isKept, service.stdio, url != nil {
@@ -214,13 +216,15 @@ struct LoginCommand: AsyncParsableCommand {
 
     /// Of a redirect URI on this machine.
     private static func listen(_ redirect: String) throws(CommandFailure) -> JSONObject {
-        guard redirect.hasPrefix("http://"), let slash = redirect.dropFirst(7).firstIndex(of: "/") else {
-            throw CommandFailure(
-                .usage, "--redirect must be an address of this machine with a path, or go with --paste")
-        }
+        let fault = CommandFailure(
+            .usage,
+            "--redirect must be an address of this machine with a path, such as http://localhost:8400/callback, or go with "
+                + "--paste")
+        guard redirect.hasPrefix("http://"), let slash = redirect.dropFirst(7).firstIndex(of: "/") else { throw fault }
         let authority = redirect.dropFirst(7)[..<slash]
         // an address of IPv6 stands in brackets
         let host = authority.hasPrefix("[::1]") ? authority.prefix(5) : authority.prefix { $0 != ":" }
+        guard ["127.0.0.1", "[::1]", "localhost"].contains(String(host)) else { throw fault }
         var listen: JSONObject = [
             "host": .string(host == "[::1]" ? "::1" : String(host)), "path": .string(String(redirect[slash...])),
         ]

@@ -99,12 +99,33 @@ struct Outrider: AsyncParsableCommand {
             if exitCode(for: error) == .validationFailure {
                 let complaint = fullMessage(for: error)
                 let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-                let advice = OptionAdvice.line(for: complaint, of: CommandLine.arguments, commands: names)
-                StandardError.write((advice.map { "outrider: \($0)" } ?? complaint) + "\n")
+                let advice = OptionAdvice.line(
+                    for: complaint, of: CommandLine.arguments, commands: names, parts: parts(of: words.first))
+                StandardError.write((advice.map { "outrider: \($0)" } ?? OptionAdvice.pruned(complaint)) + "\n")
                 Glibc.exit(CommandFailure.Status.usage.rawValue)
             }
+            if exitCode(for: error) == .success { show(fullMessage(for: error)) }
             exit(withError: error)
         }
+    }
+
+    /// The names of the commands below a command; none for other words.
+    private static func parts(of name: String?) -> [String] {
+        let command = configuration.subcommands.first { name != nil && $0.configuration.commandName == name }
+        return (command?.configuration.subcommands ?? []).map { part in
+            part.configuration.commandName ?? String(describing: part).lowercased()
+        }
+    }
+
+    /// Writes help, the version or a completion script, and exits; with status 1 if the text cannot be written.
+    private static func show(_ text: String) -> Never {
+        do throws(CommandFailure) {
+            if !text.isEmpty { try StandardOutput.line(text.utf8) }
+        } catch {
+            error.report()
+            Glibc.exit(error.code)
+        }
+        Glibc.exit(0)
     }
 
     /// Refuses a command that does not exist: the parser would show the help of the program.

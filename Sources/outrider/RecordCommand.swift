@@ -5,6 +5,7 @@ import ArgumentParser
 import Glibc
 import OutriderEngine
 import OutriderJSON
+import OutriderServer
 import Synchronization
 
 /// Runs a program, and records its requests.
@@ -148,12 +149,18 @@ struct StagedProgram {
     }
 
     private static func makeDirectory() throws(CommandFailure) -> String {
-        var template = Array("\(environmentVariable("TMPDIR") ?? "/tmp")/outrider-XXXXXX".utf8CString)
+        let named = environmentVariable("TMPDIR") ?? "/tmp"
+        // a socket has room for a short path alone
+        let isShort = "\(named)/outrider-XXXXXX/s.lock".utf8.count < SocketPath.longest
+        let folder = isShort ? named : "/tmp"
+        var template = Array("\(folder)/outrider-XXXXXX".utf8CString)
         let isMade = template.withUnsafeMutableBufferPointer { text in
             text.baseAddress.map { mkdtemp($0) != nil } ?? false
         }
         guard isMade else {
-            throw CommandFailure(.noConnection, "cannot make a directory for the socket: \(systemError(errno))")
+            throw CommandFailure(
+                .noConnection,
+                "cannot make a directory for the socket in \(folder): \(systemError(errno)) (set TMPDIR)")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

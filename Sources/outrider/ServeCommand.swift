@@ -26,5 +26,16 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ServeOptions
 
-    func run() async throws { try await ServiceProcess(settings: options.settings()).run() }
+    func run() async throws {
+        do {
+            try await ServiceProcess(settings: options.settings()).run()
+        } catch var failure as CommandFailure {
+            if !options.noConfig, let message = failure.message,
+                let file = try? ConfigFile.load(named: options.config)
+            {
+                failure.message = file.placed(message, arguments: CommandLine.arguments)
+            }
+            throw failure
+        }
+    }
 }

@@ -19,6 +19,8 @@ struct ServiceProcess {
     func run() async throws {
         // before the process has any secret
         CredentialHelper.hide()
+        // the settings have it; a browser that the service starts would write its own secrets there
+        unsetenv("SSLKEYLOGFILE")
         if settings.stdio { try StandardFiles.check() }
         // Find listening sockets from systemd first, before other descriptors can take their numbers.
         let listening: [Listening]

@@ -104,6 +104,7 @@ struct Settings: Sendable {
         ]
         for (flag, seconds) in timeouts { try Self.check(flag, seconds, 0.001...86400) }
         try takeEnvironment()
+        anchorPaths()
         try store.complete()
         do throws(HTTPFailure) {
             _ = try proxies()
@@ -129,6 +130,23 @@ struct Settings: Sendable {
         if logLevel == nil { logLevel = try Self.choice("OUTRIDER_LOG") }
         if logFormat == nil { logFormat = try Self.choice("OUTRIDER_LOG_FORMAT") }
         if try Self.isOn("OUTRIDER_NO_DEVICE_LOGIN") { deviceLogin = false }
+    }
+
+    /// Makes relative paths absolute: a service that a program starts leaves the working directory of the program.
+    private mutating func anchorPaths() {
+        caFile = caFile.map(Self.anchored)
+        caches = caches.map(Self.anchored)
+        jars = jars.map(Self.anchored)
+        logFile = logFile.map(Self.anchored)
+        publicSuffixes = publicSuffixes.map(Self.anchored)
+        routers = routers.map(Self.anchored)
+        tlsKeyLog = tlsKeyLog.map(Self.anchored)
+        replay = replay.map { $0 == Self.noCassette || $0.hasPrefix("{") ? $0 : Self.anchored($0) }
+    }
+
+    /// The absolute path; unchanged if absolute or empty.
+    private static func anchored(_ path: String) -> String {
+        path.isEmpty || path.hasPrefix("/") ? path : absolute(path)
     }
 
     private static let mostLoops = 64

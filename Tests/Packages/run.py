@@ -175,6 +175,8 @@ def installation(made, scratch, origin):
     run(ROOT / "scripts/package", "install", prefix, "--binary", made["binary"])
     unit = (prefix / "share/systemd/user/outrider.service").read_text()
     assert f"ExecStart={prefix}/bin/outrider serve" in unit
+    # the service ends with 143 after SIGTERM, which systemd takes for a failure otherwise
+    assert "143" in re.search(r"^SuccessExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
     assert run(prefix / "bin/outrider", "--version")
     if shutil.which("man"):
         for page in (prefix / "share/man/man1").iterdir():
@@ -191,12 +193,13 @@ def completions(made, scratch, origin):
         _outrider outrider --retr get
         echo "${COMPREPLY[@]}"
     """
-    assert sorted(run("bash", "-c", bash, scratch).split()) == ["--retry", "--retry-all-errors"]
+    retries = ["--retry", "--retry-all-errors", "--retry-delay", "--retry-max-time"]
+    assert sorted(run("bash", "-c", bash, scratch).split()) == retries
     if shutil.which("fish"):
         fish = f"source {scratch}/share/fish/vendor_completions.d/outrider.fish; complete -C 'outrider get --retr'"
         environment = {"HOME": str(scratch), "PATH": os.environ["PATH"]}
         found = run("fish", "--no-config", "-c", fish, env=environment)
-        assert [row.split("\t")[0] for row in found.splitlines()] == ["--retry", "--retry-all-errors"], found
+        assert [row.split("\t")[0] for row in found.splitlines()] == retries, found
         found = run("fish", "--no-config", "-c", fish.replace("get --retr", "cookies ex"), env=environment)
         assert [row.split("\t")[0] for row in found.splitlines()] == ["explain", "export"], found
     if shutil.which("zsh"):

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import OutriderEngine
 import OutriderJSON
 
 /// The entries of named caches.
@@ -162,6 +163,8 @@ struct CacheOptions: ParsableArguments {
 
     func validate() throws {
         if offline, cache == nil { throw ValidationError("--offline needs --cache NAME: the cache to look into") }
+        // names of caches have the form of those of jars
+        if let fault = cache.flatMap(CookieJars.fault(ofName:)) { throw ValidationError("--cache \(fault)") }
     }
 
     /// Adds the member `cache` to a request.

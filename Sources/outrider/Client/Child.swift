@@ -85,12 +85,18 @@ struct Child {
         }
     }
 
-    /// The executable of this process, even after renaming.
+    /// The executable of this process, even after renaming. After an upgrade, which replaces the file, the new file; if there
+    /// is none, the file that this process still holds (proc_pid_exe(5)).
     private static var program: String {
+        let itself = "/proc/self/exe"
+        let mark = " (deleted)"
         var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let count = readlink(itself, &buffer, buffer.count)
         guard count > 0 else { return CommandLine.arguments.first ?? "outrider" }
-        return String(decoding: buffer[..<count], as: UTF8.self)
+        let path = String(decoding: buffer[..<count], as: UTF8.self)
+        guard path.hasSuffix(mark) else { return path }
+        let replacement = String(path.dropLast(mark.count))
+        return access(replacement, X_OK) == 0 ? replacement : itself
     }
 }
 

@@ -38,6 +38,14 @@ extension CommandFailure {
     init(response error: JSONObject) {
         self.init(
             code: FailureStatus.of(code: error["code"]?.integer ?? 0),
-            error["message"]?.string ?? "the request failed")
+            Self.inShell(error["message"]?.string ?? "the request failed"))
+    }
+
+    /// A sentence of the service, with the command or option of a shell in place of methods and parameters.
+    static func inShell(_ sentence: String) -> String {
+        sentence
+            .replacing("(oauth.login, oauth.device), or give it one with oauth.set", with: "with `outrider login NAME`")
+            .replacing("log in again (oauth.login)", with: "log in again with `outrider login NAME`")
+            .replacing("maxBody allows (raise maxBody, or drop it)", with: "--max-filesize allows")
     }
 }

@@ -22,7 +22,7 @@ extension ServiceClient {
         }
         throw CommandFailure(
             code: value["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
-            value["message"]?.string ?? "\(method) failed")
+            CommandFailure.inShell(value["message"]?.string ?? "\(method) failed"))
     }
 
     private static let unknownHandle: Int64 = -32012

@@ -13,7 +13,7 @@ enum ParameterWords {
             if word == "-" {
                 try merge(try standardInput(), "standard input", into: &object)
             } else if word.hasPrefix("{") || word.hasPrefix("[") {
-                try merge(Array(word.utf8), "the parameters", into: &object)
+                try merge(Array(word.utf8), "the text of the parameters", into: &object)
             } else {
                 let (name, value) = try pair(word)
                 object[name] = value
@@ -37,14 +37,17 @@ enum ParameterWords {
         let text = word[word.index(after: equals)...]
         let name = word[..<equals]
         guard name.hasSuffix(":") else { return (String(name), .string(String(text))) }
-        return (String(name.dropLast()), try value(Array(text.utf8), String(name.dropLast())))
+        return (String(name.dropLast()), try value(Array(text.utf8), String(name.dropLast()), isParameter: true))
     }
 
-    private static func value(_ text: [UInt8], _ source: String) throws(CommandFailure) -> JSONValue {
+    private static func value(
+        _ text: [UInt8], _ source: String, isParameter: Bool = false
+    ) throws(CommandFailure) -> JSONValue {
         do {
             return try JSONParser.parse(text)
         } catch {
-            throw CommandFailure(.usage, "\(source) is no JSON: \(error.reason)")
+            let remedy = isParameter ? " (write \(source)=text for a text)" : ""
+            throw CommandFailure(.usage, "\(source) is no JSON: \(error.reason)\(remedy)")
         }
     }
 

@@ -11,16 +11,16 @@ struct RequestWords {
     var timeout: Double?
     var isDownload = false
 
-    /// The fault of the value of `--timeout`, if any: the bounds come from the contract.
+    /// The fault of the value of `--timeout`, if any: the bounds come from the contract, and curl takes 0 for no limit.
     static func fault(timeout: Double?) -> String? {
-        guard let timeout, !(timeout >= 0.001 && timeout <= 86400) else { return nil }
-        return "--timeout must be from 0.001 to 86400 seconds"
+        guard let timeout, timeout != 0, !(timeout >= 0.001 && timeout <= 86400) else { return nil }
+        return "--timeout must be from 0.001 to 86400 seconds, or 0 for no limit"
     }
 
     func params() throws(CommandFailure) -> JSONObject {
         var params: JSONObject = ["url": .string(ShellURL.complete(url))]
         try Self.fields(headers).add(to: &params, isDownload: isDownload)
-        if let timeout { params["timeout"] = .real(timeout) }
+        if let timeout, timeout > 0 { params["timeout"] = .real(timeout) }
         return params
     }
 

@@ -13,7 +13,7 @@ enum ServiceEnvironment {
         "XDG_CONFIG_DIRS", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY",
         "WAYLAND_DISPLAY", "XAUTHORITY", "BROWSER",
         // trust, proxies, and where shared libraries are
-        "SSL_CERT_FILE", "SSL_CERT_DIR",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE",
         "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
         "NO_PROXY", "REQUEST_METHOD", "LD_LIBRARY_PATH",
     ]

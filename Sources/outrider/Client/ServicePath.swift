@@ -25,8 +25,8 @@ struct ServicePath {
             let count = socket.path.utf8.count
             throw CommandFailure(
                 .usage,
-                "the socket path has \(count) bytes, and a Unix socket's may have \(SocketPath.longest): choose a shorter one"
-            )
+                "the socket path \(socket.path) has \(count) bytes, and a Unix socket's may have \(SocketPath.longest): "
+                    + "choose a shorter one with --socket or $OUTRIDER_SOCKET")
         }
         self.socket = socket
     }

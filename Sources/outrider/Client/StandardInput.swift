@@ -24,9 +24,13 @@ enum StandardInput {
     }
 
     private static func spill(_ begun: [UInt8], and input: Int32) throws(CommandFailure) -> String {
-        var template = Array("\(environmentVariable("TMPDIR") ?? "/tmp")/outrider-XXXXXX".utf8CString)
+        let folder = environmentVariable("TMPDIR") ?? "/tmp"
+        var template = Array("\(folder)/outrider-XXXXXX".utf8CString)
         let file = mkstemp(&template)
-        guard file >= 0 else { throw CommandFailure(.error, "cannot make a temporary file: \(systemError(errno))") }
+        guard file >= 0 else {
+            throw CommandFailure(
+                .error, "cannot make a temporary file in \(folder): \(systemError(errno)) (set TMPDIR)")
+        }
         unlink(template)
         var piece: [UInt8]? = begun
         while let bytes = piece {

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Glibc
+import OutriderEngine
 import OutriderJSON
 
 /// The cookies of a command, with the options of curl.
@@ -30,7 +31,7 @@ struct CookieOptions: ParsableArguments {
     var jar: String?
 
     func validate() throws {
-        if jar?.isEmpty == true { throw ValidationError("--jar needs a name") }
+        if let fault = jar.flatMap(CookieJars.fault(ofName:)) { throw ValidationError("--jar \(fault)") }
         for text in texts where Self.pairs(text) == nil {
             throw ValidationError("-b \(text.prefix(20))… is no list of cookies: write 'name=value; name=value'")
         }
@@ -94,10 +95,7 @@ struct CookieOptions: ParsableArguments {
         let params: JSONObject = ["session": session, "text": .string(String(decoding: bytes, as: UTF8.self))]
         let found = try client.object("cookies.import", params, by: Deadline(after: 30))
         let skipped = found["skipped"]?.array ?? []
-        for one in skipped.prefix(5) {
-            let line = one.object?["line"]?.integer ?? 0
-            StandardError.line("outrider: \(file), line \(line): \(one.object?["message"]?.string ?? "is broken")")
-        }
+        for one in skipped.prefix(5) { CookiesCommand.writeSkipped(one.object ?? [:], of: file, part: "line") }
         if skipped.count > 5 { StandardError.line("outrider: \(file): \(skipped.count - 5) more lines were skipped") }
     }
 

@@ -33,6 +33,15 @@ struct CookiesCommand: ParsableCommand {
         return try service.client.object(method, params, by: Deadline(after: 30))
     }
 
+    /// Writes why a part of a file set no cookie.
+    ///
+    /// - Parameter part: the word for the parts of the file.
+    static func writeSkipped(_ skipped: JSONObject, of file: String, part: String) {
+        let number = skipped["line"]?.integer ?? 0
+        let place = number == 0 ? file : "\(file), \(part) \(number)"
+        StandardError.line("outrider: \(place): \(skipped["message"]?.string ?? "is broken")")
+    }
+
     /// Writes the changes of cookies, each on a line.
     static func writeChanges(_ result: JSONObject) throws(CommandFailure) {
         for change in result["changes"]?.array ?? [] {
@@ -250,8 +259,7 @@ extension CookiesCommand {
             ]
             let found = try CookiesCommand.call("cookies.import", params, service)
             for one in found["skipped"]?.array ?? [] {
-                let line = one.object?["line"]?.integer ?? 0
-                StandardError.line("outrider: \(file), line \(line): \(one.object?["message"]?.string ?? "is broken")")
+                CookiesCommand.writeSkipped(one.object ?? [:], of: file, part: json ? "cookie" : "line")
             }
             try StandardOutput.line("\(found["imported"]?.integer ?? 0) imported".utf8)
         }

@@ -36,7 +36,9 @@ struct ImportCurlCommand: ParsableCommand {
             call = try RequestCall.parse(Self.translated(words))
         } catch {
             let message = RequestCall.message(for: error)
-            throw CommandFailure(.usage, message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message)
+            if let advice = OptionAdvice.line(for: message, of: "get") { throw CommandFailure(.usage, advice) }
+            let sentence = OptionAdvice.pruned(message)
+            throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
         if makesRequest { return try call.run(nil) }
         if call.cookies.hasJar {

@@ -38,6 +38,8 @@ struct RequestCall: ParsableArguments {
 
     @OptionGroup var request: RequestOptions
 
+    @OptionGroup var retries: RetryOptions
+
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var auth: AuthOptions
@@ -115,6 +117,7 @@ struct RequestCall: ParsableArguments {
     /// The members that all URLs have in common.
     func shared(_ verb: String?, _ sent: SentBody, _ items: ItemWords) throws(CommandFailure) -> JSONObject {
         var shared = try request.params(verb: verb, sent: sent, items: items)
+        retries.add(to: &shared)
         proxy.add(to: &shared)
         version.add(to: &shared)
         try trust.add(to: &shared)

@@ -47,29 +47,26 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("m"), .customLong("timeout"), .customLong("max-time")],
-        help: "Seconds for the whole request.")
+        help: "Seconds for the whole request; 0 for the longest time, a day.")
     var timeout: Double?
 
-    @Option(name: .customLong("connect-timeout"), help: "Seconds for opening a connection.")
+    @Option(
+        name: .customLong("connect-timeout"), help: "Seconds for opening a connection; 0 for those of the service.")
     var connectTimeout: Double?
 
     @Option(
-        name: .long,
-        help: "Retry so many times after a lost connection, 408, 429 or 500 to 504, if the request may be repeated.")
-    var retry: Int?
-
-    @Flag(
-        name: .customLong("retry-all-errors"),
-        help: "With --retry: repeat also after other failures, and any method (the server may then see a POST twice).")
-    var retryAllErrors = false
+        name: .customLong("max-filesize"),
+        help: "The longest body in bytes, such as 500k or 2M; a longer body is a failure. 0 for no limit.")
+    var maxFileSize: String?
 
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
-        if let connectTimeout, !(connectTimeout >= 0.001 && connectTimeout <= 86400) {
-            throw ValidationError("--connect-timeout must be from 0.001 to 86400 seconds")
+        if let connectTimeout, connectTimeout != 0, !(connectTimeout >= 0.001 && connectTimeout <= 86400) {
+            throw ValidationError("--connect-timeout must be from 0.001 to 86400 seconds, or 0 for the default")
         }
-        if let retry, !(0...100).contains(retry) { throw ValidationError("--retry must be from 0 to 100") }
-        if retryAllErrors, retry == nil { throw ValidationError("--retry-all-errors needs --retry COUNT") }
+        if let maxFileSize, maxFileSize != "0", ByteRate(maxFileSize) == nil {
+            throw ValidationError("--max-filesize is \(maxFileSize), and must be a number of bytes, such as 500k or 2M")
+        }
         if location, noLocation { throw ValidationError("give only one of --location and --no-location") }
         if let maxRedirects, !(0...100).contains(maxRedirects) {
             throw ValidationError("--max-redirs must be from 0 to 100")
@@ -124,34 +121,21 @@ struct RequestOptions: ParsableArguments {
         } else if let maxRedirects {
             params["redirect"] = .object(["max": .integer(Int64(maxRedirects))])
         }
-        if let retry { params["retry"] = .object(policy(retry, of: method)) }
+        if let most = maxFileSize.flatMap(ByteRate.init) { params["maxBody"] = .integer(most.bytes) }
         return params
     }
 
+    /// Seconds for the whole request; nil for those of the service. The service has no word for a request without a limit:
+    /// 0, which curl takes for that, is the longest time.
+    var total: Double? { timeout == 0 ? 86400 : timeout }
+
     private func addTimeouts(to params: inout JSONObject) {
-        guard let connectTimeout else {
-            if let timeout { params["timeout"] = .real(timeout) }
+        guard let connectTimeout, connectTimeout > 0 else {
+            if let total { params["timeout"] = .real(total) }
             return
         }
         var phases: JSONObject = ["resolve": .real(connectTimeout), "connect": .real(connectTimeout)]
-        if let timeout { phases["total"] = .real(timeout) }
+        if let total { phases["total"] = .real(total) }
         params["timeout"] = .object(phases)
     }
-
-    private func policy(_ limit: Int, of method: String) -> JSONObject {
-        var policy: JSONObject = ["limit": .integer(Int64(limit))]
-        let statuses: [Int64] = [408, 429, 500, 502, 503, 504]
-        policy["statuses"] = .array(statuses.map { .integer($0) })
-        if retryAllErrors {
-            policy["methods"] = .array([.string(method)])
-            policy["errors"] = .array(Self.allErrors.map { .string($0) })
-        }
-        return policy
-    }
-
-    /// The kinds of failures that another attempt can end, or not: everything that has to do with the network.
-    private static let allErrors = [
-        "nameNotFound", "refused", "unreachable", "connectionLost", "timedOut", "tlsHandshake", "offline", "proxy",
-        "malformedHTTP", "responseTooLarge", "tooManyRedirects",
-    ]
 }

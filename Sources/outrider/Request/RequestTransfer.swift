@@ -66,7 +66,8 @@ final class RequestTransfer {
         outcome = WriteOut.Outcome(filename: path, urlNumber: number)
         let isFile = call.output.remoteName || (path ?? "-") != "-"
         meter = isFile && !call.parallel ? ProgressMeter(isSilent: call.output.silent) : nil
-        deadline = Deadline(after: call.request.timeout.map { $0 + 10 })
+        // the time is that of an attempt, and the waits between attempts may be long
+        deadline = Deadline(after: call.retries.areWanted ? nil : call.request.total.map { $0 + 10 })
         expectation = call.curl ? .command : .head
     }
 

@@ -40,8 +40,8 @@ struct ConfigCommand: ParsableCommand {
             return try StandardOutput.line(found.utf8)
         }
         guard let file = try ConfigFile.load(named: config) else {
-            let place = ConfigFile.usualPath.map { "\($0) does not exist" } ?? "OUTRIDER_CONFIG is none"
-            return try StandardOutput.line("no configuration: \(place); every setting has its default".utf8)
+            let line = "no configuration: \(ConfigFile.absence); every setting has its default"
+            return try StandardOutput.line(line.printable.utf8)
         }
         try StandardOutput.line("\(file.path)".printable.utf8)
         for entry in file.entries {

@@ -35,6 +35,12 @@ struct ConfigFile {
     private static let refused: Set = [
         "socket", "stdio", "ready-file", "starter-socket", "config", "no-config", "help", "version",
     ]
+    /// The settings that take a list.
+    private static let lists: Set = ["allow-uid"]
+    /// The settings that name a file or a directory.
+    private static let paths: Set = [
+        "ca-file", "log-file", "tls-key-log", "credentials", "caches", "routers", "jars", "replay", "public-suffixes",
+    ]
     private static let variables = [
         "log-level": "OUTRIDER_LOG", "log-file": "OUTRIDER_LOG_FILE", "log-format": "OUTRIDER_LOG_FORMAT",
         "credentials": "OUTRIDER_CREDENTIALS", "credential-key": "OUTRIDER_CREDENTIAL_KEY",
@@ -71,6 +77,12 @@ struct ConfigFile {
             throw CommandFailure(.usage, "cannot use the configuration \(path): \(error)")
         }
         defer { close(file) }
+        var info = stat()
+        // a setting can name a command
+        guard fstat(file, &info) == 0, info.st_mode & S_IWOTH == 0 else {
+            throw CommandFailure(
+                .usage, "cannot use the configuration \(path): every user may write to it (chmod o-w \(path))")
+        }
         var bytes: [UInt8] = []
         while let piece = try FileBytes.read(file) {
             bytes += piece
@@ -134,13 +146,18 @@ struct ConfigFile {
         }
         var words: [String] = []
         var texts: [String] = []
-        for value in value.array ?? [value] {
+        let values = value.array ?? [value]
+        for value in values {
             let text: String
             switch value {
             case .bool(true):
                 words.append("--\(key)")
                 continue
-            case .string(let written): text = Self.path(written, in: folder)
+            case .string(let written):
+                if isRelative(written, of: key) {
+                    throw EntryFault(message: "\(key) is a relative path: write ./… (beside the file), ~/… or /…")
+                }
+                text = Self.path(written, in: folder)
             case .integer(let number): text = String(number)
             case .real(let number): text = String(number)
             case .written(let written): text = written
@@ -153,37 +170,76 @@ struct ConfigFile {
             texts.append(text)
         }
         try check(words, of: key)
+        if values.count > 1, !lists.contains(key) {
+            throw EntryFault(message: "\(key) takes a single value: write `\(key): \(texts.first ?? "true")`")
+        }
         return Entry(key: key, line: line, text: texts.joined(separator: ", "), words: words)
     }
 
     private static func unknown(_ key: String) -> String {
-        "there is no setting \(key) (outrider serve --help lists them)"
+        let near = complaint(on: ["--\(key)"]).flatMap { OptionAdvice.suggestion(in: $0) } ?? ""
+        let isSetting = !near.isEmpty && !refused.contains(near)
+        let remedy = isSetting ? "did you mean \(near)?" : "outrider serve --help lists them"
+        return "there is no setting \(key) (\(remedy))"
+    }
+
+    /// The parser's complaint on these flags; nil if there is none.
+    private static func complaint(on words: [String]) -> String? {
+        do {
+            _ = try ServeOptions.parse(words)
+            return nil
+        } catch {
+            return ServeOptions.message(for: error)
+        }
     }
 
     private static func isFlag(_ key: String) -> Bool {
-        do {
-            _ = try ServeOptions.parse(["--\(key)"])
-            return true
-        } catch {
-            return !ServeOptions.message(for: error).contains("Unknown option")
-        }
+        !(complaint(on: ["--\(key)"])?.contains("Unknown option") ?? false)
     }
 
     /// Parses the flags of a single key, so that a fault has its line.
     private static func check(_ words: [String], of key: String) throws(EntryFault) {
-        do {
-            _ = try ServeOptions.parse(words)
-        } catch {
-            let message = ServeOptions.message(for: error)
-            if message.contains("Unknown option") {
-                throw EntryFault(message: unknown(key))
-            }
-            if message.contains("Missing value") { throw EntryFault(message: "\(key) needs a value") }
-            if message.contains("does not take any value") {
-                throw EntryFault(message: "\(key) must be true or false")
-            }
-            let sentence = message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message
-            throw EntryFault(message: sentence.replacing("--\(key)", with: key))
+        guard let message = complaint(on: words) else { return }
+        if message.contains("Unknown option") { throw EntryFault(message: unknown(key)) }
+        if message.contains("Missing value") { throw EntryFault(message: "\(key) needs a value") }
+        if message.contains("does not take any value") { throw EntryFault(message: "\(key) must be true or false") }
+        if message.contains(isInvalid) { throw EntryFault(message: invalid(message, key)) }
+        let sentence = message.hasPrefix("Error: ") ? String(message.dropFirst(7)) : message
+        throw EntryFault(message: sentence.replacing("--\(key)", with: key))
+    }
+
+    private static let isInvalid = "is invalid for '"
+
+    /// The values that the parser offers in place of an invalid one: a few in quotes, more on a line each.
+    private static func choices(in message: String) -> [String] {
+        guard let offer = message.firstRange(of: "Please provide one of")?.upperBound else { return [] }
+        let quoted = message[offer...].split(separator: "'", omittingEmptySubsequences: false)
+        if quoted.count > 1 { return stride(from: 1, to: quoted.count, by: 2).map { String(quoted[$0]) } }
+        return message[offer...].split(whereSeparator: \.isNewline).compactMap { line -> String? in
+            let word = line.drop { $0 == " " }
+            return word.hasPrefix("- ") ? String(word.dropFirst(2)) : nil
+        }
+    }
+
+    /// The sentence on a value of another type, of which the parser says no more than that the value is invalid.
+    private static func invalid(_ message: String, _ key: String) -> String {
+        let parts = message.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        let value = parts.count > 1 ? String(parts[1]) : ""
+        let choices = Self.choices(in: message)
+        let takesFractions = !(complaint(on: ["--\(key)=1.5"])?.contains(isInvalid) ?? false)
+        let kind = takesFractions ? "a number" : "a whole number, without a unit"
+        let expected = choices.isEmpty ? kind : "one of \(choices.joined(separator: ", "))"
+        return "\(key) is \(value), and must be \(expected)"
+    }
+
+    /// Whether a path depends on the working directory, which is that of the program that happens to start the service.
+    private static func isRelative(_ text: String, of key: String) -> Bool {
+        let isAnchored = ["/", "~/", "./", "../"].contains { text.hasPrefix($0) }
+        if !paths.contains(key) || text.isEmpty || isAnchored { return false }
+        switch key {
+        case "tls-key-log": return text != "environment"
+        case "replay": return text != "-" && !text.hasPrefix("{")
+        default: return true
         }
     }
 
@@ -192,6 +248,25 @@ struct ConfigFile {
         if text.hasPrefix("~/"), let home = environmentVariable("HOME") { return home + text.dropFirst() }
         if text.hasPrefix("./") { return folder + text.dropFirst() }
         return text.hasPrefix("../") ? folder + "/" + text : text
+    }
+
+    /// The sentence of a failed start, with the place of the setting that the sentence names by its flag.
+    ///
+    /// - Parameter arguments: of this process; a flag among them wins over the file.
+    func placed(_ sentence: String, arguments: [String]) -> String {
+        let entry = entries.first { entry in
+            let flag = "--\(entry.key)"
+            return (sentence.hasPrefix("\(flag):") || sentence.hasPrefix("\(flag),"))
+                && Self.variable(over: entry.key) == nil
+                && !arguments.contains { $0 == flag || $0.hasPrefix("\(flag)=") }
+        }
+        return entry.map { "\(sentence) (\(path), line \($0.line))" } ?? sentence
+    }
+
+    /// Why no file is read although none has a fault: for commands that show the configuration.
+    static var absence: String {
+        if let path = usualPath { return "\(path) does not exist" }
+        return environmentVariable("OUTRIDER_CONFIG") == nil ? "HOME is not set" : "OUTRIDER_CONFIG is none"
     }
 
     /// The flags of all settings that no variable overrules.

@@ -35,7 +35,7 @@ struct DoctorCommand: ParsableCommand {
     private func configuration(_ report: inout DoctorReport) {
         report.attempt("configuration") { () throws(CommandFailure) in
             guard let file = try ConfigFile.load(named: nil) else {
-                return .fine("none (\(ConfigFile.usualPath ?? "OUTRIDER_CONFIG is none"))")
+                return .fine("none (\(ConfigFile.usualPath ?? ConfigFile.absence))")
             }
             return .fine("\(file.path), \(file.entries.count) settings")
         }

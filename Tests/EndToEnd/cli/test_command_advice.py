@@ -23,6 +23,16 @@ URL = "http://127.0.0.1:9/"
         ("download", "-O", "server suggests"), ("download", "--remote-header-name", "server suggests"),
         ("download", "--output-dir", "-o DIRECTORY/"), ("get", "--limit-rate", "outrider download"),
         ("get", "--unix-socket", "http+unix://%2Frun%2Fname.sock/path"),
+        ("get", "-4", "--resolve HOST:PORT:ADDRESS"), ("download", "--ipv6", "--resolve"),
+        ("get", "--proto", "not needed"),
+        ("get", "-z", "If-Modified-Since"), ("get", "--time-cond", "--cache NAME"), ("get", "--interface", "routes"),
+        ("get", "--create-dirs", "mkdir -p"), ("get", "-K", "--input-file"), ("get", "--next", "one command for each"),
+        ("get", "-Y", "--timeout"), ("get", "--etag-save", "--cache NAME"), ("get", "--stderr", "2>FILE"),
+        ("download", "-C", "resumes"), ("download", "--fail", "not needed"), ("download", "-Z", "--segments"),
+        ("download", "-w", "outrider get"), ("download", "-K", "command line"),
+        ("download", "--connect-timeout", "outrider get"),
+        ("sse", "-C", "--last-event-id"), ("sse", "--retry", "opened again"), ("sse", "-m", "timeout SECONDS"),
+        ("sse", "-v", "outrider get"), ("sse", "-o", ">FILE"),
     ],
 )
 def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, option, advice):
@@ -35,11 +45,23 @@ def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, op
     [
         (["gett", URL], "did you mean get"), (["https://example.org/"], "`outrider get https://example.org/`"),
         ([":8080/x"], "outrider get :8080/x"), (["downlod"], "download"), (["frobnicate"], "--help"),
-        (["help", "gett"], "did you mean get"),
+        (["help", "gett"], "did you mean get"), (["localhost:8080/x"], "`outrider get localhost:8080/x`"),
+        (["version"], "--version"), (["-V"], "--version"),
     ],
 )  # fmt: skip
 def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
     assert refused(outrider(*words), 2, words[-1] if words[0] == "help" else words[0], advice).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["cookies", "expor"], "did you mean cookies export?"), (["cache", "wolf"], "list, get, delete, stats, verify"),
+        (["credentials", "unlok"], "did you mean credentials unlock?"),
+    ],
+)  # fmt: skip
+def test_a_command_below_a_command_that_does_not_exist_names_the_next_one(words, advice):
+    assert refused(outrider(*words), 2, " ".join(words), advice).count("\n") == 1
 
 
 def test_a_word_that_is_written_like_its_command_gets_no_advice():
@@ -48,6 +70,20 @@ def test_a_word_that_is_written_like_its_command_gets_no_advice():
 
 def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
     assert "Unknown option" in refused(outrider("get", "--nonsense", URL), 2, "--nonsense")
+
+
+@pytest.mark.parametrize(
+    ("option", "near"),
+    [("--nosuch", None), ("--libcurl", None), ("--xattr", None), ("--inclued", "--include"), ("--outpu", "--output")],
+)  # fmt: skip
+def test_only_a_near_option_is_suggested(option, near):
+    said = refused(outrider("get", option, URL), 2, f"Unknown option '{option}'")
+    assert ("Did you mean" in said) == (near is not None) and (near or "") in said
+
+
+def test_a_pasted_option_that_does_not_exist_names_its_replacement():
+    refused(outrider("import", f"curl -C - {URL}"), 2, "-C", "outrider download")
+    assert "mean" not in refused(outrider("import", f"curl --nosuch {URL}"), 2, "--nosuch")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +104,18 @@ def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
         (("login", "absent", "--timeout", "0"), 2, "above 0"),
         (("call", "--stdio", "data.send", "url=" + URL, "timeout=10"), 2, "timeout:=10"),
         (("call", "--stdio", "data.send", "url=" + URL, "metrics=true"), 2, "metrics:=true"),
+        (("call", "--stdio", "data.send", '{"url'), 2, "the text of the parameters is no JSON"),
+        (("call", "--stdio", "data.send", "url:=abc"), 2, "url=text"),
+        (("get", "--jar", "a/b", URL), 2, "--jar must have 1 to 64 letters"),
+        (("get", "--cache", "", URL), 2, "--cache must have 1 to 64 letters"),
+        (("get", "--retry-delay", "1", URL), 2, "--retry COUNT"),
+        (("get", "--retry", "1", "--retry-max-time=-1", URL), 2, "--retry-max-time must be from 0"),
+        (("get", "--max-filesize", "many", URL), 2, "500k"),
+        (("get", "-m", "nan", URL), 2, "0 for no limit"),
+        (("connect", "127.0.0.1:0"), 2, "1 to 65535"),
+        (("connect", "::1:25"), 2, "[::1]:25"),
+        (("connect", "mail.example"), 2, "HOST and PORT"),
+        (("connect", "mail.example", "smtp"), 2, "PORT is smtp"),
     ],
 )
 def test_a_mistake_has_its_documented_status_and_a_remedy(words, status, advice):

@@ -210,6 +210,41 @@ def test_another_attempt_follows_whatever_failed(run, origin):
     assert (done.stdout, done.returncode) == (b"12", 12)
 
 
+def test_times_and_retries_of_curl_keep_their_meaning(origin):
+    line = f"curl --retry 2 --retry-delay 3 --retry-max-time 60 --max-filesize 2k -m 0 --connect-timeout 0 {origin}/"
+    params = json.loads(outrider("import", line).stdout)
+    policy = params["retry"]
+    assert (policy["limit"], policy["scale"], policy["maxDelay"], policy["deadline"]) == (2, 3, 3, 60)
+    assert (params["maxBody"], params["timeout"]) == (2048, 86400)
+    params = json.loads(outrider("import", f"curl --retry 2 --retry-delay 0 --max-filesize 0 {origin}/").stdout)
+    assert "scale" not in params["retry"] and "maxBody" not in params and "timeout" not in params
+
+
+def test_a_request_without_a_limit_of_time_is_made(run, origin):
+    assert run("get", "-m", "0", "--connect-timeout", "0", origin + "/json").stdout == b'{"id":1,"x":0.1}'
+
+
+def test_a_body_that_is_too_long_is_a_failure(run, origin, tmp_path):
+    file = tmp_path / "body"
+    said = refused(run("get", "--max-filesize", "10", "-o", str(file), origin + "/bytes/11"), 12, "10 bytes")
+    assert "maxBody" not in said
+    assert not file.exists()
+    assert len(run("get", "--max-filesize", "10", origin + "/bytes/10").stdout) == 10
+
+
+def test_the_waits_between_attempts_are_no_part_of_their_time(run):
+    responses = [b"HTTP/1.1 503 Later\r\nRetry-After: 11\r\nContent-Length: 0\r\n\r\n",
+                 b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]  # fmt: skip
+
+    def act(connection):
+        while responses and connection.recv(65536):
+            connection.sendall(responses.pop(0))
+
+    with Host(act) as host:
+        done = run("get", "-m", "0.5", "--retry", "1", f"http://127.0.0.1:{host.port}/")
+        assert (done.returncode, done.stdout) == (0, b"ok"), done.stderr
+
+
 def test_failures_leave_no_stream_behind(run, origin):
     """A connection may have 256 streams."""
     assert run("get", "--fail", f"{origin}/status/404?n=[1-300]").returncode == 14

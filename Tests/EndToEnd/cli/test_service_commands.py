@@ -139,6 +139,13 @@ def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, ce
         ("timeout-total: false\n", 1, "timeout-total needs a value"),
         ("timeout-total: -1\n", 1, "timeout-total must be from 0.001"),
         ("no-pad: yes\n", 1, "no-pad must be true or false"),
+        ("timeout-totl: 5\n", 1, "did you mean timeout-total?"),
+        ("timeout-total: 5s\n", 1, "timeout-total is 5s, and must be a number"),
+        ("memory: 64M\n", 1, "memory is 64M, and must be a whole number"),
+        ("log-level: loud\n", 1, "log-level is loud, and must be one of trace, debug"),
+        ("ca-file: certs/ca.pem\n", 1, "ca-file is a relative path: write ./"),
+        ("log-format: xml\n", 1, "log-format is xml, and must be one of text, json"),
+        ("# a list\ntimeout-total: [1, 2]\n", 2, "timeout-total takes a single value"),
     ],
 )
 def test_a_fault_of_the_file_has_its_line(home, text, line, said):
@@ -148,6 +155,79 @@ def test_a_fault_of_the_file_has_its_line(home, text, line, said):
         done = outrider(*words, env=env)
         message = done.stderr.decode()
         assert done.returncode != 0 and f"{file}, line {line}: " in message and said in message, message
+
+
+@pytest.mark.parametrize("text, line", [
+    ("\nrouters: ./absent\n", 2), ("tls-key-log: /nonexistent/x\n", 1), ("# one\nreplay: ./absent\n", 2)])
+def test_a_setting_that_only_the_start_can_check_has_its_line_too(home, text, line):
+    place, env = home
+    file = configure(place, text)
+    for words in (["serve", "--stdio"], ["call", "--spawn", "server.info"]):
+        message = outrider(*words, env=env).stderr.decode()
+        assert f"({file}, line {line})" in message and "no such file" in message, message
+    key = text.strip().splitlines()[-1].split(":")[0]
+    flagged = outrider("serve", "--stdio", f"--{key}=/nonexistent/y", env=env).stderr.decode()
+    assert "/nonexistent/y" in flagged and str(file) not in flagged, flagged
+
+
+def test_a_service_that_ends_at_once_waits_for_its_first_client(home):
+    place, env = home
+    configure(place, "idle-exit: 0\n")
+    for _ in range(3):
+        assert outrider("call", "--spawn", "server.info", env=env).returncode == 0
+
+
+def test_a_started_service_has_the_variable_that_a_setting_names(home):
+    place, env = home
+    configure(place, "tls-key-log: environment\n")
+    keys = place / "keys"
+    done = outrider("call", "--spawn", "server.info", env={**env, "SSLKEYLOGFILE": str(keys)})
+    assert done.returncode == 0 and keys.exists(), done.stderr
+
+
+def test_relative_paths_of_variables_begin_at_the_program_that_starts_the_service(home, origin):
+    place, env = home
+    paths = {"OUTRIDER_CACHES": "c", "OUTRIDER_JARS": "j", "OUTRIDER_LOG_FILE": "log", "OUTRIDER_LOG": "info"}
+    assert outrider("get-socket", env={**env, **paths}, cwd=place).returncode == 0
+    words = ["get", "--cache", "docs", "--jar", "work", origin + "/file/5"]
+    assert outrider(*words, env=env).returncode == 0
+    assert outrider("stop", env=env).returncode == 0
+    assert (place / "c/docs").is_dir() and (place / "j/work").is_dir() and (place / "log").is_file()
+
+
+def test_a_file_that_every_user_may_write_is_refused(home):
+    place, env = home
+    file = configure(place, "max-inline: 5\n")
+    file.chmod(0o666)
+    for words in (["config"], ["serve", "--stdio"]):
+        refused(outrider(*words, env=env), 2, f"chmod o-w {file}")
+    file.chmod(0o664)
+    assert outrider("config", env=env).returncode == 0
+
+
+def test_a_missing_runtime_directory_and_a_long_one_name_the_remedy(home):
+    place, env = home
+    missing = {**env, "XDG_RUNTIME_DIR": str(place / "absent")}
+    refused(outrider("get-socket", env=missing), 3, "set XDG_RUNTIME_DIR", "--socket")
+    deep = place / ("d" * 100)
+    deep.mkdir(mode=0o700)
+    for command in ("get-socket", "status"):
+        refused(outrider(command, env={**env, "XDG_RUNTIME_DIR": str(deep)}), 2, str(deep), "$OUTRIDER_SOCKET")
+
+
+def test_a_relative_runtime_directory_counts_for_no_client(home):
+    place, _ = home
+    script = contract.ROOT / "clients/shell/outrider-call"
+    env = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_RUNTIME_DIR": "relative"}
+    said = subprocess.run([script, "server.info"], cwd=place, env=env, capture_output=True).stderr
+    assert b"relative" not in said, said
+    assert b"relative" not in outrider("status", env={"XDG_RUNTIME_DIR": "relative"}, cwd=place).stderr
+
+
+def test_a_missing_home_is_no_fault_of_the_configuration(home):
+    _, env = home
+    shown = outrider("config", env={**env, "HOME": "", "XDG_CONFIG_HOME": ""})
+    assert shown.returncode == 0 and b"HOME is not set" in shown.stdout
 
 
 def test_a_named_file_has_to_exist_and_to_belong_to_the_user(home):

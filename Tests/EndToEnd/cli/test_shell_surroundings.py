@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shutil
 import signal
 import socket
 import subprocess
@@ -74,6 +75,18 @@ def test_what_cannot_be_said_is_no_success(service, words):
         assert done.returncode == 1 and b"standard output" in done.stderr, target
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], [], ["--version"], ["help", "get"], ["get", "--help"], ["cookies"],
+     ["--generate-completion-script", "bash"]], ids=" ".join)
+def test_help_that_cannot_be_said_is_no_success(words):
+    for target in ("&-", "/dev/full"):
+        done = in_shell(f'exec "$0" "$@" >{target}', *words)
+        assert done.returncode == 1 and b"standard output" in done.stderr, target
+    done = in_shell('exec "$0" "$@"', *words)
+    assert done.returncode == 0 and done.stdout.endswith(b"\n") and done.stderr == b""
+
+
 def test_a_service_says_which_of_its_files_is_closed():
     for closed, name in ((">&-", b"standard output"), ("<&-", b"standard input")):
         done = in_shell(f'exec "$0" serve --stdio {closed}', stdin=None if closed == "<&-" else subprocess.DEVNULL)
@@ -119,6 +132,12 @@ def test_a_pipe_is_sent_as_a_file_is(get, origin, tmp_path):
         thread.join(LONG)
         assert len(echo["body"]) == size
     assert json.loads(get("-d", "@/dev/stdin", origin + "/echo", stdin=b"abc").stdout)["body"] == "abc"
+
+
+def test_a_missing_place_for_temporary_files_is_named(origin):
+    words, environment = ["--stdio", "-d", "@-", origin + "/echo"], {"TMPDIR": "/nonexistent"}
+    done = outrider("get", *words, stdin=b"x" * (5 << 20), env=environment)
+    refused(done, 1, "/nonexistent", "set TMPDIR")
 
 
 # Words
@@ -217,6 +236,25 @@ def test_a_dumb_terminal_gets_no_line_that_is_written_over(service, origin, tmp_
     assert os.read(ours, 1000) == b"|"
     os.close(ours)
     os.close(theirs)
+
+
+# The program itself
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_command_outlives_an_upgrade_of_its_file(origin, tmp_path, is_replaced):
+    program = tmp_path / "outrider"
+    shutil.copy2(contract.binary(), program)
+    child = subprocess.Popen(
+        [program, "get", "--stdio", "-d", "@-", origin + "/echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    program.unlink()
+    if is_replaced:
+        program.write_text(f'#!/bin/sh\ntouch {tmp_path}/new\nexec {contract.binary()} "$@"\n')
+        program.chmod(0o755)
+    out, said = child.communicate(b"late", timeout=LONG)
+    assert child.returncode == 0 and json.loads(out)["body"] == "late", said
+    assert (tmp_path / "new").exists() == is_replaced
 
 
 # What servers say

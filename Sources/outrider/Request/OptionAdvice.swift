@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import ArgumentParser
+import OutriderRPC
+
+/// Advice for options of curl, and for commands that do not exist.
+enum OptionAdvice {
+    private static let commands: Set = ["get", "post", "put", "patch", "delete", "head", "download", "sse"]
+
+    private static let advice: [(options: [String], text: String)] = [
+        (["-L", "--location"], "not needed: redirects are followed"),
+        (["-N", "--no-buffer"], "not needed: a body is written as it arrives"),
+        (
+            ["--basic", "--digest", "--anyauth", "--ntlm", "--negotiate"],
+            "not needed: -u NAME gives the server what it asks for, Basic or Digest"
+        ),
+        (["--bearer", "--oauth2-bearer"], "write --oauth NAME, or -H 'Authorization: Bearer …'"),
+        (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
+        (["--limit-rate"], "`outrider download URL` has this option"),
+        (["-R", "--remote-time"], "not there: a file has the time of its writing; touch -d sets another"),
+        (["--no-clobber"], "`outrider download URL` replaces no file without --force"),
+        (
+            ["-4", "--ipv4", "-6", "--ipv6"],
+            "not there: all addresses of a host are tried; --resolve HOST:PORT:ADDRESS chooses one"
+        ),
+        (
+            ["--proto", "--proto-redir", "--ssl-reqd"],
+            "not needed: http and https alone are spoken, and no redirect leads from https to http"
+        ),
+        (["--proto-default"], "not needed: a URL without a scheme is https, and on loopback http"),
+        (["-z", "--time-cond"], "write -H 'If-Modified-Since: DATE'; `outrider get --cache NAME` does so by itself"),
+        (
+            ["--etag-save", "--etag-compare"],
+            "write `outrider get --cache NAME URL`, which asks the server for changes alone"
+        ),
+        (
+            ["--interface", "--local-port"],
+            "not there: the routes of the system choose the interface; -x PROXY goes another way"
+        ),
+        (
+            ["-y", "--speed-time", "-Y", "--speed-limit"],
+            "write --timeout SECONDS; a least rate is timeout.minRate of `outrider call data.send`"
+        ),
+        (["--location-trusted"], "not there: credentials stay with their origin; name the last URL of the redirects"),
+        (
+            ["--keepalive-time", "--no-keepalive", "--tcp-nodelay", "--tcp-fastopen", "--no-alpn", "--no-sessionid"],
+            "not needed: leave the option out"
+        ),
+        (["--expect100-timeout"], "not needed: the body is sent at once"),
+        (["-t", "-Q", "-P", "-l"], "http and https are spoken, and no FTP or telnet"),
+        (["--unix-socket"], "write the URL as http+unix://%2Frun%2Fname.sock/path, with %2F for each / of the socket"),
+        (["--url"], "write the URL alone"),
+        (["--remote-name-all"], "write -O, which holds for all URLs"),
+        (["--create-dirs"], "make the directory first, with mkdir -p"),
+        (["-#", "--progress-bar"], "not needed: with -o, a line on the terminal shows the progress"),
+        (["--no-progress-meter"], "write -sS, which shows failures alone"),
+        (["--parallel-immediate"], "not needed: -Z begins at once"),
+        (["--fail-early"], "write one `outrider get` for each URL, with && between"),
+        (["--remove-on-error"], "write `outrider download URL`, which leaves no part under the name of the file"),
+        (["--stderr"], "write 2>FILE"),
+        (["-B", "--use-ascii"], "not there: bodies are written byte for byte"),
+        (["-q", "--disable"], "not needed: no .curlrc is read"),
+        (["-K", "--config"], "write --input-file for URLs; options of the service are in config.yaml"),
+        (["-U", "--proxy-user"], "write -x http://NAME:PASSWORD@HOST:PORT"),
+        (["--socks5", "--socks5-hostname"], "write -x socks5h://HOST:PORT"),
+        (["--socks4", "--socks4a", "--preproxy"], "not there: -x takes one proxy, http://, https:// or socks5h://"),
+        (["--next", "-:"], "write one command for each request, or a file for `outrider run`"),
+        (["-p", "--proxytunnel"], "not needed: https goes through a tunnel"),
+        (["--retry-connrefused"], "not needed: --retry repeats refused connections"),
+        (["--data-ascii"], "write -d"),
+        (["--url-query"], "write -G --data-urlencode TEXT, or name==text"),
+        (["--raw"], "write -H 'Accept-Encoding: identity'"),
+        (["--http3", "--http1.0", "-0"], "HTTP/1.1 and HTTP/2 are spoken"),
+        (["-V"], "write --version"),
+        (["-M", "--manual"], "see `man outrider-get`, or --help"),
+        (["-a", "--append", "--ftp-pasv"], "http and https are spoken, and no FTP"),
+        (["--trace", "--trace-ascii"], "write -v, or see `outrider call har.export`"),
+    ]
+
+    /// Advice for a single command, which the command's own options need in place of the general advice.
+    private static let own: [String: [(options: [String], text: String)]] = [
+        "download": [
+            (
+                ["-O", "--remote-name", "-J", "--remote-header-name", "--remote-name-all"],
+                "not needed: `outrider download URL` takes the name that the server suggests"
+            ),
+            (["-C", "--continue-at", "--continue"], "not needed: the same command resumes"),
+            (["--output-dir", "-P"], "write -o DIRECTORY/"),
+            (["--fail", "--fail-with-body"], "not needed: a status outside of 200 to 299 is a failure"),
+            (["-S", "--show-error", "--no-progress-meter"], "not needed: failures are shown without -s"),
+            (["--compressed"], "not needed: compressed bodies are accepted"),
+            (["-z", "--time-cond"], "write `outrider get -o FILE -H 'If-Modified-Since: DATE' URL`"),
+            (["-Z", "--parallel"], "write --segments COUNT for parts of a file; several files: one command for each"),
+            (["-K", "--config"], "write the options in the command line: one command downloads one file"),
+        ],
+        "sse": [
+            (["--retry"], "not needed: a lost connection is opened again"),
+            (["-s", "--silent", "-S", "--show-error"], "not needed: no progress is shown"),
+            (["-f", "--fail"], "not needed: a status other than 200 is a failure"),
+            (["--compressed"], "not needed: compressed streams are accepted"),
+            (["-m", "--max-time"], "write `timeout SECONDS outrider sse URL`"),
+            (["-C", "--continue-at"], "write --last-event-id ID, which resumes"),
+            (["-o", "--output"], "write >FILE"),
+        ],
+    ]
+
+    /// The advice for a parser's complaint; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - names: of all commands.
+    ///   - parts: the names of the commands below the command, as of `cookies`.
+    static func line(
+        for complaint: String, of arguments: [String], commands names: [String], parts: [String]
+    ) -> String? {
+        guard arguments.count > 1 else { return nil }
+        let command = arguments[1]
+        if complaint.contains("Unknown option '\(command)'"), ["-V", "-v"].contains(command) {
+            return "\(command): write --version"
+        }
+        let isUnexpected = complaint.contains("Unexpected argument") || complaint.contains("unexpected arguments")
+        if isUnexpected, !parts.isEmpty, arguments.count > 2, complaint.contains("'\(arguments[2])'") {
+            let near = NameSuggestions.of(arguments[2], among: parts).map { "\(command) \($0)" }
+            let hint =
+                near.isEmpty
+                ? "write one of \(parts.joined(separator: ", "))" : "did you mean \(near.joined(separator: " or "))?"
+            return "there is no command \(command) \(arguments[2]): \(hint)"
+        }
+        if isUnexpected, complaint.contains(": '\(command)'") || complaint.contains("argument '\(command)'") {
+            return unknown(command, among: names)
+        }
+        return commands.contains(command) ? line(for: complaint, of: command) : nil
+    }
+
+    /// The advice for an option that a command has not; nil if there is none, and for other complaints.
+    static func line(for complaint: String, of command: String) -> String? {
+        guard let option = unknownOption(in: complaint) else { return nil }
+        for (options, text) in (own[command] ?? []) + advice where options.contains(option) {
+            return "\(option): \(text)"
+        }
+        return own[command] != nil && isOfGet(option) ? "\(option): `outrider get URL` has this option" : nil
+    }
+
+    private static func isOfGet(_ option: String) -> Bool {
+        do {
+            _ = try RequestCall.parse([option])
+            return true
+        } catch {
+            return unknownOption(in: RequestCall.message(for: error)) == nil
+        }
+    }
+
+    /// The option that the parser does not know; nil for other complaints.
+    private static func unknownOption(in complaint: String) -> String? {
+        guard let start = complaint.firstRange(of: "Unknown option '")?.upperBound else { return nil }
+        return String(complaint[start...].prefix { $0 != "'" })
+    }
+
+    /// The complaint without a suggestion that is not near: the parser suggests `--oauth` for `--nosuch`.
+    static func pruned(_ complaint: String) -> String {
+        guard let found = suggested(in: complaint), suggestion(in: complaint) == nil else { return complaint }
+        var pruned = complaint
+        pruned.removeSubrange(found.sentence)
+        return pruned
+    }
+
+    /// The near option that the parser suggests for an unknown option, without dashes; nil if there is none.
+    static func suggestion(in complaint: String) -> String? {
+        guard let option = unknownOption(in: complaint), let found = suggested(in: complaint) else { return nil }
+        return NameSuggestions.of(String(option.drop { $0 == "-" }), among: [found.name]).first
+    }
+
+    /// What the parser suggests, near or not, without dashes, and the place of the sentence.
+    private static func suggested(in complaint: String) -> (name: String, sentence: Range<String.Index>)? {
+        guard let start = complaint.firstRange(of: ". Did you mean '"),
+            let end = complaint[start.upperBound...].firstRange(of: "'?")
+        else { return nil }
+        let name = complaint[start.upperBound..<end.lowerBound].drop { $0 == "-" }
+        return (String(name), start.lowerBound..<end.upperBound)
+    }
+
+    static func unknown(_ command: String, among names: [String]) -> String? {
+        if command.contains(".") || command.contains(":") || command.contains("/") {
+            return "name a command: `outrider get \(command)`"
+        }
+        if command == "version" { return "there is no command version: write --version" }
+        // a later word that is written like the command
+        if names.contains(command) { return nil }
+        let near = NameSuggestions.of(command, among: names.filter { $0 != "credential-helper" })
+        let hint = near.isEmpty ? "see `outrider --help`" : "did you mean \(near.joined(separator: " or "))?"
+        return "there is no command \(command): \(hint)"
+    }
+}
