@@ -190,6 +190,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     func spoke(_ connection: Connection) { state.withLock { $0.places.spoke(connection.setting.name) } }
 
     func closed(_ connection: Connection) {
+        log.left(connection)
         logger.debug("\(connection.setting.name) left")
         let done = state.withLock { state in
             state.places.leave(connection.setting.name)
@@ -260,7 +261,10 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     private func startIdleWatch() -> RepeatedTask? {
         guard let limit = settings.idleExit else { return nil }
-        let interval = TimeAmount.clamped(min(limit / 2, .seconds(1)))
+        // the program that starts the service needs a moment to connect, whatever the limit
+        let first = max(limit, .seconds(1))
+        state.withLock { $0.idleSince = ContinuousClock.now + (first - limit) }
+        let interval = TimeAmount.clamped(max(min(limit / 2, .seconds(1)), .milliseconds(10)))
         return loops.first.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let idle = self.state.withLock { state in
                 if !state.connections.isEmpty || self.settings.isBusy() { state.idleSince = .now }

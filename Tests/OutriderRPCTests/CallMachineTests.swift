@@ -77,6 +77,14 @@ struct CallMachineTests {
         #expect(calls.finished(first) == .reply(nil, cancelled: false))
     }
 
+    @Test func `ids in different normal forms are different ids`() throws {
+        let calls = Calls()
+        let composed = try calls.run(.string("\u{e9}"))
+        let decomposed = try calls.run(.string("e\u{301}"))
+        #expect(composed != decomposed && calls.refusal(.string("e\u{301}"))?.code == -32600)
+        #expect(calls.cancel(.string("e\u{301}"), silently: false) == decomposed && !calls.isCancelled(composed))
+    }
+
     @Test func `an error for an unparsable message does not use a running id`() throws {
         let calls = Calls()
         _ = try calls.run(.integer(1))

@@ -19,7 +19,6 @@ package final class SharedCredential: Sendable {
     private struct State {
         var machine: TokenMachine
         var snapshot: CredentialSnapshot
-        var refresher: (any TokenRefresher)?
         var waiters: [Int: CheckedContinuation<End, Never>] = [:]
         /// Callers that were told to wait, and have not continued yet.
         var pending: Set<Int> = []
@@ -40,6 +39,7 @@ package final class SharedCredential: Sendable {
 
     package let name: String
     let source: TokenSource
+    private let refreshers: Refreshers
     private let state: Mutex<State>
     private let looking = SingleFlight<Void>()
     let sight = RecordFreshness()
@@ -49,8 +49,9 @@ package final class SharedCredential: Sendable {
     init(_ snapshot: CredentialSnapshot, _ source: TokenSource, refresher: (any TokenRefresher)?) {
         name = snapshot.spec.name
         self.source = source
+        refreshers = Refreshers(refresher)
         let machine = TokenMachine(TokenRules(snapshot.spec))
-        state = Mutex(State(machine: machine, snapshot: snapshot, refresher: refresher))
+        state = Mutex(State(machine: machine, snapshot: snapshot))
         take(snapshot, because: nil)
     }
 
@@ -238,12 +239,12 @@ package final class SharedCredential: Sendable {
         state.withLock { state in
             guard state.isCleared else { return }
             state.isCleared = false
-            if Self.isObtainable(state.snapshot, state.refresher) { state.machine.allowRefresh() }
+            if isObtainable(state.snapshot) { state.machine.allowRefresh() }
         }
     }
 
-    /// Sets the client's code that gets the tokens.
-    package func use(_ refresher: any TokenRefresher) { state.withLock { $0.refresher = refresher } }
+    /// Adds a client's code that gets the tokens.
+    package func use(_ refresher: any TokenRefresher) { refreshers.add(refresher) }
 
     func take(_ snapshot: CredentialSnapshot, because event: CredentialEvent?) {
         let release = state.withLock { state in
@@ -263,16 +264,16 @@ package final class SharedCredential: Sendable {
     private func took(_ state: inout State, barrier: OAuthFailure?) -> TokenMachine.Release {
         let release = state.machine.took(
             state.snapshot.access, generation: state.snapshot.generation,
-            isObtainable: !state.isCleared && Self.isObtainable(state.snapshot, state.refresher), barrier: barrier,
+            isObtainable: !state.isCleared && isObtainable(state.snapshot), barrier: barrier,
             at: source.now, chance: source.chance)
         return release
     }
 
     /// Whether a token can be obtained without a person.
-    private static func isObtainable(_ snapshot: CredentialSnapshot, _ refresher: (any TokenRefresher)?) -> Bool {
+    private func isObtainable(_ snapshot: CredentialSnapshot) -> Bool {
         switch snapshot.spec.grant {
         case .clientCredentials, .jwtBearer: true
-        case .callback: refresher != nil
+        case .callback: !refreshers.isEmpty
         case .refresh, .authorizationCode, .device: snapshot.hasRefreshToken
         }
     }
@@ -322,15 +323,13 @@ package final class SharedCredential: Sendable {
     // MARK: the refresh
 
     private func startRefresh(because reason: RefreshReason) {
-        let (flight, snapshot, refresher, recorder) = state.withLock {
-            ($0.machine.flight, $0.snapshot, $0.refresher, $0.recorder)
-        }
+        let (flight, snapshot, recorder) = state.withLock { ($0.machine.flight, $0.snapshot, $0.recorder) }
         let cause = snapshot.access == nil ? RefreshReason.missing : reason
         source.tell(.refreshing(cause), snapshot)
         Task.detached { [self] in
             do throws(OAuthFailure) {
                 refreshSucceeded(
-                    try await source.obtain(snapshot, cause, refresher, recorder), since: snapshot.generation)
+                    try await source.obtain(snapshot, cause, refreshers, recorder), since: snapshot.generation)
             } catch {
                 await failed(error, flight)
             }
@@ -372,7 +371,7 @@ package final class SharedCredential: Sendable {
     private func failure(_ fault: TokenFault) -> HTTPFailure {
         switch fault {
         case .missingCredential:
-            let isObtainable = state.withLock { Self.isObtainable($0.snapshot, $0.refresher) }
+            let isObtainable = state.withLock { self.isObtainable($0.snapshot) }
             let remedy = isObtainable ? "get one with oauth.refresh" : "log in (oauth.login, oauth.device)"
             return HTTPFailure(
                 .missingCredential,

@@ -5,7 +5,12 @@ package import OutriderHTTP
 
 /// Code of a client that gets the tokens of a credential (`CredentialSpec.Grant.callback`).
 package protocol TokenRefresher: Sendable {
-    /// Gets a new access token.
+    /// The client, which has one refresher for a credential.
+    var client: ObjectIdentifier { get }
+    /// Whether the client has disconnected.
+    var isGone: Bool { get }
+
+    /// Gets a new access token. Throws `OAuthFailure.clientGone` if the client cannot reply any more.
     ///
     /// - Parameter reason: why the token of the snapshot is not sufficient.
     func refresh(

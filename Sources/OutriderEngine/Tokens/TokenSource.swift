@@ -26,10 +26,10 @@ struct TokenSource: Sendable {
 
     /// A snapshot with a new token.
     func obtain(
-        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?,
+        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refreshers: Refreshers,
         _ recorder: (any TokenRecorder)?
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        if snapshot.spec.grant == .callback { return try await callbackToken(snapshot, reason, refresher) }
+        if snapshot.spec.grant == .callback { return try await callbackToken(snapshot, reason, refreshers) }
         guard let vault else { throw Self.noVault }
         guard let request = snapshot.renewal else {
             throw OAuthFailure(
@@ -40,14 +40,9 @@ struct TokenSource: Sendable {
     }
 
     private func callbackToken(
-        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refresher: (any TokenRefresher)?
+        _ snapshot: CredentialSnapshot, _ reason: RefreshReason, _ refreshers: Refreshers
     ) async throws(OAuthFailure) -> CredentialSnapshot {
-        guard let refresher else {
-            throw OAuthFailure(
-                .temporary, "no_callback",
-                "no client that runs now refreshes it: name its callback with oauth.create once more")
-        }
-        let access = try await refresher.refresh(snapshot, reason)
+        let access = try await refreshers.refresh(snapshot, reason)
         guard !snapshot.spec.isKeptByService else {
             var fresh = snapshot
             fresh.access = access

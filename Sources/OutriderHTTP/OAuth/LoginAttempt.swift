@@ -50,6 +50,13 @@ package struct LoginAttempt: Sendable {
         if let name = options.parameters.map(\.name).first(where: Self.ours.contains) {
             throw OAuthFailure(.config, "reserved_parameter", "the parameter \(name) is set by outrider itself")
         }
+        // no parameter may stand there twice (RFC 6749 section 3.1)
+        if let name = Self.reserved(in: url) {
+            throw OAuthFailure(
+                .config, "reserved_parameter",
+                "the authorizationUrl of \(FieldRules.shown(spec.name)) has the parameter \(name), which every login "
+                    + "sets itself")
+        }
         self.redirect = redirect
         issuer = spec.issuer
         self.mustNameIssuer = mustNameIssuer
@@ -74,6 +81,12 @@ package struct LoginAttempt: Sendable {
         "client_id", "client_secret", "code_challenge", "code_challenge_method", "nonce", "redirect_uri", "request",
         "request_uri", "resource", "response_mode", "response_type", "scope", "state",
     ]
+
+    /// The parameter in the query of an authorization endpoint that a login sets itself; nil for none.
+    package static func reserved(in url: HTTPURL) -> String? {
+        let query = url.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
+        return FormText(query.first ?? "").pairs.map(\.name).first(where: ours.contains)
+    }
 
     /// Reads the URL to which the server redirected the browser, whole or only its query. State and issuer are checked
     /// before the content is trusted.

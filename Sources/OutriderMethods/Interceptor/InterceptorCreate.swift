@@ -29,7 +29,7 @@ struct InterceptorCreate: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let record = InterceptorRecord(
-            try params.spec.resolved(call), what: params.spec.kind, label: params.label,
+            try params.spec.resolved(call, "interceptor"), what: params.spec.kind, label: params.label,
             charge: try call.keptMessage())
         try call.scope.handles.keep(record, as: record.handle)
         return Result(interceptor: record.handle)

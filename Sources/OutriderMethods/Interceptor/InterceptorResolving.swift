@@ -6,28 +6,35 @@ import OutriderRPC
 
 extension InterceptorParameter {
     /// Adds the interceptor's parts. Throws `unknownHandle`, and `invalidParams` for too long a chain.
-    fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
+    ///
+    /// - Parameter place: of the interceptor in the params, such as `interceptors/0`.
+    fileprivate func add(
+        to whole: inout Interceptor, _ call: Call<ClientScope>, _ place: String
+    ) throws(RPCError) {
         switch self {
         case .handle(let name):
-            let record = try call.scope.handles.find(Handle<InterceptorRecord>(named: name), "interceptors")
+            let record = try call.scope.handles.find(Handle<InterceptorRecord>(named: name), place)
             whole.append(record.interceptor)
-        case .spec(let spec): try spec.add(to: &whole, call)
+        case .spec(let spec): try spec.add(to: &whole, call, place)
         }
     }
 }
 
 extension InterceptorSpec {
-    func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
+    /// - Parameter place: of the definition in the params.
+    func resolved(_ call: Call<ClientScope>, _ place: String) throws(RPCError) -> Interceptor {
         var whole = Interceptor()
-        try add(to: &whole, call)
+        try add(to: &whole, call, place)
         return whole
     }
 
-    fileprivate func add(to whole: inout Interceptor, _ call: Call<ClientScope>) throws(RPCError) {
+    fileprivate func add(
+        to whole: inout Interceptor, _ call: Call<ClientScope>, _ place: String
+    ) throws(RPCError) {
         switch action {
         case .adapt(let adaptation): whole.adapt(adaptation)
         case .oauth(let credential):
-            try credential.checkOwner(call)
+            try credential.checkOwner(call, at: "/\(place)/oauth")
             whole.adapt(.oauth(credential.text, isRequired: false))
             whole.retry(.oauth(credential.text))
         case .retry(let retriers, let code):
@@ -42,8 +49,8 @@ extension InterceptorSpec {
             whole.call(ClientDelegate.Code(spec: spec, runner: CallbackRunner(call), isCalledOnce: isCalledOnce), roles)
         case .chain(let links):
             var chain = Interceptor()
-            for link in links {
-                try link.add(to: &chain, call)
+            for (index, link) in links.enumerated() {
+                try link.add(to: &chain, call, "\(place)/chain/\(index)")
                 if chain.size > Interceptor.mostParts { throw Interceptor.tooLong("/chain") }
             }
             whole.append(chain)
@@ -55,8 +62,8 @@ extension [InterceptorParameter] {
     /// All interceptors, merged.
     func resolved(_ call: Call<ClientScope>) throws(RPCError) -> Interceptor {
         var whole = Interceptor()
-        for interceptor in self {
-            try interceptor.add(to: &whole, call)
+        for (index, interceptor) in enumerated() {
+            try interceptor.add(to: &whole, call, "interceptors/\(index)")
             if whole.size > Interceptor.mostParts { throw Interceptor.tooLong("/interceptors") }
         }
         return whole

@@ -40,13 +40,22 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
         }
     }
 
+    func watch(created credential: CredentialSnapshot, _ peer: any Peer, _ owner: MonitorOwner) {
+        watch(credential.spec.name, peer, owner)
+        Self.tell([Watcher(peer: peer, owner: owner)], .created, credential)
+    }
+
+    private static func tell(_ watchers: [Watcher], _ event: CredentialEvent, _ credential: CredentialSnapshot) {
+        let shape = Event("event.oauth", CredentialEventShape(event: event, credential: credential, time: .now))
+        let key = "oauth/\(credential.spec.name)/\(event.name)"
+        for watcher in watchers { watcher.peer?.offer(shape, key: key) }
+    }
+
     func receive(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
         let name = credential.spec.name
         if case .deleted = event { CacheOwner.forget("oauth:\(name)", in: caches) }
         let watchers = watchers.withLock { $0[name] ?? [] }
-        let shape = Event("event.oauth", CredentialEventShape(event: event, credential: credential, time: .now))
-        let key = "oauth/\(name)/\(event.name)"
-        for watcher in watchers { watcher.peer?.offer(shape, key: key) }
+        Self.tell(watchers, event, credential)
         let topic: MonitorTopic
         switch event {
         case .refreshing: topic = .tokenRefreshing

@@ -16,6 +16,9 @@ struct CallbackRefresher: TokenRefresher {
         self.runner = runner
     }
 
+    var client: ObjectIdentifier { ObjectIdentifier(runner.peer) }
+    var isGone: Bool { runner.isGone }
+
     func refresh(
         _ credential: CredentialSnapshot, _ reason: RefreshReason
     ) async throws(OAuthFailure) -> AccessToken {
@@ -25,6 +28,7 @@ struct CallbackRefresher: TokenRefresher {
             reply = try await runner.run(
                 .refresh, callback, names, .refresh(credential, reason), events: InboxOutlet())
         } catch {
+            if error.code == RPCError.Code.clientGone.rawValue { throw .clientGone }
             throw OAuthFailure(.temporary, "callback_failed", "the client gave no token: \(error.message)")
         }
         switch reply.token {

@@ -5,14 +5,20 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
+import Synchronization
 
 extension CredentialName {
-    /// Tokens are of the user of the service, and of no other user who may connect.
-    func checkOwner(_ call: Call<ClientScope>) throws(RPCError) {
-        guard call.peer.info.isOtherUser else { return }
-        throw RPCError(
-            .notPermitted,
-            "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials")
+    /// Tokens are of the user of the service, and of no other user who may connect; the handle of a credential without
+    /// a name is of its own connection.
+    ///
+    /// - Parameter pointer: of the parameter that names the credential.
+    func checkOwner(_ call: Call<ClientScope>, at pointer: String) throws(RPCError) {
+        if call.peer.info.isOtherUser {
+            throw RPCError(
+                .notPermitted,
+                "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials")
+        }
+        if !call.scope.mayUse(credential: text) { throw unknown(at: pointer) }
     }
 
     /// Throws `unknownHandle` for an unknown name, and `noToken` if the store cannot be read.
@@ -23,13 +29,15 @@ extension CredentialName {
         } catch {
             throw RPCError(error)
         }
-        guard let found else {
-            throw RPCError(
-                .unknownHandle,
-                "there is no credential named \(text.prefix(40)): make it with oauth.create, or look for it with oauth.list",
-                data: ["pointer": .string("/credential")])
-        }
+        guard let found else { throw unknown(at: "/credential") }
         return found
+    }
+
+    private func unknown(at pointer: String) -> RPCError {
+        RPCError(
+            .unknownHandle,
+            "there is no credential named \(text.prefix(40)): make it with oauth.create, or look for it with oauth.list",
+            data: ["pointer": .string(pointer)])
     }
 }
 
@@ -45,8 +53,15 @@ extension ClientScope {
         tokenStage?.credentials(beside: service.engine.credentials)
     }
 
+    /// Whether this connection may use a credential of that name: true for names, and for handles of its own.
+    func mayUse(credential name: String) -> Bool {
+        guard name.hasPrefix(HandleKind.credential.rawValue) else { return true }
+        return (try? handles.find(Handle<OwnCredential>(named: name), "credential")) != nil
+    }
+
     /// A cassette that is not for all URLs leaves the other credentials as they are.
     fileprivate func credential(_ name: String) async throws(OAuthFailure) -> SharedCredential? {
+        guard mayUse(credential: name) else { return nil }
         if let found = try await playedCredentials?.find(name, atOnce: true) { return found }
         if tokenStage?.playsAll == true { return nil }
         return try await service.engine.credentials.find(name, atOnce: true)
@@ -86,15 +101,36 @@ struct CredentialParams: JSONDecodable {
 final class OwnCredential: Holdable {
     static let kind = HandleKind.credential
 
+    private enum State { case making, made, closed }
+
     let handle = Handle<OwnCredential>()
     private let broker: CredentialBroker
+    private let state = Mutex(State.making)
 
     init(_ broker: CredentialBroker) { self.broker = broker }
 
     /// Detached requests may need the credential, but no client can name its handle.
     var isAwaited: Bool { true }
 
+    /// The broker has the credential now, and deletes it if the connection has ended in the meantime.
+    func made() {
+        let isClosed = state.withLock { state in
+            if state == .closed { return true }
+            state = .made
+            return false
+        }
+        if isClosed { delete() }
+    }
+
     func close() {
+        let isMade = state.withLock { state in
+            defer { state = .closed }
+            return state == .made
+        }
+        if isMade { delete() }
+    }
+
+    private func delete() {
         let (broker, name) = (broker, handle.name)
         Task {
             guard let credential = try? await broker.find(name) else { return }

@@ -24,7 +24,8 @@ package struct CredentialImport: Sendable {
             throw JSONComplaint("callback is no grant of a file", at: JSONPointer(member: "grant"))
         }
         guard params.spec.persistence == .disk else {
-            throw JSONComplaint("must be disk: nothing else can be imported", at: JSONPointer(member: "persist"))
+            throw JSONComplaint(
+                "persist must be disk: nothing else can be imported", at: JSONPointer(member: "persist"))
         }
     }
 
@@ -67,7 +68,9 @@ package struct CredentialImport: Sendable {
             let isToken = tokens.contains(word)
             let name = isToken ? word : names[word] ?? word
             guard (isToken ? token : found)[name] == nil else {
-                throw JSONComplaint("says the same as another member", at: JSONPointer(member: member.name))
+                throw JSONComplaint(
+                    "\(member.name.excerpt) says the same as another member: give one of them",
+                    at: JSONPointer(member: member.name))
             }
             if isToken {
                 token[name] = name == "expiresIn" ? number(member.value) : member.value
@@ -79,12 +82,14 @@ package struct CredentialImport: Sendable {
         if token.members.map(\.name) == ["refreshToken"] {
             let secret = try Secret(json: token["refreshToken"] ?? .null)
             if let fault = TokenParameter.fault(in: secret) {
-                throw JSONComplaint(fault, at: JSONPointer(member: "refreshToken"))
+                throw JSONComplaint("refreshToken \(fault)", at: JSONPointer(member: "refreshToken"))
             }
             refresh = secret
         } else if !token.isEmpty {
             guard found["token"] == nil else {
-                throw JSONComplaint("goes with no tokens beside it", at: JSONPointer(member: "token"))
+                throw JSONComplaint(
+                    "token and tokens beside it exclude each other: move them into token, or leave token out",
+                    at: JSONPointer(member: "token"))
             }
             found["token"] = .object(token)
         }
@@ -99,7 +104,7 @@ package struct CredentialImport: Sendable {
         guard name == "clientAuth" else { return member.value }
         guard let method = methods[text] else {
             throw JSONComplaint(
-                "must be client_secret_basic, client_secret_post or none; or clientAuth with a key",
+                "\(member.name) must be client_secret_basic, client_secret_post or none; or clientAuth with a key",
                 at: JSONPointer(member: member.name))
         }
         return .string(method)

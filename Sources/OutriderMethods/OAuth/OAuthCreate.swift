@@ -34,7 +34,7 @@ struct OAuthCreate: Method {
             }
             let issuer = try fields.optional("issuer", as: String.self)
             endpoints = try EndpointsParameter(&fields)
-            let resources: [String]? = try fields.optional("resources") { (resources: [String]) in
+            let resources: [ResourceParameter]? = try fields.optional("resources") { (resources: [ResourceParameter]) in
                 resources.count > 16 ? "must not hold more than 16" : nil
             }
             let settings = try CredentialSettings(&fields)
@@ -54,7 +54,7 @@ struct OAuthCreate: Method {
             spec = CredentialSpec(
                 name: name ?? "", clientID: client, endpoints: try endpoints.given(for: kind, issuer), grant: kind)
             spec.issuer = issuer
-            spec.resources = resources ?? []
+            spec.resources = (resources ?? []).map(\.text)
             spec.persistence = persistence ?? .memory
             spec.authentication = authentication?.authentication ?? (secrets.clientSecret == nil ? .none : .basic)
             secrets.refreshToken = token?.refresh
@@ -82,8 +82,10 @@ struct OAuthCreate: Method {
         private func check(_ strays: [StaticString]) throws(JSONComplaint) {
             if spec.grant == .callback {
                 _ = try JSONFields.need("callback", callback)
-                if secrets != CredentialSecrets() {
-                    throw Self.fault("token", "the grant callback needs no secrets: the client's code has them")
+                if let member = secretMember {
+                    let name = member == "token" ? "token.refreshToken" : member
+                    throw Self.fault(
+                        member, "\(name) stays with the client's code, which gets the tokens: leave it out")
                 }
             } else if let stray = strays.first?.description {
                 throw Self.fault(stray, "\(stray) goes with the grant callback only")
@@ -99,6 +101,13 @@ struct OAuthCreate: Method {
                 guard secrets.clientSecret != nil else { return }
                 throw Self.fault("clientAuth", "clientAuth sends no clientSecret: leave one of them out")
             }
+        }
+
+        /// The member with a secret; nil for none.
+        private var secretMember: String? {
+            if secrets.clientSecret != nil { return "clientSecret" }
+            if secrets.assertion != nil { return "assertion" }
+            return secrets.refreshToken == nil ? nil : "token"
         }
 
         private static func fault(_ member: String, _ message: String) -> JSONComplaint {
@@ -125,10 +134,17 @@ struct OAuthCreate: Method {
             record = made
         }
         let refresher = params.callback.map { CallbackRefresher($0, CallbackRunner(call)) }
-        if params.hasEvents { call.scope.service.credentials.watch(spec.name, call.peer, call.scope.owner) }
+        let (events, peer, owner) = (call.scope.service.credentials, call.peer, call.scope.owner)
+        if params.hasEvents, params.hasName { events.watch(spec.name, peer, owner) }
         do {
-            _ = try await mappingFailures { () async throws(OAuthFailure) in
+            let made = try await mappingFailures { () async throws(OAuthFailure) in
                 try await broker.create(spec, params.secrets, access: params.access, refresher: refresher)
+            }
+            record?.made()
+            // the result names the handle, and so comes before the first event
+            if params.hasEvents, !params.hasName {
+                let snapshot = made.snapshot
+                call.afterReply { events.watch(created: snapshot, peer, owner) }
             }
         } catch {
             if let record { call.scope.handles.remove(record.handle) }
@@ -149,7 +165,11 @@ private struct EndpointsParameter {
 
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         token = try fields.optional("tokenUrl", as: SafeURLParameter.self)?.url
-        authorization = try fields.optional("authorizationUrl", as: SafeURLParameter.self)?.url
+        authorization = try fields.optional("authorizationUrl", as: SafeURLParameter.self) { place in
+            LoginAttempt.reserved(in: place.url).map { name in
+                "must not have the parameter \(name), which every login sets itself"
+            }
+        }?.url
         device = try fields.optional("deviceUrl", as: SafeURLParameter.self)?.url
         revocation = try fields.optional("revocationUrl", as: SafeURLParameter.self)?.url
         introspection = try fields.optional("introspectionUrl", as: SafeURLParameter.self)?.url
@@ -188,6 +208,36 @@ private struct EndpointsParameter {
         endpoints.introspection = introspection
         endpoints.keys = keys
         return endpoints
+    }
+}
+
+/// An absolute URI without a fragment (RFC 8707 section 2).
+private struct ResourceParameter: JSONDecodable {
+    var text: String
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        text = try String(json: json)
+        guard Self.isAbsolute(text) else {
+            throw JSONComplaint("must be an absolute URI without a fragment, such as https://api.example.com/")
+        }
+    }
+
+    /// RFC 3986 section 4.3.
+    private static func isAbsolute(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0, colon + 1 < bytes.count,
+            isLetter(bytes[0]), bytes[..<colon].allSatisfy(isOfScheme)
+        else { return false }
+        return bytes.allSatisfy { (0x21...0x7E).contains($0) && !foreign.contains($0) }
+    }
+
+    /// Visible characters that no URI has, and that of fragments.
+    private static let foreign = Array("#\"<>\\^`{|}".utf8)
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
+
+    private static func isOfScheme(_ byte: UInt8) -> Bool {
+        isLetter(byte) || (0x30...0x39).contains(byte) || "+-.".utf8.contains(byte)
     }
 }
 

@@ -26,12 +26,12 @@ struct OAuthDelete: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let credential = try await params.credential.resolved(call)
-        call.scope.handles.remove(Handle<OwnCredential>(named: credential.name))
         try await mappingFailures { () async throws(OAuthFailure) in
             try await call.scope.service.logins.delete(
                 credential, of: call.scope.credentials(of: credential), revoking: params.revokes,
                 recorder: call.scope.tokenRecorder)
         }
+        call.scope.handles.remove(Handle<OwnCredential>(named: credential.name))
         return JSONNothing()
     }
 }

@@ -25,7 +25,8 @@ struct OAuthList: Method {
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let broker = call.scope.allCredentials
-        let (all, failure) = await broker.list()
+        let (listed, failure) = await broker.list()
+        let all = listed.filter { call.scope.mayUse(credential: $0.spec.name) }
         // nothing is known, and nothing can be said
         if all.isEmpty, let failure { throw RPCError(failure) }
         return Result(credentials: all.map { CredentialInfoShape($0) }, failure: failure)

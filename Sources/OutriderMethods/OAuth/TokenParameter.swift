@@ -62,8 +62,10 @@ struct ScopeParameter: JSONDecodable, Sendable {
     init(json: JSONValue) throws(JSONComplaint) {
         if let text = json.string {
             words = text.split(separator: " ").map(String.init)
-        } else {
+        } else if json.array != nil || json.object?.isEmpty == true {
             words = try [String](json: json)
+        } else {
+            throw JSONComplaint("must be a string or a list of strings, not \(json.typeName)")
         }
         if words.count > 256 { throw JSONComplaint("must not hold more than 256 scopes") }
         for (index, word) in words.enumerated() {

@@ -85,7 +85,8 @@ package struct CallMachine: ~Copyable {
                 running.count < limits.callsInFlight
                 ? nil
                 : RPCError(
-                    .tooMany, "at most \(limits.callsInFlight) calls may be in progress on a connection",
+                    .tooMany,
+                    "at most \(limits.callsInFlight) calls may be in progress on a connection: wait for replies first",
                     data: ["limit": .integer(Int64(limits.callsInFlight)), "what": .string("callsInFlight")])
         case .shutDown: refusal = RPCError(.invalidRequest, "the connection has been shut down")
         case .stopping: refusal = RPCError(.stopping, "the service is stopping")

@@ -103,4 +103,8 @@ package struct PeerTerms: Sendable {
     package var maxInline: Int?
 
     package init() {}
+
+    /// The most bytes of a result, for a message that the client can read; nil for no limit. The rest of the message is
+    /// the id, of 4 KiB at most, and a quarter of a short message is room enough for the ids of nearly all clients.
+    package var maxResultBytes: Int? { maxMessageBytes.map { $0 - min(4096, $0 / 4) } }
 }

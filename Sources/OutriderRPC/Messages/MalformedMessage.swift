@@ -54,7 +54,9 @@ package enum MalformedMessage {
         .broken(
             id: id(in: glimpse),
             RPCError(
-                .messageTooLong, "the message is longer than \(limit) bytes", data: ["limit": .integer(Int64(limit))])
+                .messageTooLong,
+                "the message is longer than \(limit) bytes (send a long body from a file, or in pieces with upload.open)",
+                data: ["limit": .integer(Int64(limit))])
         )
     }
 }

@@ -4,9 +4,28 @@
 package import OutriderJSON
 
 /// The id of a call: a string or an integer, echoed unchanged (JSON-RPC 2.0 section 4). Fractions and null are not ids.
-package enum RequestID: Hashable, Sendable {
+package enum RequestID: Sendable {
     case string(String)
     case integer(Int64)
+}
+
+/// Strings are the same id if they have the same characters (RFC 8259 section 8.3). The strings of Swift are also equal
+/// in different normal forms, which are different ids.
+extension RequestID: Hashable {
+    package static func == (one: RequestID, other: RequestID) -> Bool {
+        switch (one, other) {
+        case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.integer(let one), .integer(let other)): one == other
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .string(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        case .integer(let number): hasher.combine(number)
+        }
+    }
 }
 
 extension RequestID: JSONEncodable {

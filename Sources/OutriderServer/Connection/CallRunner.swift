@@ -86,7 +86,11 @@ extension Connection {
         case "exit":
             let status: Int32 = state.withLock { $0.calls.isShutDown } ? 0 : 1
             exitStatus.store(status, ordering: .relaxed)
-            if setting.transport == .stdio { service.exit(status: status) } else { leave() }
+            leave()
+            // on stdio the service ends with the connection, also if the client does not read its replies
+            if setting.transport == .stdio {
+                _ = loop.scheduleTask(in: .seconds(2)) { self.service.exit(status: status) }
+            }
             return true
         case "initialized": return true
         default: return dispatch?.knows(method) != true

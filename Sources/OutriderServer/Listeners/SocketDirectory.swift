@@ -18,7 +18,10 @@ extension SocketPath {
             // the umask may have removed permission bits
             chmod(directory, 0o700)
         } else if errno != EEXIST {
-            throw StartFailure("the directory \(directory) cannot be made: \(errnoText())")
+            let remedy =
+                ownsDirectory
+                ? "set XDG_RUNTIME_DIR to a directory of your own, or use --socket" : "make the one above it first"
+            throw StartFailure("the directory \(directory) cannot be made: \(errnoText()); \(remedy)")
         }
         let info = try look()
         guard ownsDirectory else { return try checkNamed(info) }

@@ -17,6 +17,8 @@ package final class ServerLog: LogOutlet {
         weak var listener: (any Peer)?
         /// The connection that turned the log on: only its own requests are logged; nil for all.
         var client: String?
+        /// The setting before the log went to a client, and its `client`.
+        var before: (setting: LogSetting, client: String?)?
         var number = 0
         /// Lines dropped by files that are closed.
         var dropped = 0
@@ -54,6 +56,11 @@ package final class ServerLog: LogOutlet {
         let (before, old) = state.withLock { state in
             defer {
                 state.dropped += state.file?.dropped ?? 0
+                if setting.target != .events {
+                    state.before = nil
+                } else if state.setting.target != .events {
+                    state.before = (state.setting, state.client)
+                }
                 state.setting = setting
                 state.file = file
                 state.listener = setting.target == .events ? peer : nil
@@ -63,6 +70,34 @@ package final class ServerLog: LogOutlet {
         }
         old?.close()
         return before
+    }
+
+    /// The client has disconnected: if the log went to that client, the log goes where it went before.
+    package func left(_ peer: any Peer) {
+        let before = state.withLock { $0.listener === peer ? $0.before : nil }
+        guard let before else { return }
+        var setting = before.setting
+        var file: LineWriter?
+        var problem: String?
+        if setting.target == .file {
+            do throws(RPCError) {
+                file = try open(setting.path)
+            } catch {
+                setting.target = .stderr
+                problem = "the log goes to standard error: \(error.message)"
+            }
+        }
+        let isBack = state.withLock { state in
+            guard state.listener === peer else { return false }
+            state.setting = setting
+            state.client = before.client
+            state.file = file
+            state.listener = nil
+            state.before = nil
+            return true
+        }
+        if !isBack { file?.close() }
+        if isBack, let problem { write(.warning, problem) }
     }
 
     private func open(_ path: String?) throws(RPCError) -> LineWriter {

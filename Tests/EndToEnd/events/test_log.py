@@ -155,6 +155,18 @@ def test_a_log_that_nobody_reads_holds_nobody_up(origin):
         assert process.wait(10) == 0
 
 
+def test_the_log_goes_back_to_its_file_when_the_client_that_gets_it_leaves(tmp_path, log):
+    path = str(tmp_path / "s")
+    with running(path, "--log-level", "debug", "--log-file", str(log)):
+        with contract.Wire(path) as one:
+            result(one.call("server.setLog", {"level": "trace", "to": "events"}))
+            name = result(one.call("server.info"))["connection"]
+        lines(log, lambda found: any(f"debug: {name} left" in line for line in found))
+        with contract.Wire(path) as other:
+            before = result(other.call("server.setLog", {"level": "warning"}))
+    assert before == {"level": "debug", "to": "file", "format": "text", "path": str(log)}
+
+
 def test_requests_of_others_are_not_in_a_log_that_a_client_gets(listening, origin):
     with contract.Wire(listening) as one, contract.Wire(listening) as other:
         result(one.call("server.setLog", {"level": "trace", "to": "events"}))

@@ -121,7 +121,8 @@ def test_logging_out_revokes_and_forgets(env, server):
     done = outrider("logout", "work", env=env)
     assert done.returncode == 0 and done.stdout == b"", done.stderr
     assert not server.is_good(access)
-    refused(outrider("token", "work", env=env), 11)
+    said = refused(outrider("token", "work", env=env), 11, "`outrider login NAME`")
+    assert "oauth." not in said
     assert outrider("logout", "work", "--forget", env=env).returncode == 0
     refused(outrider("token", "work", env=env), 11, "work", "outrider login")
 
@@ -192,6 +193,8 @@ def test_docker_gets_the_token_for_its_registry_and_for_no_other(env, server):
         (["login", "work", "--device", "--paste"], "--device"),
         (["login", "work", "--timeout", "0"], "--timeout"),
         (["token", "work", "--min-validity", "-1"], "--min-validity"),
+        (["login", "work", "--redirect", "http://example.org/back"], "address of this machine"),
+        (["login", "work", "--redirect", "http://localhost:8400"], "http://localhost:8400/callback"),
     ],
 )
 def test_words_that_do_not_fit_are_named(env, words, word):

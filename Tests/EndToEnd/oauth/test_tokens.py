@@ -102,6 +102,8 @@ def test_origins_are_safe_ones(wire, origin):
     ({"grant": "callback", "callback": "x", "persist": "disk"}, "/name"),
     ({"grant": "callback", "callback": "x", "name": "crd_x"}, "/name"),
     ({"grant": "callback", "callback": "x", "token": {"accessToken": "a", "refreshToken": "r"}}, "/token"),
+    ({"grant": "callback", "callback": "x", "clientSecret": "s"}, "/clientSecret"),
+    ({"grant": "callback", "callback": "x", "assertion": "s"}, "/assertion"),
     ({"grant": "callback", "callback": "x", "token": {"accessToken": "a\nb"}}, "/token/accessToken"),
     ({"grant": "callback", "callback": "x", "token": {"accessToken": "a", "expiresIn": 1,
       "expiresAt": "2030-01-01T00:00:00Z"}}, "/token/expiresIn"),
@@ -111,6 +113,11 @@ def test_origins_are_safe_ones(wire, origin):
      "/clientSecret"),
     ({"grant": "clientCredentials", "clientId": "x", "tokenUrl": "https://login.example.com/", "timeout": 1},
      "/timeout"),
+    ({"grant": "callback", "callback": "x", "resources": ["urn:x", "api.example.com"]}, "/resources/1"),
+    ({"grant": "callback", "callback": "x", "resources": ["https://api.example.com/#x"]}, "/resources/0"),
+    ({"grant": "callback", "callback": "x", "resources": ["https:"]}, "/resources/0"),
+    ({"grant": "authorizationCode", "clientId": "x", "tokenUrl": "https://login.example.com/",
+      "authorizationUrl": "https://login.example.com/a?tenant=1&scope=all"}, "/authorizationUrl"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_credential_is_said(wire, params, pointer):
     error = wire.call("oauth.create", params)["error"]
@@ -311,6 +318,17 @@ def test_what_happens_to_a_credential_is_told(server, talk):
     told = [event["params"]["event"] for event in talk.events if event["method"] == "event.oauth"]
     assert told == ["created", "refreshing", "refreshed", "deleted"]
     assert all(event["params"]["credential"] == mine for event in talk.events)
+
+
+@pytest.mark.parametrize("is_final", [False, True])
+@pytest.mark.parametrize(("token", "code"), [(STALE, 1300), ({"accessToken": "a0"}, 1310)])
+def test_a_request_without_a_token_is_worth_repeating_if_the_refresh_is(server, talk, token, code, is_final):
+    server.script["/x"] = [401]
+    talk.refresh = Refresher({"error": "busy", "final": is_final})
+    mine = talk.make(server, token=token)
+    error = talk.finish(talk.send(server.url("/x"), auth={"oauth": mine}))["error"]
+    assert error["code"] == code and error["data"]["cause"]["code"] == 1322
+    assert error["retryable"] == error["data"]["cause"]["retryable"] == (not is_final)
 
 
 def test_a_client_pulls_its_callback(wire, server):

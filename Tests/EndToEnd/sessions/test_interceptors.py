@@ -71,8 +71,19 @@ BAD = [
     ({"query": {"a": {"b": 1}}}, "/query/a"),
     ({"headers": {"Host": "x"}}, "/headers"),
     ({"bearer": None}, ""),
+    ({"bearer": ""}, "/bearer"),
     ({"bearer": "t", "origin": ["https://example.org"]}, "/origin"),
 ]
+
+
+@pytest.mark.parametrize(("method", "params", "pointer"), [
+    ("data.send", {"url": "http://127.0.0.1:1/", "interceptors": [{"bearer": "t"}, "int_x"]}, "/interceptors/1"),
+    ("session.create", {"interceptors": [{"chain": [{"bearer": "t"}, "int_x"]}]}, "/interceptors/0/chain/1"),
+    ("interceptor.create", {"interceptor": {"chain": ["int_x"]}}, "/interceptor/chain/0"),
+])  # fmt: skip
+def test_an_unknown_handle_is_refused_where_it_stands(line, method, params, pointer):
+    error = line.call(method, params)["error"]
+    assert error["code"] == -32012 and error["data"]["pointer"] == pointer, error
 
 
 @pytest.mark.parametrize(("interceptor", "pointer"), BAD)

@@ -189,7 +189,7 @@ BAD_SESSIONS = [
     ({"limits": {"concurrent": 0}}, "/limits/concurrent"),
     ({"limits": {"rate": {"seconds": 1}}}, "/limits/rate/requests"),
     ({"connectionsPerHost": 0}, "/connectionsPerHost"),
-    ({"interceptors": ["int_nothing"]}, "/interceptors"),
+    ({"interceptors": ["int_nothing"]}, "/interceptors/0"),
 ]
 
 
