@@ -111,7 +111,7 @@ package struct JSONFields: ~Copyable {
             throw JSONComplaint(
                 "unknown parameter \(member.name.excerpt)",
                 at: JSONPointer(member: member.name.excerpt),
-                known: asked.map(\.description)
+                known: Self.names(asked)
             )
         }
     }
@@ -123,6 +123,13 @@ package struct JSONFields: ~Copyable {
         var complaint = complaint
         if complaint.pointer == .root { complaint.message = "\(name) \(complaint.message)" }
         return complaint.under(member: name.description)
+    }
+
+    /// Each name once, in the order of reading: some members are read twice.
+    private static func names(_ asked: [StaticString]) -> [String] {
+        var names: [String] = []
+        for name in asked.map(\.description) where !names.contains(name) { names.append(name) }
+        return names
     }
 
     private static func bit(_ length: Int) -> UInt64 { 1 << UInt64(truncatingIfNeeded: length & 63) }

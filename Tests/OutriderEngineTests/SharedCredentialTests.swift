@@ -15,6 +15,8 @@ import Testing
         private let replies = AsyncStream<Result<AccessToken, OAuthFailure>>.makeStream()
         private let asked = Mutex<[RefreshReason]>([])
 
+        var client: ObjectIdentifier { ObjectIdentifier(self) }
+        var isGone: Bool { false }
         var reasons: [RefreshReason] { asked.withLock { $0 } }
 
         func reply(_ token: AccessToken) { replies.continuation.yield(.success(token)) }

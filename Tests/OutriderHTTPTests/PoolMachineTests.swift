@@ -23,6 +23,17 @@ struct PoolMachineTests {
         #expect(pool.counts == .init(busy: 3, idle: 0, waiting: 1))
     }
 
+    @Test func `waiting for an opening is told from waiting for a place`() {
+        var pool = machine()
+        let secure = PoolKey(HTTPURL(scheme: .https, host: "a.test", port: 443, target: "/"), version: .auto)
+        #expect(pool.ask(1, for: secure, limit: 2) == .open)
+        #expect(pool.ask(2, for: secure, limit: 2) == .wait)
+        #expect(pool.awaitsOpening(secure) == true)
+        #expect(pool.ask(3, for: key, limit: 1) == .open)
+        #expect(pool.ask(4, for: key, limit: 1) == .wait)
+        #expect(pool.awaitsOpening(key) == false)
+    }
+
     @Test func `who waited longest gets the next connection`() {
         var pool = machine()
         #expect(pool.ask(1, for: key, limit: 1) == .open)

@@ -46,6 +46,21 @@ import Testing
         #expect(try JSONObject(json: .array([])).isEmpty)
     }
 
+    private struct Twice: JSONDecodable {
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            _ = fields.value("x")
+            _ = fields.value("y")
+            _ = try fields.optional("x", as: Int.self)
+            try fields.finish()
+        }
+    }
+
+    @Test func `a name that is read twice is known once`() throws {
+        let complaint = #expect(throws: JSONComplaint.self) { try Twice(json: parsed(#"{"z":1}"#)) }
+        #expect(complaint?.known == ["x", "y"])
+    }
+
     @Test func `_meta is welcome everywhere`() throws {
         #expect(try Point(json: parsed(#"{"x":1,"_meta":{"progressToken":1}}"#)).x == 1)
     }

@@ -87,8 +87,10 @@ package struct EncodedForm: Sendable {
         let temporary = "\(path).outrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         let file = try await output(path, for: source.client) { () throws(HTTPFailure) in
             var info = stat()
-            if lstat(path, &info) == 0 { throw HTTPFailure(.destinationExists, "\(path) exists already") }
-            return OpenFile(try PosixFile(creating: temporary))
+            if lstat(path, &info) == 0 {
+                throw HTTPFailure(.destinationExists, "\(path) exists already; choose another path")
+            }
+            return OpenFile(try PosixFile(creating: temporary, for: path))
         }
         var size = 0
         do throws(HTTPFailure) {

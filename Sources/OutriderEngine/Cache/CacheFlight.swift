@@ -226,7 +226,7 @@ final class CacheFlight: @unchecked Sendable {
         guard case .store(let names) = decision, !(setsCookie && readers.count > 1) else {
             var reason = "several requests, and the response sets a cookie"
             if case .skip(let why) = decision { reason = why }
-            if response.status < 500 { outdate() }
+            if CachePolicy.isAboutResource(response.status) { outdate() }
             return handOver(response, reason)
         }
         fill(response, names)

@@ -35,9 +35,7 @@ struct CachePlace: Sendable {
         key = url.key
         var owner = principal
         if !attempt.decodesContent { owner += "raw\n" }
-        if !spec.vary.isEmpty {
-            owner += "vary\n" + CacheKey.variant(spec.vary.map { $0.lowercased() }.sorted(), of: fields)
-        }
+        owner += CacheKey.owner(spec.vary, of: fields)
         self.principal = secret.digest(owner)
     }
 

@@ -65,6 +65,9 @@ extension CacheStore {
         }
     }
 
+    /// The principal that this store makes of a text; empty for an empty text.
+    package func principal(of text: String) -> CacheDigest { secret.digest(text) }
+
     /// Why a response of the caller's own is not stored.
     package enum PutObstacle: Error, Sendable {
         case longBody(Int)
@@ -77,9 +80,12 @@ extension CacheStore {
 
     /// Stores a response of the caller's own, for requests without credentials.
     ///
-    /// - Parameter text: what `CacheKey` makes of the URL.
+    /// - Parameters:
+    ///   - text: what `CacheKey` makes of the URL.
+    ///   - principal: of the requests that the response serves.
     package func put(
-        key text: String, status: Int, _ fields: HTTPFields, _ body: [UInt8], tags: [String]
+        key text: String, principal: CacheDigest = .empty, status: Int, _ fields: HTTPFields, _ body: [UInt8],
+        tags: [String]
     ) -> Result<CachedEntry, PutObstacle> {
         guard case .names(let names) = VaryNames(fields) else { return .failure(.vary) }
         guard body.count <= limits.longestBody else { return .failure(.longBody(limits.longestBody)) }
@@ -89,7 +95,7 @@ extension CacheStore {
             status: status, reason: "", version: "1.1", CachedHead.kept(of: fields), requestedAt: now, respondedAt: now)
         let variant = names.isEmpty ? CacheDigest.empty : secret.digest("\n")
         let entry = CachedEntry(
-            id: CacheEntryID(key: secret.digest(text), principal: .empty, variant: variant), url: text, head: head,
+            id: CacheEntryID(key: secret.digest(text), principal: principal, variant: variant), url: text, head: head,
             vary: names, body: .memory(ByteBuffer(bytes: body)), tags: tags, storedAt: now)
         guard CachedHeadCoding.encode(head, vary: names, tags: tags) != nil else {
             return .failure(.longHead(CachedHeadCoding.mostBytes))

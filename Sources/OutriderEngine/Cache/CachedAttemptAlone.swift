@@ -17,7 +17,7 @@ extension CachedAttempt {
     }
 
     static func tooLong(_ most: Int, _ host: String) -> HTTPFailure {
-        HTTPFailure(.limitExceeded, "the body from \(host) is longer than \(most) bytes", phase: .response, sent: .sent)
+        HTTPFailure(bodyFrom: host, isLongerThan: most)
     }
 
     // MARK: stored responses

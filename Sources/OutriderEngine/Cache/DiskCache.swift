@@ -135,6 +135,12 @@ package final class DiskCache: Sendable {
         self.idleSeconds = idleSeconds
     }
 
+    /// Whether the directory of a cache exists. Blocks.
+    package static func exists(_ name: String, in root: String?) -> Bool {
+        guard let root = root ?? CacheFiles.usualRoot else { return false }
+        return DirectoryNames.all(in: root).contains(name)
+    }
+
     package var secret: CacheSecret { CacheSecret(secretBytes) }
     package var directory: String { files.directory }
     /// The reason why nothing is stored at present; nil if entries are stored.

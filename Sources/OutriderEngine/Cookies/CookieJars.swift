@@ -9,6 +9,8 @@ import Synchronization
 package final class CookieJars: Sendable {
     private struct Entry {
         weak var jar: SharedJar?
+        /// A jar without a store: its cookies are nowhere else.
+        var kept: SharedJar?
     }
 
     /// The directory that holds a directory per jar; nil if the user has no home.
@@ -47,8 +49,12 @@ package final class CookieJars: Sendable {
 
     /// The jar of that name, from the disk or new. If the store cannot be written, the jar stays in memory.
     ///
-    /// - Parameter isSealed: values are sealed from now on.
-    package func named(_ name: String, isSealed: Bool = false) async throws(JarFailure) -> SharedJar {
+    /// - Parameters:
+    ///   - isSealed: values are sealed from now on.
+    ///   - makes: makes a jar that is not on disk; else an empty jar in memory stands for it.
+    package func named(
+        _ name: String, isSealed: Bool = false, makes: Bool = true
+    ) async throws(JarFailure) -> SharedJar {
         if let found = jars.withLock({ $0[name]?.jar }) {
             if isSealed { try await found.seal() }
             return found
@@ -57,7 +63,7 @@ package final class CookieJars: Sendable {
         let result = await withUnsafeContinuation { continuation in
             // the thread opens jars in sequence, so that no jar is opened twice
             JarStore.thread.run(for: .service, isOwed: true) {
-                continuation.resume(returning: self.opened(name, in: root, isSealed: isSealed))
+                continuation.resume(returning: self.opened(name, in: root, isSealed: isSealed, makes: makes))
             }
         }
         let jar = try result.get()
@@ -65,22 +71,26 @@ package final class CookieJars: Sendable {
         return jar
     }
 
-    private func opened(_ name: String, in root: String, isSealed: Bool) -> Result<SharedJar, JarFailure> {
+    private func opened(
+        _ name: String, in root: String, isSealed: Bool, makes: Bool
+    ) -> Result<SharedJar, JarFailure> {
         let (found, count) = jars.withLock { jars in
             jars = jars.filter { $0.value.jar != nil }
             return (jars[name]?.jar, jars.count)
         }
         if let found { return .success(found) }
+        let names = DirectoryNames.all(in: root).filter { !$0.hasPrefix(".") }
+        guard makes || names.contains(name) else { return .success(SharedJar(name: name, suffixes.current.list)) }
         guard count < Self.mostOpen else {
             return .failure(
                 JarFailure(.busy, "more than \(Self.mostOpen) jars are open; close a session that names one"))
         }
-        let names = DirectoryNames.all(in: root).filter { !$0.hasPrefix(".") }
         guard names.count < Self.mostNames || names.contains(name) else {
             return .failure(
                 JarFailure(.unwritable, "\(root) holds \(Self.mostNames) jars, which is the most; remove one"))
         }
         let jar: SharedJar
+        var kept: SharedJar?
         do throws(JarFailure) {
             let worker = try JarWorker(
                 JarFiles(directory: "\(root)/\(name)"), isSealed: isSealed, keys: keys.withLock { $0 })
@@ -88,8 +98,9 @@ package final class CookieJars: Sendable {
         } catch {
             guard error.reason == .unwritable || error.reason == .busy else { return .failure(error) }
             jar = SharedJar(name: name, suffixes.current.list, problem: error.message)
+            kept = jar
         }
-        jars.withLock { $0[name] = Entry(jar: jar) }
+        jars.withLock { $0[name] = Entry(jar: jar, kept: kept) }
         return .success(jar)
     }
 

@@ -156,6 +156,17 @@ final class JarDatabase {
         }
     }
 
+    /// The cookies of the database, without their deletions.
+    func identities() throws(SQLiteFailure) -> Set<Cookie.Identity> {
+        let statement = try database.prepare("SELECT \(Self.columns) FROM cookie WHERE value IS NOT NULL")
+        var found: Set<Cookie.Identity> = []
+        // values are not read, so that no key is needed
+        while try statement.step() {
+            if let row = Self.row(statement, nil) { found.insert(row.identity) }
+        }
+        return found
+    }
+
     /// The rows of a damaged database before the first broken page and behind the last one. The index of changes leads to all
     /// pages in turn, so the rows are read in their own order.
     func salvage() -> [JarRow] {

@@ -135,17 +135,22 @@ final class JarStore: Sendable {
     /// The jar in memory continues; the rows are written when there is room again.
     private func giveBack(_ batch: [Cookie.Identity: JarRow], _ failure: JarFailure, now: Int64) {
         let seconds: Int64 = failure.reason == .busy ? 1 : 60
-        state.withLock { state in
+        let count = state.withLock { state in
             state.pending.merge(batch) { newer, _ in newer }
-            if state.pending.count > Self.mostPending { state.pending = state.pending.filter { $0.value.isCookie } }
             state.retryAt = now + seconds * Cookie.second
             state.problem = failure.message
+            return state.pending.count
+        }
+        guard count > Self.mostPending else { return }
+        // a deletion matters only to a cookie on the disk; a disk that cannot be read may hold any cookie
+        let stored = worker.identities()
+        guard stored != nil || count > Self.mostUnread else { return }
+        state.withLock { state in
+            state.pending = state.pending.filter { !$0.value.isGone || stored?.contains($0.key) ?? false }
         }
     }
 
     private static let mostPending = 2 * CookieJar.mostInAll
-}
-
-extension JarRow {
-    fileprivate var isCookie: Bool { if case .cookie = self { true } else { false } }
+    /// Limit of rows for a disk that cannot be read.
+    private static let mostUnread = 10 * mostPending
 }

@@ -59,6 +59,12 @@ final class JarWorker: @unchecked Sendable {
         }
     }
 
+    /// The cookies on disk; nil if they cannot be read.
+    func identities() -> Set<Cookie.Identity>? {
+        guard let database else { return nil }
+        do throws(SQLiteFailure) { return try database.identities() } catch { return nil }
+    }
+
     /// Leaves the lock to other processes for a moment.
     func pause() { usleep(Self.pauseMicroseconds) }
 

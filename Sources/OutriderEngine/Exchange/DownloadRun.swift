@@ -103,7 +103,7 @@ final class DownloadRun: Sendable {
     /// Opens the file if its name is known, and requests the missing range.
     func prepare(_ attempt: inout Attempt) async throws(HTTPFailure) {
         if file == nil, hasName { try await open(suggested: nil, attempt) }
-        let requested = missing()
+        let requested = missing(of: attempt)
         let hasEnd = requested.map { $0.upperBound < .max } ?? false
         state.withLock { state in
             state.requested = requested
@@ -145,8 +145,10 @@ final class DownloadRun: Sendable {
     }
 
     /// The missing range if existing bytes can be resumed; nil for the whole.
-    private func missing() -> Range<Int64>? {
-        guard !isOwnRange, !isDecoded, let file, state.withLock({ $0.isResumable }) else { return nil }
+    private func missing(of attempt: Attempt) -> Range<Int64>? {
+        guard Self.mayRange(attempt), !isOwnRange, !isDecoded, let file, state.withLock({ $0.isResumable }) else {
+            return nil
+        }
         let held = file.held
         let version = file.journal.version
         guard held.count > 0, !file.isLost, ResumeRule.mayResume(version, isVerified: isVerified) else { return nil }
@@ -154,6 +156,10 @@ final class DownloadRun: Sendable {
         // a range to the end of the file is requested without an end
         return gap.upperBound == version.total ? gap.lowerBound..<Int64.max : gap
     }
+
+    /// Whether servers know ranges of the response: of GET only (RFC 9110 section 14.2). Another method may have an
+    /// effect each time, and is not sent for the rest of a file.
+    private static func mayRange(_ attempt: Attempt) -> Bool { attempt.method == "GET" }
 
     // MARK: responses
 
@@ -165,7 +171,7 @@ final class DownloadRun: Sendable {
         if file == nil {
             try await open(suggested: name, attempt)
             // only now the name of the file is known: if a part exists, the rest is requested
-            if response.status == 200, missing() != nil { return false }
+            if response.status == 200, missing(of: attempt) != nil { return false }
         }
         guard let file else { return true }
         let requested = state.withLock { $0.requested }
@@ -191,7 +197,8 @@ final class DownloadRun: Sendable {
                 state.fresh = version
                 state.coming = 0..<(version.total ?? .max)
                 state.total = version.total
-                state.isResumable = response.status == 200 && !isOwnRange && (version.coding == nil || !isDecoded)
+                let isWhole = response.status == 200 && !isOwnRange && (version.coding == nil || !isDecoded)
+                state.isResumable = isWhole && Self.mayRange(attempt)
             }
             return true
         case .part(let range, let total):

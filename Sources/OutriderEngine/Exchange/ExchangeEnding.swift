@@ -33,6 +33,7 @@ extension ExchangeDriver {
         var outcome = outcome(ending.body, ending.failure)
         outcome.bodyBytes = ending.size
         (outcome.resumeData, outcome.suggestedName) = (ending.resumeData, ending.suggestedName)
+        outcome.isConfirmation = download?.isConfirmed ?? false
         close(outcome)
     }
 

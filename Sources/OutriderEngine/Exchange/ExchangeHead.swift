@@ -11,4 +11,6 @@ package struct ExchangeHead: Sendable {
     package var fields: HTTPFields
     /// The cache's report on the response; nil if the request has no cache.
     package var cache: CacheReport?
+    /// The reason phrase of HTTP/1; empty for HTTP/2, which has none.
+    package var reason = ""
 }

@@ -30,6 +30,7 @@ package struct ExchangeOutcome: Sendable {
         var resumeData: String?
         var suggestedName: String?
         var trailers: HTTPFields = []
+        var isConfirmation = false
     }
 
     // proof: changed only through `values` of an outcome with the sole reference.
@@ -120,6 +121,11 @@ package struct ExchangeOutcome: Sendable {
     package var suggestedName: String? {
         get { parts.values.suggestedName }
         set { values.suggestedName = newValue }
+    }
+    /// Whether the head is that of a 416 which confirmed the file of a download, and tells nothing of the file.
+    package var isConfirmation: Bool {
+        get { parts.values.isConfirmation }
+        set { values.isConfirmation = newValue }
     }
     /// Trailer fields (RFC 9110 section 6.5); empty unless the body arrived completely.
     package var trailers: HTTPFields {

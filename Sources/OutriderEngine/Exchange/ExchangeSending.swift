@@ -226,7 +226,9 @@ extension ExchangeDriver {
 
 extension ExchangeHead {
     init(_ response: AttemptResponse) {
-        self.init(status: response.status, version: response.version, fields: response.fields, cache: response.cache)
+        self.init(
+            status: response.status, version: response.version, fields: response.fields, cache: response.cache,
+            reason: response.reason)
     }
 }
 

@@ -306,9 +306,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         source = .script(script, next: next + 1)
         given &+= chunk.bytes.count
         if let most = attempt.maximumBodyBytes, given > most {
-            let failure = HTTPFailure(
-                .limitExceeded, "the body from \(attempt.url.host) is longer than \(most) bytes", phase: .response,
-                sent: .sent)
+            let failure = HTTPFailure(bodyFrom: attempt.url.host, isLongerThan: most)
             stop(failure)
             return .failure(failure)
         }

@@ -20,7 +20,7 @@ enum AtomicFile {
         }
         let temporary = "\(path).outrider-\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         do {
-            try fill(temporary, from: source)
+            try fill(temporary, for: path, from: source)
             try move(temporary, to: path, replace: replace)
         } catch {
             unlink(temporary)
@@ -29,8 +29,10 @@ enum AtomicFile {
         syncDirectory(of: path)
     }
 
-    private static func fill(_ path: String, from source: () throws(HTTPFailure) -> [UInt8]?) throws(HTTPFailure) {
-        let file = try PosixFile(creating: path)
+    private static func fill(
+        _ temporary: String, for path: String, from source: () throws(HTTPFailure) -> [UInt8]?
+    ) throws(HTTPFailure) {
+        let file = try PosixFile(creating: temporary, for: path)
         while let piece = try source() { try file.write(piece, path: path) }
         try file.sync(path: path)
     }

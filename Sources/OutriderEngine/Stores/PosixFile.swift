@@ -16,8 +16,10 @@ struct PosixFile: ~Copyable {
     }
 
     /// Creates a new file that only its owner can read; throws if the path exists.
-    init(creating path: String) throws(HTTPFailure) {
-        descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own)
+    ///
+    /// - Parameter target: the path for messages, if the file is to be renamed.
+    init(creating path: String, for target: String? = nil) throws(HTTPFailure) {
+        descriptor = try Self.open("create", path, O_RDWR | O_CREAT | O_EXCL, .own, shown: target)
     }
 
     /// Creates a file that is gone with its descriptor.
@@ -28,13 +30,13 @@ struct PosixFile: ~Copyable {
 
     /// A descriptor, which the caller closes.
     static func open(
-        _ verb: String, _ path: String, _ flags: CInt, _ rules: CheckedFile.Rules
+        _ verb: String, _ path: String, _ flags: CInt, _ rules: CheckedFile.Rules, shown: String? = nil
     ) throws(HTTPFailure) -> CInt {
         do throws(FileFault) {
             return try CheckedFile.open(path, flags, rules)
         } catch {
             throw HTTPFailure(
-                .fileWriteFailed, "could not \(verb) \(path): \(error)",
+                .fileWriteFailed, "could not \(verb) \(shown ?? path): \(error)",
                 underlying: HTTPFailure.Underlying(.posix, Int(error.code), String(cString: strerror(error.code))))
         }
     }

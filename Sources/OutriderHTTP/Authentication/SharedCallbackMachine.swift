@@ -34,6 +34,8 @@ package struct SharedCallbackMachine: ~Copyable {
         var time: Double
         /// The server had refused this credential to the request that made the callback.
         var isRepeated: Bool
+        /// The credential of the callback before, if the server refused that credential.
+        var replaced: UserCredential?
     }
 
     private struct Refusal {
@@ -67,8 +69,10 @@ package struct SharedCallbackMachine: ~Copyable {
         }
         if let known = known[space] {
             if known.isRepeated, known.time > sent || known.given?.credential == refused { return .take(nil) }
+            // a request with the credential of the callback before is late, whenever it was sent
+            let isLate = known.time > sent || refused != nil && refused == known.replaced
             // the request that was to make the callback again may be gone
-            if known.time > sent, !isWrong(known.given, space) { return .take(known.given) }
+            if isLate, !isWrong(known.given, space) { return .take(known.given) }
         }
         open[space] = Open(caller: id)
         return .call
@@ -90,7 +94,9 @@ package struct SharedCallbackMachine: ~Copyable {
         {
             known[oldest.key] = nil
         }
-        known[space] = Known(given: given, time: now, isRepeated: isRepeated)
+        let before = known[space]?.given?.credential
+        known[space] = Known(
+            given: given, time: now, isRepeated: isRepeated, replaced: before == refused ? refused : nil)
         return (open.removeValue(forKey: space)?.waits ?? [], isRepeated ? nil : given)
     }
 

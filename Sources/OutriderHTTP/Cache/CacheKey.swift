@@ -109,6 +109,11 @@ package enum CacheKey {
         return text
     }
 
+    /// The part of a principal for fields that count by the caller's settings, whatever Vary says; empty without names.
+    package static func owner(_ names: [String], of fields: HTTPFields) -> String {
+        names.isEmpty ? "" : "vary\n" + variant(names.map { $0.lowercased() }.sorted(), of: fields)
+    }
+
     private static func languageRange(_ member: String) -> String {
         let parts = member.lowercased().split(separator: ";").map { FieldRules.trimmed($0) }
         let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
@@ -175,9 +180,12 @@ package enum CachePrincipal {
         connection(attempt, proxies) + credentials
     }
 
+    /// The caller's own word in place of all credentials.
+    package static func text(named name: String) -> String { "named:\(name)\n" }
+
     /// The part that names the user; empty for a request that every user may send.
     package static func credentials(_ attempt: Attempt, _ stable: Stable, named: String?) -> String {
-        if let named { return "named:\(named)\n" }
+        if let named { return text(named: named) }
         var text = ""
         if let login = stable.login { text += "login:\(login)\n" }
         if let jar = stable.jar { text += "\(jar)\n" }

@@ -82,7 +82,7 @@ package enum CachePolicy {
         default: break
         }
         if let wish = wish(of: query.control, about: head, now) { return ask(query, head, .request, wish) }
-        if isFresh, !head.freshness.control.isNoCache { return use("fresh") }
+        if head.needsNoServer(at: now) { return use("fresh") }
         let mayBeStale = head.freshness.mayBeStale && !head.isOutdated
         let staleness = head.freshness.staleness(at: now)
         if mayBeStale, staleness < milliseconds(query.control.maxStale) { return use("max-stale of the request") }
@@ -128,6 +128,12 @@ package enum CachePolicy {
             head.freshness.control.staleIfError, query.control.staleIfError, query.spec.staleIfError,
         ].compactMap { $0 }.max()
         return head.freshness.staleness(at: now) < milliseconds(allowed)
+    }
+
+    /// Whether a response in place of a 304 says that the stored response is not suitable any more (RFC 9111 section
+    /// 4.3.3). A failed server, and a refusal because of the moment, the connection or the proxy, say nothing of it.
+    package static func isAboutResource(_ status: Int) -> Bool {
+        status < 500 && ![407, 408, 421, 425, 429].contains(status)
     }
 
     private static func milliseconds(_ seconds: Int64?) -> Int64 {

@@ -45,6 +45,9 @@ package struct CachedHead: Sendable, Equatable {
 
     package func isFresh(at now: Int64) -> Bool { !isOutdated && freshness.isFresh(at: now) }
 
+    /// Whether the response may be used without the server: fresh, and without no-cache (RFC 9111 section 5.2.2.4).
+    package func needsNoServer(at now: Int64) -> Bool { isFresh(at: now) && !freshness.control.isNoCache }
+
     package var etag: String? { fields.first("ETag") }
 
     package var hasValidator: Bool { etag != nil || fields.contains("Last-Modified") }

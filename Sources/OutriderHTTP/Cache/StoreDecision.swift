@@ -27,7 +27,9 @@ package enum StoreDecision: Sendable, Equatable {
             let isUnknown = control.mustUnderstand && !control.isNoStore
             return .skip(isUnknown ? "status \(status) is not understood" : "no-store of the response")
         }
-        guard status >= 200, status != 304, status != 416 else { return .skip("status \(status)") }
+        guard status >= 200, status != 304, status != 416, !neverStored.contains(status) else {
+            return .skip("status \(status)")
+        }
         // another status tells of the range, not of the whole
         if query.range != nil, status != 200, status != 206 { return .skip("status \(status) for a range") }
         if status == 206, StoredPart(fields) == nil {
@@ -40,6 +42,9 @@ package enum StoreDecision: Sendable, Equatable {
         if CacheKey.text(query.url).utf8.count > CacheKey.mostBytes { return .skip("the URL is too long") }
         return worth(query, status, fields, control).map { .skip($0) } ?? .store(names)
     }
+
+    /// About the client and not the resource; no cache may store these statuses (RFC 6585 sections 3 to 6).
+    private static let neverStored: Set<Int> = [428, 429, 431, 511]
 
     /// Whether a response says that no cache may store it (RFC 9111 sections 5.2.2.3 and 5.2.2.5).
     package static func isForbidden(_ control: CacheControl, status: Int) -> Bool {

@@ -106,6 +106,9 @@ package struct PoolMachine: ~Copyable {
         return change(key) { $0.ask(request, mostWaiters: most, isPlain: isPlain) }
     }
 
+    /// Whether attempts for the key wait for a connection that is being opened, and not for a place.
+    package func awaitsOpening(_ key: PoolKey) -> Bool { places[key]?.isOpening == true }
+
     /// Changes the place of a key, and the counts with it.
     @discardableResult
     private mutating func change<Result>(_ key: PoolKey, _ body: (inout PoolPlace) -> Result) -> Result {

@@ -52,6 +52,9 @@ struct PoolPlace {
         return counts
     }
 
+    /// Whether waiters expect the connection that is being opened, which may carry all of them.
+    var isOpening: Bool { opening > 0 }
+
     private func mayOpen(isPlain: Bool) -> Bool { opening == 0 || isPlain || hasFailed }
 
     /// - Parameter left: connections that the session of the attempt may still use.

@@ -205,7 +205,8 @@ package struct CookieJar: Sendable {
         for index in cookies.indices where verdict(on: cookies[index], for: request, now: now) == nil {
             let cookie = cookies[index]
             let length = cookie.name.utf8.count + 1 + cookie.value.utf8.count + (bytes > 0 ? 2 : 0)
-            guard bytes + length <= Self.mostFieldBytes else {
+            // from the end: after the first cookie without room, no later cookie goes either
+            guard chosen.leftOut.isEmpty, bytes + length <= Self.mostFieldBytes else {
                 chosen.leftOut.append(cookie)
                 continue
             }

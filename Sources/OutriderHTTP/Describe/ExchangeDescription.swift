@@ -96,8 +96,12 @@ package enum ExchangeDescription {
         return (told + (timeline.reused ? ["connection reused"] : [])).joined(separator: ", ")
     }
 
-    /// With microseconds.
+    /// With six digits behind the point, and never with an exponent.
     private static func seconds(_ seconds: Double) -> String {
-        "\((seconds * 1e6).rounded() / 1e6) s"
+        guard let microseconds = Int64(exactly: (seconds * 1e6).rounded()), microseconds >= 0 else {
+            return "\(seconds) s"
+        }
+        let fraction = String(microseconds % 1_000_000)
+        return "\(microseconds / 1_000_000).\(String(repeating: "0", count: 6 - fraction.count))\(fraction) s"
     }
 }

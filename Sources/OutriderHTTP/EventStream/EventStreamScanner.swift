@@ -148,8 +148,8 @@ package struct EventStreamScanner: Sendable {
 
     private func tooLong(_ what: String) -> HTTPFailure {
         HTTPFailure(
-            .limitExceeded, "\(what) of the event stream is longer than the \(limit) bytes allowed", phase: .response,
-            sent: .sent)
+            .limitExceeded, "\(what) of the event stream is longer than the \(limit) bytes of maxEventBytes",
+            phase: .response, sent: .sent)
     }
 
     // MARK: blocks

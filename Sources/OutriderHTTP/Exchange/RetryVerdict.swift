@@ -25,7 +25,8 @@ extension HTTPFailure {
         let who = reason.kind.isOfTokens ? "the request was refused" : "the retrier replied with an error"
         return HTTPFailure(
             .requestRetryFailed, "\(who): \(reason.message)",
-            sent: original?.sent ?? .sent, underlying: reason.underlying, details: details)
+            retryable: reason.kind.isOfTokens && reason.retryable, sent: original?.sent ?? .sent,
+            underlying: reason.underlying, details: details)
     }
 }
 

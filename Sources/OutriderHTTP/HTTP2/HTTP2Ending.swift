@@ -61,12 +61,16 @@ extension HTTP2Machine {
         guard !isClosed else { return }
         phase = .closed
         writer.goAway(last: 0, fault.code)
-        let kind: HTTPFailure.Kind = fault.code == .enhanceYourCalm ? .limitExceeded : .malformedResponse
+        var kind: HTTPFailure.Kind = fault.code == .enhanceYourCalm ? .limitExceeded : .malformedResponse
+        var what = "the server broke a rule of HTTP/2"
+        if fault.isOtherProtocol {
+            (kind, what) = (.protocolNotNegotiated, "the server does not speak HTTP/2, which httpVersion asks for")
+        }
         let underlying = HTTPFailure.Underlying(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
         for id in streams.ids {
             guard let stream = streams[id] else { continue }
             let failure = HTTPFailure(
-                kind, "the server broke a rule of HTTP/2: \(fault.text)",
+                kind, "\(what): \(fault.text)",
                 phase: stream.remote == .body ? .response : .firstByte, sent: stream.hasHeard ? .sent : .maybeSent,
                 underlying: underlying)
             end(id, .broke(id, .failed(failure)))

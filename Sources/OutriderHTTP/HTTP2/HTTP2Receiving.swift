@@ -19,8 +19,8 @@ extension HTTP2Machine {
                 held.withUnsafeBytes { take(head, $0) }
             case .data(let head, let range, let isFirst, let isLast):
                 takeData(head, range, isFirst: isFirst, isLast: isLast)
-            case .tooLarge(let head) where awaitsSettings != nil && head.length == Self.lengthOfHTTP1:
-                fail(HTTP2Fault(.protocolError, "the server speaks HTTP/1 (use httpVersion \"auto\" or \"1.1\")"))
+            case .tooLarge(let head) where awaitsSettings != nil && Self.isText(head.length):
+                fail(head.length == Self.lengthOfHTTP1 ? .speaksHTTP1 : .sendsText)
             case .tooLarge(let head):
                 fail(HTTP2Fault(.frameSizeError, "a frame of \(head.length) bytes, and 16384 are allowed"))
             case .badPadding: fail(HTTP2Fault(.protocolError, "more padding than payload"))
@@ -32,6 +32,11 @@ extension HTTP2Machine {
 
     /// "HTT", read as the length of a frame.
     private static let lengthOfHTTP1 = 0x485454
+
+    /// Whether the three bytes of a length are printable.
+    private static func isText(_ length: Int) -> Bool {
+        [length >> 16, length >> 8, length].allSatisfy { (0x20...0x7E).contains($0 & 0xFF) }
+    }
 
     private mutating func take(_ head: HTTP2FrameHead, _ payload: UnsafeRawBufferPointer) {
         if let fault = fault(of: head) { return fail(fault) }

@@ -46,7 +46,7 @@ package enum Adaptation: Sendable, Equatable {
         guard !isOther, !cause.kind.isEnd else { return cause }
         return HTTPFailure(
             .requestAdaptationFailed, "the request could not be adapted: \(cause.message)",
-            underlying: cause.underlying, details: [.cause(cause)])
+            retryable: cause.retryable, underlying: cause.underlying, details: [.cause(cause)])
     }
 }
 

@@ -29,12 +29,28 @@ package enum AcceptableTypes: Sendable, Equatable {
                 "Response Content-Type was missing, and acceptable are \(Self.shown(list)) (\(facts.shown))",
                 sent: .sent, details: [.acceptable(list)])
         }
-        if patterns.contains(where: { type.matches($0) }) { return nil }
+        if accepts(patterns.filter { type.matches($0) }) { return nil }
         let list = written.sorted()
         return HTTPFailure(
             .unacceptableContentType,
             "Response Content-Type was unacceptable: \(type.essence), not \(Self.shown(list)) (\(facts.shown))",
             sent: .sent, details: [.acceptable(list), .contentType(type.essence)])
+    }
+
+    /// Whether the patterns that match a type accept the type: in Accept, the most specific pattern decides, and a weight of
+    /// 0 refuses (RFC 9110 sections 12.4.2 and 12.5.1).
+    private func accepts(_ matching: [MediaType]) -> Bool {
+        guard case .accept = self else { return !matching.isEmpty }
+        let most = matching.map(Self.precision).max()
+        return matching.contains { Self.precision($0) == most && !Self.isRefused($0) }
+    }
+
+    private static func precision(_ pattern: MediaType) -> Int {
+        (pattern.type == "*" ? 0 : 1) + (pattern.subtype == "*" ? 0 : 1)
+    }
+
+    private static func isRefused(_ pattern: MediaType) -> Bool {
+        pattern.parameters.first { $0.name == "q" }.map { Double($0.value) == 0 } ?? false
     }
 
     /// A media type or pattern; parameters and surrounding space are ignored.

@@ -44,9 +44,12 @@ extension Serialization {
         let schema = spec.extras?.schema
         if schema != nil, spec.shape == .auto { spec.shape = .json }
         var body: SerializedBody
-        if bytes.isEmpty, spec.shape == .json {
-            let note = "not JSON: the text is empty"
-            body = SerializedBody(.none, note: note, failure: HTTPFailure(.jsonSerializationFailed, note, sent: .sent))
+        if bytes.isEmpty, spec.shape == .json || spec.shape == .propertyList {
+            let isJSON = spec.shape == .json
+            let note = "not \(isJSON ? "JSON" : "a property list"): nothing is left of it behind preprocess"
+            let kind: HTTPFailure.Kind = isJSON ? .jsonSerializationFailed : .decodingFailed
+            let failure = HTTPFailure(kind, "the body of the response is \(note)", sent: .sent)
+            body = SerializedBody(.none, note: note, failure: failure)
         } else {
             body = serialize(bytes, as: spec, contentType: facts.contentType, emptyIsFine: true)
         }

@@ -177,6 +177,15 @@ extension OAuthFailure {
 
     package static let replacedReason = "credential_replaced"
 
+    private static let clientGoneReason = "client_gone"
+
+    /// The client whose code gets the tokens cannot reply any more.
+    package static let clientGone = OAuthFailure(
+        .temporary, clientGoneReason,
+        "the client that gets the token is gone: connect it again, or name another callback with oauth.create")
+
+    package var isOfGoneClient: Bool { reason == Self.clientGoneReason }
+
     static let restless = OAuthFailure(
         .store, "store_damaged", "the files of the credential do not come to rest; is the disk in order?")
 }

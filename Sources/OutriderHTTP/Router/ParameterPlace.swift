@@ -103,6 +103,19 @@ package struct ParameterPlace: Sendable, Equatable {
         }
     }
 
+    /// `name=a,b` for the query of a URL: commas between elements stay, those in elements are escaped (RFC 6570 section
+    /// 3.2.8). Nil for values without such commas, which `queryItems` writes.
+    func commaList(_ name: String, _ value: JSONValue) -> String? {
+        guard !isExploded, style != .deepObject, separator == "," else { return nil }
+        switch value {
+        case .array, .object: break
+        default: return nil
+        }
+        guard let texts = Self.flat(value, isExploded: false) else { return nil }
+        let list = texts.map { PercentEncoding.query.escape($0) }.joined(separator: ",")
+        return "\(PercentEncoding.query.escape(name))=\(list)"
+    }
+
     private var separator: String {
         switch style {
         case .spaceDelimited: " "

@@ -9,6 +9,8 @@ package struct RouterRequest {
     private let endpoint: RouterEndpoint
     private var params: JSONObject
     private var request: JSONObject
+    /// Lists with commas: names in the query, and texts for the URL.
+    private var lists: [(name: String, text: String)] = []
 
     /// Throws `missingPathParameter` or `parametersDoNotFit`, each with a pointer into `params`.
     ///
@@ -20,9 +22,16 @@ package struct RouterRequest {
         var call = RouterRequest(router, endpoint, params)
         do throws(HTTPFailure) {
             try call.check(limits)
-            let url = try call.url()
+            var url = try call.url()
             try call.placeParameters()
             var request = RouterMerge.cover(call.request, with: overrides)
+            for list in call.lists where overrides["query"]?.object?[list.name] == nil {
+                if var query = request["query"]?.object {
+                    query[list.name] = nil
+                    request["query"] = .object(query)
+                }
+                url += (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + list.text
+            }
             request["url"] = .string(url)
             return request
         } catch {
@@ -98,6 +107,10 @@ package struct RouterRequest {
             switch place.part {
             case .path: continue
             case .query:
+                if let text = place.commaList(name, member.value) {
+                    lists.append((name, text))
+                    continue
+                }
                 guard let items = place.queryItems(name, member.value) else {
                     throw unfit(member.name, "is nested too deeply for a query")
                 }

@@ -102,6 +102,14 @@ package struct HTTPFailure: Error, Sendable {
                 underlying: underlying, pointer: pointer.map(Excerpt.pointer), details: details))
     }
 
+    /// A body beyond the limit that the caller has set.
+    package init(bodyFrom host: String, isLongerThan most: Int) {
+        self.init(
+            .limitExceeded,
+            "the body from \(host) is longer than the \(most) bytes that maxBody allows (raise maxBody, or drop it)",
+            phase: .response, sent: .sent)
+    }
+
     /// A name, value or path for a message: its first 200 characters.
     package static func excerpt(_ text: String) -> String { text.excerpt }
 

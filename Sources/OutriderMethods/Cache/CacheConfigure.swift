@@ -27,7 +27,7 @@ struct CacheConfigure: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CacheStatsShape {
-        let store = try await params.cache.resolved(call)
+        let store = try await params.cache.resolved(call, makes: true)
         var limits = store.limits
         if let bytes = params.maxBytes { limits.maxBytes = bytes }
         if let entries = params.maxEntries { limits.maxEntries = entries }

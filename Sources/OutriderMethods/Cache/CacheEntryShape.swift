@@ -9,6 +9,8 @@ import OutriderRPC
 /// An entry of a cache: the CacheEntry of the contract.
 struct CacheEntryShape: JSONEncodable {
     var entry: CachedEntry
+    /// Of requests without credentials, with the key of the session.
+    var principal = CacheDigest.empty
     var now = CacheClock.now
     var showsHeaders = false
 
@@ -20,9 +22,9 @@ struct CacheEntryShape: JSONEncodable {
             writer.member("size", entry.body.size)
             writer.member("age", head.freshness.age(at: now))
             writer.member("ttl", head.freshness.timeToLive(at: now))
-            writer.member("fresh", head.isFresh(at: now))
+            writer.member("fresh", head.needsNoServer(at: now))
             writer.member("storedAt", TimeShape(WallTime(milliseconds: entry.storedAt)))
-            writer.member("forAll", entry.id.principal == .empty)
+            writer.member("forAll", entry.id.principal == .empty || entry.id.principal == principal)
             if !entry.vary.isEmpty { writer.member("vary", entry.vary) }
             let tags = CacheOwner.shown(entry.tags)
             if !tags.isEmpty { writer.member("tags", tags) }

@@ -32,6 +32,7 @@ struct CacheGet: Method {
         let store = try await params.cache.resolved(call)
         let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
         let entries = await store.entries(of: key)
-        return Result(entries: entries.map { CacheEntryShape(entry: $0, showsHeaders: true) })
+        let principal = try params.cache.principal(call, in: store)
+        return Result(entries: entries.map { CacheEntryShape(entry: $0, principal: principal, showsHeaders: true) })
     }
 }

@@ -46,6 +46,7 @@ struct CacheList: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let store = try await params.cache.resolved(call)
+        let principal = try params.cache.principal(call, in: store)
         var result = Result()
         var number = Int64(params.after)  // safe: Int is not wider
         while !Task.isCancelled {
@@ -53,7 +54,7 @@ struct CacheList: Method {
             for one in page.entries {
                 if let prefix = params.prefix, !one.entry.url.hasPrefix(prefix) { continue }
                 if let tag = params.tag, !one.entry.tags.contains(tag) { continue }
-                result.entries.append(CacheEntryShape(entry: one.entry))
+                result.entries.append(CacheEntryShape(entry: one.entry, principal: principal))
                 guard result.entries.count < params.limit else {
                     result.next = one.number
                     return result

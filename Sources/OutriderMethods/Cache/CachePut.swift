@@ -57,10 +57,13 @@ struct CachePut: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CacheEntryShape {
-        let store = try await params.cache.resolved(call)
+        let store = try await params.cache.resolved(call, makes: true)
         let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
-        switch store.put(key: key, status: params.status, params.fields, params.bytes, tags: params.tags) {
-        case .success(let entry): return CacheEntryShape(entry: entry)
+        let principal = try params.cache.principal(call, in: store)
+        let stored = store.put(
+            key: key, principal: principal, status: params.status, params.fields, params.bytes, tags: params.tags)
+        switch stored {
+        case .success(let entry): return CacheEntryShape(entry: entry, principal: principal)
         case .failure(let obstacle): throw RPCError(obstacle)
         }
     }

@@ -44,10 +44,10 @@ struct CacheRead: Method {
         let store = try await params.cache.resolved(call)
         let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
         let entries = await store.entries(of: key)
+        let principal = try params.cache.principal(call, in: store)
         // an entry that belongs to credentials is theirs
-        guard let entry = entries.filter({ $0.id.principal == .empty }).max(by: { $0.storedAt < $1.storedAt }) else {
-            throw CacheURL.missing
-        }
+        let open = entries.filter { $0.id.principal == principal }
+        guard let entry = open.max(by: { $0.storedAt < $1.storedAt }) else { throw CacheURL.missing }
         let start = min(params.offset, entry.body.size)
         let range = start..<min(start &+ params.length, entry.body.size)
         guard let bytes = await store.bytes(of: entry, range) else { throw CacheURL.missing }

@@ -26,10 +26,24 @@ struct CacheReference {
         try session?.resolved(call.scope)?.settings.cache?.spec.ignoredQuery ?? []
     }
 
-    func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> CacheStore {
+    /// The principal of requests of the session without credentials: with the session's own word for the principal, and
+    /// its own values of the fields that its key names.
+    func principal(_ call: Call<ClientScope>, in store: CacheStore) throws(RPCError) -> CacheDigest {
+        guard let settings = try session?.resolved(call.scope)?.settings, let cache = settings.cache else {
+            return .empty
+        }
+        let named = cache.spec.principal.map { CachePrincipal.text(named: $0) } ?? ""
+        return store.principal(of: named + CacheKey.owner(cache.spec.vary, of: settings.spec.fields))
+    }
+
+    /// - Parameter makes: makes a named cache that does not exist; else an empty cache stands for it.
+    func resolved(_ call: Call<ClientScope>, makes: Bool = false) async throws(RPCError) -> CacheStore {
         let scope = call.scope
         let record = try session?.resolved(scope)
         let root = scope.service.engine.settings.caches
+        if let name, !makes, await !scope.share.caches.exists(name, in: root) {
+            return scope.share.caches.empty(name)
+        }
         if let name = name ?? record?.settings.cache?.name { await scope.share.caches.prepare(name, in: root) }
         if let name { return scope.staged(scope.share.caches.store(name, maxBytes: nil, in: root), of: nil) }
         if let choice = record?.settings.cache { return scope.staged(choice.store(record, scope), of: record) }

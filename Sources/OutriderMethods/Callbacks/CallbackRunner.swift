@@ -30,6 +30,9 @@ struct CallbackRunner: Sendable {
         quota = call.scope.quota
     }
 
+    /// Whether the client has disconnected.
+    var isGone: Bool { owner.isGone }
+
     /// The decoded reply. Throws callbackTimedOut, callbackFailed, clientGone or tooMany.
     ///
     /// - Parameter events: of the request that the callback is about.

@@ -26,10 +26,14 @@ enum JarReference: Sendable {
 
     /// The current jar. Throws `unknownHandle`, `wrongState` for a session without cookies or an unusable jar, and
     /// `notPermitted` for a named jar of another user.
-    func resolved(_ call: Call<ClientScope>) async throws(RPCError) -> SharedJar {
+    ///
+    /// - Parameter makes: makes a named jar that does not exist; else an empty jar stands for it.
+    func resolved(_ call: Call<ClientScope>, makes: Bool = false) async throws(RPCError) -> SharedJar {
         switch self {
         case .named(let name):
-            return call.scope.staged(try await SharedJar.named(name, call, at: "/jar"), of: nil)
+            let jar = try await SharedJar.named(name, call, at: "/jar", makes: makes)
+            // a jar that does not exist ends with the call
+            return jar.storeState == nil ? jar : call.scope.staged(jar, of: nil)
         case .ambiguous:
             throw RPCError(
                 .wrongState, "session and jar name one jar each: give one of them",
@@ -51,7 +55,7 @@ enum JarReference: Sendable {
 extension SharedJar {
     /// - Parameter pointer: the parameter that names the jar.
     static func named(
-        _ name: String, _ call: Call<ClientScope>, at pointer: String, isSealed: Bool = false
+        _ name: String, _ call: Call<ClientScope>, at pointer: String, isSealed: Bool = false, makes: Bool = true
     ) async throws(RPCError) -> SharedJar {
         if call.peer.info.isOtherUser {
             throw RPCError(
@@ -59,7 +63,7 @@ extension SharedJar {
                 data: ["pointer": .string(pointer)])
         }
         do throws(JarFailure) {
-            let jar = try await call.scope.service.engine.jars.named(name, isSealed: isSealed)
+            let jar = try await call.scope.service.engine.jars.named(name, isSealed: isSealed, makes: makes)
             await jar.refresh()
             return jar
         } catch {

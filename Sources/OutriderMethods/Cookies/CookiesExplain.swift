@@ -86,7 +86,12 @@ struct CookiesExplain: Method {
         let request = try params.target.request(jar)
         let now = CookieClock.now
         var copy = jar.contents
-        let stored = copy.cookies(of: request.site).map { ($0, copy.verdict(on: $0, for: request, now: now)) }
+        var sending = copy
+        let leftOut = Set(sending.choose(for: request, now: now).leftOut.map(\.identity))
+        let stored = copy.cookies(of: request.site).map { cookie -> (cookie: Cookie, refusal: CookieRefusal?) in
+            let refusal = copy.verdict(on: cookie, for: request, now: now)
+            return (cookie, refusal ?? (leftOut.contains(cookie.identity) ? .fieldTooLong : nil))
+        }
         let received = params.setCookie.map { field in
             let changes = copy.take([field], from: request, jar.suffixes, now: now)
             let made = Swift.Result { () throws(CookieError) in

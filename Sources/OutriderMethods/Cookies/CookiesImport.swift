@@ -35,12 +35,28 @@ struct CookiesImport: Method {
     }
 
     struct Result: JSONEncodable {
-        var changes: [CookieChange]
+        var imported: Int
         var skipped: [NetscapeCookies.Skipped]
+
+        init(changes: [CookieChange], skipped: [NetscapeCookies.Skipped]) {
+            let evicted = changes.filter { $0.kind == .evicted }
+            let gone = Set(evicted.compactMap(\.identity))
+            imported = changes.count { change in
+                guard change.kind == .added || change.kind == .replaced else { return false }
+                return change.identity.map { !gone.contains($0) } ?? true
+            }
+            var skipped = skipped
+            if !evicted.isEmpty {
+                let limits = "a site has at most \(CookieJar.mostOfSite) cookies, and a jar \(CookieJar.mostInAll)"
+                let reason = "\(evicted.count) cookies gave way: \(limits)"
+                skipped.insert(NetscapeCookies.Skipped(line: 0, reason: reason), at: 0)
+            }
+            self.skipped = Array(skipped.prefix(1000))
+        }
 
         func encode(to writer: inout JSONWriter) {
             writer.object { writer in
-                writer.member("imported", changes.count { $0.kind == .added || $0.kind == .replaced })
+                writer.member("imported", imported)
                 writer.member("skipped", skipped.map(SkippedShape.init))
             }
         }
@@ -60,7 +76,7 @@ struct CookiesImport: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let jar = try await params.jar.resolved(call)
+        let jar = try await params.jar.resolved(call, makes: true)
         let bytes: [UInt8]
         if let path = params.path {
             do throws(HTTPFailure) {
@@ -102,18 +118,31 @@ struct CookiesImport: Method {
     private static func json(_ bytes: [UInt8], _ jar: SharedJar, member: String) async throws(RPCError) -> Result {
         var skipped: [NetscapeCookies.Skipped] = []
         var cookies: [CookieParameter] = []
+        let now = CookieClock.now
         for (index, value) in try await list(bytes, member).enumerated() {
             do throws(JSONComplaint) {
-                cookies.append(try CookieParameter(json: value))
+                let cookie = try CookieParameter(json: value)
+                if let fault = refusal(of: cookie, jar.suffixes, now: now) {
+                    skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: fault))
+                } else {
+                    cookies.append(cookie)
+                }
             } catch {
                 skipped.append(NetscapeCookies.Skipped(line: index + 1, reason: error.message))
             }
         }
         let changes = await jar.put(last(cookies, &skipped), for: nil)
-        for change in changes where change.kind == .refused {
-            skipped.append(NetscapeCookies.Skipped(line: 0, reason: "\(change.name): \(change.reason?.text ?? "")"))
+        return Result(changes: changes, skipped: skipped)
+    }
+
+    /// The name of a cookie and the rule that it breaks; nil for a cookie that a jar takes.
+    private static func refusal(of cookie: CookieParameter, _ suffixes: PublicSuffixes, now: Int64) -> String? {
+        do throws(CookieError) {
+            _ = try cookie.made(for: nil, suffixes, now: now)
+            return nil
+        } catch {
+            return "\(error.name): \(error.reason.text)"
         }
-        return Result(changes: changes, skipped: Array(skipped.prefix(1000)))
     }
 
     private static func list(_ bytes: [UInt8], _ member: String) async throws(RPCError) -> [JSONValue] {

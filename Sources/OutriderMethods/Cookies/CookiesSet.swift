@@ -36,7 +36,7 @@ struct CookiesSet: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
-        let jar = try await params.jar.resolved(call)
+        let jar = try await params.jar.resolved(call, makes: true)
         if let fields = params.setCookie {
             guard let request = params.url.flatMap({ CookieRequest($0, jar.suffixes) }) else {
                 return CookieChangesShape(

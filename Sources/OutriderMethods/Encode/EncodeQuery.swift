@@ -42,7 +42,7 @@ struct EncodeQuery: Computation {
         do throws(HTTPFailure) {
             var url = try HTTPURL(parsing: text)
             url.append(query: query)
-            return Result(query: query, url: url.description)
+            return Result(query: query, url: url.described)
         } catch {
             throw RPCError(error)
         }

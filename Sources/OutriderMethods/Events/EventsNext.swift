@@ -57,7 +57,7 @@ struct EventsNext: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
-        let limit = min(call.peer.terms.maxMessageBytes.map { max(1, $0 - 4096) } ?? Self.mostBytes, Self.mostBytes)
+        let limit = min(call.peer.terms.maxResultBytes ?? Self.mostBytes, Self.mostBytes)
         if let name = params.subscription?.name,
             let watch = try? scope.handles.find(Handle<ReachabilitySubscription>(named: name), "subscription")
         {

@@ -65,9 +65,9 @@ struct MultipartEncode: Method {
         try form.findStreams(in: call.scope.handles)
         let engine = call.scope.service.engine
         var destination = params.destination
-        if case .memory(let most) = destination, let limit = call.peer.terms.maxMessageBytes {
-            // base64 takes four bytes for three, and the rest of the message some more
-            destination = .memory(most: min(most, max(0, limit - 4096) / 4 * 3))
+        if case .memory(let most) = destination, let room = call.peer.terms.maxResultBytes {
+            // base64 takes four bytes for three, and the other members some more
+            destination = .memory(most: min(most, max(0, room - 512) / 4 * 3))
         }
         let encoded: EncodedForm
         do throws(HTTPFailure) {

@@ -101,6 +101,9 @@ struct InterceptorSpec: JSONDecodable, Sendable {
             return .adapt(.credential(.basic(user: basic.user, password: basic.password, origins: origins)))
         case .bearer:
             let token = try read(kind, value, as: String.self)
+            if token.isEmpty {
+                throw JSONComplaint("bearer must not be empty", at: JSONPointer(member: kind.rawValue))
+            }
             return .adapt(
                 .credential(try checked(kind) { () throws(HTTPFailure) in try .bearer(token, origins: origins) }))
         case .oauth: return .oauth(try read(kind, value, as: CredentialName.self))

@@ -79,6 +79,9 @@ struct ReachabilityTarget {
         }
     }
 
+    /// Whether connections are made to find out.
+    var connects: Bool { probe == .connect }
+
     /// The endpoint to connect to; nil if nothing is sent.
     var probed: HTTPURL? {
         guard probe == .connect, var url else { return nil }

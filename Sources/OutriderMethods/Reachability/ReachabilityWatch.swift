@@ -26,6 +26,11 @@ struct ReachabilityWatch: Method {
                 throw JSONComplaint(
                     "interval needs probe: write \"probe\": \"connect\"", at: JSONPointer(member: "probe"))
             }
+            if interval != nil, !target.connects {
+                throw JSONComplaint(
+                    "interval goes with probe \"connect\": changes of a route are reported as they come",
+                    at: JSONPointer(member: "interval"))
+            }
             self.interval = interval ?? 30
         }
     }

@@ -10,8 +10,9 @@ import Synchronization
 extension RequestRecord {
     /// The facts that validation rules examine.
     func facts(_ outcome: ExchangeOutcome) -> ResponseFacts {
-        var facts = ResponseFacts(method: outcome.method, url: outcome.url, status: outcome.head?.status)
-        if let head = outcome.head { facts.fields = head.fields }
+        let head = outcome.isConfirmation ? nil : outcome.head
+        var facts = ResponseFacts(method: outcome.method, url: outcome.url, status: head?.status)
+        if let head { facts.fields = head.fields }
         if case .success(let attempt) = exchange.shownRequest {
             let accept = attempt.fields.all("Accept")
             if !accept.isEmpty { facts.accept = accept }

@@ -61,7 +61,7 @@ struct RequestAssembly {
         settings?.interceptor.add(to: &plan, &registry)
         if !params.interceptors.isEmpty { try params.interceptors.resolved(call).add(to: &plan, &registry) }
         if let name = params.credential {
-            try name.checkOwner(call)
+            try name.checkOwner(call, at: "/auth/oauth")
             let credential = name.text
             plan.adaptations.append(.oauth(credential, isRequired: true))
             plan.retriers.append(.oauth(credential))

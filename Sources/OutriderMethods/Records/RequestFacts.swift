@@ -36,6 +36,6 @@ extension RequestRecord {
     private static func head(_ head: ExchangeHead) -> ResponseHead {
         let digits = head.version.split(separator: ".").compactMap { Int($0) }
         let version = digits.count == 2 ? HTTPVersion(digits[0], digits[1]) : .http11
-        return ResponseHead(status: head.status, version: version, fields: head.fields)
+        return ResponseHead(status: head.status, reason: head.reason, version: version, fields: head.fields)
     }
 }

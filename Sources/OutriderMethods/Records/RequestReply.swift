@@ -10,8 +10,6 @@ import OutriderRPC
 extension RequestRecord {
     /// Longer bodies are converted and written away from the event loop.
     fileprivate static let longBody = 64 << 10
-    /// The most that an envelope adds to a Response: the longest id, or the names of an event.
-    private static let envelope = 4 << 10
 
     /// The Response, if making it takes so little time that the event loop may do it; nil otherwise.
     func shapeOnLoop(
@@ -190,7 +188,7 @@ extension RequestRecord {
     private func fitted(_ shape: ResponseShape, engine: Engine, terms: PeerTerms) async -> ResponseReply {
         guard shape.takesLong || terms.maxMessageBytes != nil else { return .shape(shape) }
         let text = await Self.written(shape)
-        guard let limit = terms.maxMessageBytes, text.size > max(0, limit - Self.envelope) else {
+        guard let limit = terms.maxMessageBytes, let room = terms.maxResultBytes, text.size > room else {
             return .text(text)
         }
         var shape = shape
@@ -209,12 +207,12 @@ extension RequestRecord {
                 shape.failure = shape.failure ?? error
             }
         }
-        if !shape.results.isEmpty, await Self.written(shape).size > max(0, limit - Self.envelope) {
+        if !shape.results.isEmpty, await Self.written(shape).size > room {
             let failure = HTTPFailure(
                 .limitExceeded, "the results do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)
             shape.results = shape.results.map { HandlerResult(id: $0.id, failure: $0.failure ?? failure) }
         }
-        if await Self.written(shape).size > max(0, limit - Self.envelope) {
+        if await Self.written(shape).size > room {
             shape.showsHeaders = false
             shape.failure = HTTPFailure(
                 .limitExceeded, "the headers do not fit into maxMessageBytes, \(limit) bytes", sent: .sent)

@@ -9,6 +9,8 @@ import OutriderRPC
 /// Reads a piece of a kept body.
 struct ResponseRead: Method {
     static let name = "response.read"
+    /// The bytes of the result beside the base64, at most.
+    private static let otherMembers = 128
 
     struct Params: JSONDecodable {
         var response: Handle<StoredResponse>
@@ -49,7 +51,7 @@ struct ResponseRead: Method {
         var count = params.bytes
         // a client that cannot read long messages gets shorter pieces
         let terms = call.peer.terms
-        if let limit = terms.maxMessageBytes { count = min(count, max(1, (limit - 4096) / 4 * 3)) }
+        if let room = terms.maxResultBytes { count = min(count, max(1, (room - Self.otherMembers) / 4 * 3)) }
         let bytes: [UInt8]
         do throws(HTTPFailure) {
             bytes = try await body.read(at: params.offset, count: count)

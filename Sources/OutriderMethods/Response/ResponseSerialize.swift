@@ -61,7 +61,7 @@ struct ResponseSerialize: Method {
         let result = Reply(
             request: again, result: await work.result(params.handler, found.body, failure: found.failure))
         let text = await background { JSONText(written: JSONWriter.bytes(of: result)) }
-        guard let limit = call.peer.terms.maxMessageBytes, text.bytes.count > max(0, limit - 4096) else { return text }
+        guard let room = call.peer.terms.maxResultBytes, text.bytes.count > room else { return text }
         throw RPCError(
             .wrongState, "the body in this shape is longer than maxMessageBytes allows: read it with response.read",
             data: ["pointer": .string(again == nil ? "/serialize" : "/request")])

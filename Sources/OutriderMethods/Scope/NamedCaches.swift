@@ -78,6 +78,18 @@ final class NamedCaches: Sendable {
         await offLoop(owedTo: .service) { _ = self.store(name, maxBytes: nil, in: root) }
     }
 
+    /// Whether the cache is open or on disk. A cache in memory needs no disk, and counts as existing.
+    func exists(_ name: String, in root: String?) async -> Bool {
+        if !isOnDisk || isOpen(name) { return true }
+        return await offLoop(owedTo: .service) { DiskCache.exists(name, in: root) }
+    }
+
+    /// An empty cache for calls that read a cache which does not exist: nothing is made on disk.
+    func empty(_ name: String) -> CacheStore {
+        let known = state.withLock { $0.limits[name] }
+        return CacheStore(name: name, known ?? CacheLimits(maxBytes: Self.bytesOnDisk), user: user)
+    }
+
     /// Closes a store in the background; the end of the service waits for it.
     private func close(_ store: CacheStore, _ state: inout State) {
         if let name = store.name, state.limits[name] != nil || state.limits.count < Self.mostRemembered {

@@ -61,6 +61,8 @@ package struct StreamMachine: ~Copyable {
     private var size: Int?
     /// Why the stream ended early.
     package private(set) var failure: HTTPFailure?
+    /// A read had the end as its result: reads that waited behind it have the same.
+    private var hasReadEnd = false
 
     /// - Parameters:
     ///   - isBatched: whether an event may hold several items; a read always may.
@@ -227,7 +229,7 @@ package struct StreamMachine: ~Copyable {
     /// - Parameter least: the least number of bytes to wait for, unless the stream ends before.
     package mutating func read(upTo bytes: Int, items: Int = .max, least: Int = 1) -> Read {
         if isPush { return .wrongMode }
-        if phase == .done { return .stop }
+        if phase == .done { return hasReadEnd ? .piece(readNothing(), end: true) : .stop }
         wanted = least
         if least > 1, phase == .open, held < least, size != offset &+ held { return .wait }
         wanted = 1
@@ -235,12 +237,12 @@ package struct StreamMachine: ~Copyable {
             let isLast = size == offset || (phase == .ended && !hasItem())
             // a failed item and an early end are reported in separate reads
             guard isLast, !piece.isFailure else { return .piece(piece, end: false) }
-            phase = .done
+            (phase, hasReadEnd) = (.done, true)
             return .piece(piece, end: true)
         }
         if let work = unmade?.work { return .make(work) }
         guard phase == .ended || size == offset else { return .wait }
-        phase = .done
+        (phase, hasReadEnd) = (.done, true)
         return .piece(readNothing(), end: true)
     }
 

@@ -20,6 +20,8 @@ final class InflateStream: DecodingStream {
     private var input = ByteBuffer()
     /// Bytes that begin no member were found behind one: the rest is ignored, however it is cut into pieces.
     private var isOver = false
+    /// Why the data is damaged, behind the output that came before the damage.
+    private var fault: String?
 
     init(_ format: Format) {
         self.format = format
@@ -39,6 +41,7 @@ final class InflateStream: DecodingStream {
     }
 
     func next() -> DecodingStep {
+        if let fault { return .malformed(fault) }
         while input.readableBytes > 0 {
             if isComplete {
                 switch nextMember() {
@@ -64,7 +67,7 @@ final class InflateStream: DecodingStream {
             switch code {
             case Z_STREAM_END: isComplete = true
             case Z_OK, Z_BUF_ERROR: break
-            default: return .malformed(reason(code))
+            default: return damaged(code, after: output)
             }
             if output.readableBytes > 0 { return .output(output) }
             if code == Z_BUF_ERROR { return .needsInput }
@@ -73,13 +76,19 @@ final class InflateStream: DecodingStream {
         return isOpen && !isComplete ? flush() : .needsInput
     }
 
+    private func damaged(_ code: Int32, after output: ByteBuffer) -> DecodingStep {
+        let reason = reason(code)
+        fault = reason
+        return output.readableBytes > 0 ? .output(output) : .malformed(reason)
+    }
+
     private func flush() -> DecodingStep {
         var output = ByteBuffer()
         let code = inflate(into: &output)
         switch code {
         case Z_STREAM_END: isComplete = true
         case Z_OK, Z_BUF_ERROR: break
-        default: return .malformed(reason(code))
+        default: return damaged(code, after: output)
         }
         return output.readableBytes > 0 ? .output(output) : .needsInput
     }

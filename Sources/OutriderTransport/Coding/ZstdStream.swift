@@ -54,7 +54,7 @@ final class ZstdStream: DecodingStream {
     }
 
     /// The library also reads the formats before RFC 8878, without a limit of the window.
-    private static func beginsFrame(_ magic: UInt32) -> Bool { magic == 0xFD2F_B528 || magic & ~0xF == 0x184D_2A50 }
+    static func beginsFrame(_ magic: UInt32) -> Bool { magic == 0xFD2F_B528 || magic & ~0xF == 0x184D_2A50 }
 
     private func decode(_ state: OpaquePointer, into output: inout ByteBuffer) -> Int {
         var code = 0

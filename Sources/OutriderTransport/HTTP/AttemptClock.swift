@@ -170,10 +170,13 @@ struct AttemptClock: ~Copyable {
     mutating func decoded(_ bytes: Int) { timeline.bodyBytes &+= Int64(bytes) }  // safe: an Int is an Int64
 
     /// The failure after `deadline` has passed.
-    func failure(_ now: NIODeadline, host: String, limit: Int) -> HTTPFailure {
+    ///
+    /// - Parameter awaitsOpening: the queue waits for a connection that another attempt opens, and not for a place.
+    func failure(_ now: NIODeadline, host: String, limit: Int, awaitsOpening: Bool = false) -> HTTPFailure {
         if totalEnd <= now {
             let what =
                 switch phase {
+                case .queue where awaitsOpening: "while waiting for the connection that another request is opening"
                 case .queue: "while waiting for one of \(limit) connections"
                 case .tls: "during \(Self.words(phase))"
                 default: "while \(Self.words(phase))"

@@ -25,7 +25,8 @@ extension AttemptRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
-        end(clock.failure(now, host: place, limit: attempt.mostConnections))
+        let awaitsOpening = pool.awaitsOpening(key)
+        end(clock.failure(now, host: place, limit: attempt.mostConnections, awaitsOpening: awaitsOpening))
     }
 }
 

@@ -176,11 +176,6 @@ struct BodyQueue {
     private mutating func counted(_ piece: ByteBuffer) throws(HTTPFailure) -> ByteBuffer {
         bytesOut &+= Int64(piece.readableBytes)
         guard let mostBytes, bytesOut > Int64(mostBytes) else { return piece }  // safe: an Int is an Int64
-        throw Self.tooLong(host, mostBytes)
-    }
-
-    private static func tooLong(_ host: String, _ most: Int) -> HTTPFailure {
-        let text = "the body from \(host) is longer than the \(most) bytes allowed"
-        return HTTPFailure(.limitExceeded, text, phase: .response, sent: .sent)
+        throw HTTPFailure(bodyFrom: host, isLongerThan: mostBytes)
     }
 }

@@ -109,6 +109,9 @@ final class ConnectionPool: @unchecked Sendable {
         return nil
     }
 
+    /// Whether attempts for the key wait for a connection that is being opened.
+    func awaitsOpening(_ key: PoolKey) -> Bool { machine.awaitsOpening(key) }
+
     private func lend(_ id: PoolMachine.ConnectionID, to waiter: any PoolWaiter) {
         guard let connection = idle.removeValue(forKey: id) ?? shared[id] else { return waiter.openConnection() }
         connection.reserve(for: waiter.holder)

@@ -2,11 +2,16 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Many requests that need one password ask for it once."""
 
+import base64
+import threading
+
 import contract
 import pytest
 from callback_client import callback, reply_to
-from digest_server import ADA, BASIC, PASSWORD, Guard, session
+from digest_server import ADA, BASIC, PASSWORD, USER, Guard, session
+from http_server import Listening
 from request_client import get, result
+from upload_server import Reader, Taken
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -75,6 +80,49 @@ def test_a_wrong_password_is_asked_for_once_more_by_all_together(wire):
         responses, callbacks = converse(wire, numbers, iter([WRONG, RIGHT]))
     assert statuses(responses) == [200] * MANY
     assert [one["failures"] for one in callbacks] == [0, 1]
+
+
+class Reluctant(Listening):
+    """Lets Ada in. Of the refusals without a password, only the first has its body before Ada is in."""
+
+    def __init__(self):
+        self.is_in, self.lock, self.strangers = threading.Event(), threading.Lock(), 0
+        super().__init__()
+
+    def serve(self, connection, number):
+        connection.settimeout(30)
+        reader = Reader(connection)
+        while head := reader.until(b"\r\n\r\n"):
+            said = Taken(head, number).field("authorization")
+            if said == "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode():
+                self.is_in.set()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                continue
+            fields = f"WWW-Authenticate: {BASIC}\r\nContent-Length: 2\r\n"
+            connection.sendall(f"HTTP/1.1 401 Unauthorized\r\n{fields}\r\n".encode())
+            with self.lock:
+                self.strangers += said is None
+                is_slow = said is None and self.strangers > 1
+            if is_slow:
+                self.is_in.wait(20)
+            connection.sendall(b"no")
+
+
+def test_a_request_that_sends_the_wrong_password_late_takes_the_right_one(wire):
+    """It waits for the rest of its refusal while the others ask again. [M15] [M4]"""
+    with Reluctant() as server:
+        result(wire.call("events.subscribe", {"topics": ["challenge.received"]}))
+        numbers = send(wire, server.url("/"), 2, session=session(wire), challenge=callback())
+        asked, refused = [], 0
+        while not asked or refused < 2:
+            message = wire.receive(20.0)
+            refused += message["method"] == "event.monitor"
+            if message["method"] == "callback.challenge":
+                asked.append(message)
+        reply_to(wire, asked[0], WRONG)
+        responses, callbacks = converse(wire, numbers, iter([RIGHT]))
+    assert statuses(responses) == [200] * 2
+    assert [one["failures"] for one in callbacks] == [1]
 
 
 def test_a_password_that_stays_wrong_is_not_asked_for_again_and_again(wire):

@@ -172,3 +172,35 @@ def test_methods_use_the_key_of_a_session(wire, server):
     assert len(result(wire.call("cache.get", other))["entries"]) == 1
     assert result(wire.call("cache.delete", other)) == {"deleted": 1}
     assert result(wire.call("cache.get", where))["entries"] == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Tenant": "a"}])
+@pytest.mark.parametrize("more", [{}, {"principal": "shared"}])
+def test_the_key_of_a_session_holds_for_calls_too(wire, server, headers, more):
+    url, seen = server.script(Reply(b"of the server"))
+    settings = {"cache": {"key": {"vary": ["X-Tenant"]}, **more}, "headers": headers}
+    session = result(wire.call("session.create", settings))["session"]
+    given = {"session": session, "url": url, "headers": {"Cache-Control": "max-age=600"}, "base64": "Z2l2ZW4="}
+    assert result(wire.call("cache.put", given))["forAll"]
+    send = {"url": url, "session": session, "serialize": {"as": "text"}}
+    found = result(wire.call("data.send", send))
+    assert found["body"]["text"] == "given" and found["cache"]["status"] == "hit" and not seen
+    other = result(wire.call("data.send", {**send, "headers": {"X-Tenant": "b"}}))
+    assert other["body"]["text"] == "of the server" and len(seen) == 1
+    place = {"session": session, "url": url}
+    assert result(wire.call("cache.read", place))["base64"] == "Z2l2ZW4="
+    entries = result(wire.call("cache.get", place))["entries"]
+    assert sorted(entry["forAll"] for entry in entries) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("status", "control"), [(408, "no-store"), (421, "no-store"), (425, "no-store"), (429, "no-store"),
+                            (429, "max-age=600"), (503, "no-store")])
+def test_a_refusal_of_the_moment_leaves_the_stored_response(wire, server, status, control):
+    """[RFC 9111 section 4.3.3] A 429 is never stored [RFC 6585 section 4]."""
+    replies = [Reply(b"old"), Reply(b"wait", status=status, fields=(("Cache-Control", control),))]
+    url, seen = server.script(lambda number, _: replies[number - 1])
+    fetch(wire, url)
+    assert fetch(wire, url, {"name": "docs", "mode": "reload"})["status"] == status
+    again = fetch(wire, url)
+    assert again["body"]["text"] == "old" and again["cache"]["status"] == "hit" and len(seen) == 2

@@ -230,6 +230,33 @@ def test_entries_are_listed_and_removed(wire, server):
     assert result(wire.call("cache.delete", {"cache": "docs", "all": True}))["deleted"] == 1
 
 
+def test_reading_a_cache_that_does_not_exist_makes_none(wire, server, folder):
+    """A typo in the name of a cache leaves nothing behind."""
+    url, _ = server.script(Reply())
+    assert result(wire.call("cache.list", {"cache": "typo"})) == {"entries": []}
+    stats = result(wire.call("cache.stats", {"cache": "typo"}))
+    assert stats["cache"] == "typo" and stats["entries"] == 0 and "path" not in stats
+    assert result(wire.call("cache.verify", {"cache": "typo"}))["ok"]
+    assert result(wire.call("cache.get", {"cache": "typo", "url": url}))["entries"] == []
+    assert wire.call("cache.read", {"cache": "typo", "url": url})["error"]["data"]["state"] == "missing"
+    assert result(wire.call("cache.delete", {"cache": "typo", "all": True}))["deleted"] == 0
+    assert not (folder / "typo").exists()
+    fetch(wire, url, "typo")
+    assert len(result(wire.call("cache.list", {"cache": "typo"}))["entries"]) == 1 and (folder / "typo").is_dir()
+
+
+@pytest.mark.parametrize("control", ["no-cache, max-age=600", 'no-cache="Set-Cookie", max-age=600'])
+def test_an_entry_with_no_cache_is_not_told_as_fresh(wire, server, control):
+    """[RFC 9111 section 5.2.2.4]"""
+    url, seen = server.script(Reply(fields=(("Cache-Control", control), ("ETag", '"1"'))))
+    fetch(wire, url)
+    for method, params in (("cache.get", {"url": url}), ("cache.list", {})):
+        [entry] = result(wire.call(method, {"cache": "docs", **params}))["entries"]
+        assert entry["fresh"] is False and entry["ttl"] > 0, entry
+    fetch(wire, url)
+    assert len(seen) == 2
+
+
 def test_old_entries_give_way(wire, server):
     result(wire.call("cache.configure", {"cache": "docs", "maxBytes": 400_000}))
     for _ in range(40):

@@ -9,6 +9,7 @@ import time
 
 import contract
 import pytest
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -78,6 +79,24 @@ def test_64_at_once_and_no_connection_without_a_request(service, slow):
         slow.turns.release(1000)
         wire.replies(numbers, 20)
     assert slow.most == slow.connections == 64
+
+
+def test_a_request_behind_a_stalled_opening_says_what_it_waits_for(wire):
+    """Not for one of 64 connections, of which there is one."""
+    began = threading.Event()
+
+    def stall(connection):
+        began.set()
+        while connection.recv(65536):
+            pass
+
+    with Host(stall) as host:
+        url = f"https://127.0.0.1:{host.port}/"
+        first = wire.start("data.send", {"url": url})
+        assert began.wait(20)
+        late = wire.call("data.send", {"url": url, "timeout": {"total": 0.2}})["result"]["error"]
+        assert late["code"] == 1405 and "the connection that another request is opening" in late["message"], late
+    assert not wire.replies([first])[first]["result"]["ok"]
 
 
 def test_a_session_keeps_to_its_own_limit(service, slow):

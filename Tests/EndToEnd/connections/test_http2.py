@@ -14,6 +14,7 @@ import pytest
 import shell
 from listeners import shut
 from nginx_server import needs_nginx, nginx
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 needs_nghttpd = pytest.mark.skipif(shutil.which("nghttpd") is None, reason="nghttpd is not here")
@@ -145,6 +146,23 @@ def test_a_server_without_http2_is_named(trusting, listen):
     response = send(trusting, url, httpVersion="2")
     assert response["error"]["code"] == 1419 and "localhost" in response["error"]["message"]
     assert send(trusting, url)["httpVersion"] == "1.1"
+
+
+@pytest.mark.parametrize(
+    "reply", [b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", b"<!DOCTYPE HTML>\n<title>Error</title>\n"])
+def test_a_plain_server_without_http2_is_named(trusting, reply):
+    """The second reply is that of `python3 -m http.server`, as of HTTP/0.9."""
+
+    def serve(connection):
+        connection.recv(65536)
+        connection.sendall(reply)
+        # unread bytes at the end would reset the connection, and the reply would be lost
+        while connection.recv(65536):
+            pass
+
+    with Host(serve) as host:
+        error = send(trusting, f"http://127.0.0.1:{host.port}/", httpVersion="2")["error"]
+    assert error["code"] == 1419 and "httpVersion" in error["message"], error
 
 
 def test_an_unknown_version_is_refused(trusting):

@@ -86,6 +86,7 @@ def test_a_probe_connects_once(wire):
         ("status", {"host": "http://a"}, "/host", "without a scheme"),
         ("status", {"host": "a", "probe": "connect"}, "/url", "required by probe"),
         ("watch", {"interval": 10}, "/probe", 'write "probe": "connect"'),
+        ("watch", {"url": "http://a/", "probe": "route", "interval": 10}, "/interval", 'probe "connect"'),
         ("watch", {"url": "http://a/", "probe": "connect", "interval": 1}, "/interval", "5"),
     ],
 )

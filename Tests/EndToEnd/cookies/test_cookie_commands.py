@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cookies from a shell: -b, -c, --jar and `outrider cookies`, beside curl."""
 
+import json
 import shutil
 import stat
 import subprocess
@@ -106,10 +107,14 @@ def test_a_cookie_with_a_partition_is_named_as_such(run):
 def test_what_is_wrong_is_said(run, server, tmp_path):
     (tmp_path / "folder").mkdir()
     refused(run("get", "-b", "folder", server.url()), 1, "cannot read folder")
-    refused(run("get", "--jar", "../x", server.url()), 1, "1 to 64")
+    refused(run("get", "--jar", "../x", server.url()), 2, "1 to 64")
     refused(run("get", "-b", "=x", server.url()), 2, "name=value")
     refused(run("cookies", "delete", "work"), 2, "--name")
     (tmp_path / "broken.txt").write_text("nonsense\n127.0.0.1\tFALSE\t/\tFALSE\t0\ta\t1\n")
     done = run("get", "-b", "broken.txt", server.url())
     assert done.stdout == b"a=1" and b"broken.txt, line 1" in done.stderr
+    cookies = [{"name": "a", "value": "1", "domain": "x.test"}, {"name": "b", "value": "1"}]
+    (tmp_path / "broken.json").write_text(json.dumps(cookies))
+    done = run("cookies", "import", "--json", "work", "broken.json")
+    assert done.stdout == b"1 imported\n" and b"broken.json, cookie 2: b: " in done.stderr
 

@@ -244,6 +244,30 @@ def test_a_store_that_is_damaged_while_it_is_open(jars, server):
         assert len(found) == 53
 
 
+def test_reading_a_jar_that_does_not_exist_makes_none(jars):
+    """A typo in the name of a jar leaves nothing behind."""
+    with wire(jars) as line:
+        assert listed(line, "typo") == {"cookies": [], "jar": "typo"} and header(line, jar="typo") is None
+        for method, more in (
+            ("cookies.get", {"name": "a"}),
+            ("cookies.explain", {"url": "https://www.example.com/", "setCookie": ["a=1"]}),
+            ("cookies.export", {}),
+            ("cookies.delete", {"name": "a"}),
+            ("cookies.clear", {}),
+        ):
+            result(line.call(method, {"jar": "typo", **more}))
+        assert not (jars / "typo").exists()
+        put(line, "a=1", jar="typo")
+        assert header(line, jar="typo") == "a=1" and (jars / "typo").is_dir()
+
+
+def test_a_store_that_cannot_be_made_stays_in_memory(tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    with wire(tmp_path / "file") as line:
+        put(line, "a=1")
+        assert header(line) == "a=1" and "problem" in listed(line)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_store_without_permission_stays_in_memory(jars):
     jars.mkdir(mode=0o500)

@@ -271,9 +271,41 @@ def test_an_import_puts_as_many_cookies_as_a_jar_holds(line, form):
     assert len(result(line.call("cookies.list", {"jar": "work"}))["cookies"]) == 3000
 
 
+def test_an_import_tells_of_cookies_for_which_the_jar_has_no_room(line):
+    text = "".join(f"many.test\tFALSE\t/\tFALSE\t0\tc{number}\t1\n" for number in range(200))
+    done = result(line.call("cookies.import", {"jar": "many", "text": text}))
+    assert done["imported"] == 180 == len(result(line.call("cookies.list", {"jar": "many"}))["cookies"])
+    assert [one["line"] for one in done["skipped"]] == [0] and done["skipped"][0]["message"].startswith("20 cookies")
+
+
+def test_cookies_beyond_a_full_field_are_explained(line):
+    url = "https://full.test/"
+    fields = [f"c{number}={'v' * 4000}" for number in range(10, 19)] + ["short=1"]
+    result(line.call("cookies.set", {"jar": "full", "url": url, "setCookie": fields}))
+    value = result(line.call("cookies.header", {"jar": "full", "url": url}))["value"]
+    found = result(line.call("cookies.explain", {"jar": "full", "url": url}))["stored"]
+    assert [cookie["name"] for cookie in found if not cookie["sent"]] == ["c18", "short"] and "short" not in value
+    assert {cookie["reason"] for cookie in found if not cookie["sent"]} == {"fieldTooLong"}
+
+
+def test_a_refused_cookie_of_a_json_file_has_its_number(line):
+    cookies = [
+        {"name": "a", "value": "1", "domain": "numbered.test"},
+        {"name": "b", "value": "1", "domain": ".com"},
+        {"name": "c", "value": 1, "domain": "numbered.test"},
+        {"name": "d", "value": "1"},
+    ]
+    done = result(line.call("cookies.import", {"jar": "numbers", "format": "json", "text": json.dumps(cookies)}))
+    assert done["imported"] == 1 and [one["line"] for one in done["skipped"]] == [2, 3, 4], done
+    assert done["skipped"][0]["message"].startswith("b: "), done
+
+
 def test_files_that_cannot_be_used_are_pointed_at(line, tmp_path):
     error = line.call("cookies.import", {"jar": "work", "path": str(tmp_path / "missing")})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/path", error
     (tmp_path / "there").write_text("")
     error = line.call("cookies.export", {"jar": "work", "file": str(tmp_path / "there")})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/file", error
+    # the path of the caller, and not that of a file which is renamed at the end
+    error = line.call("cookies.export", {"jar": "work", "file": str(tmp_path / "no" / "file")})["error"]
+    assert f"could not create {tmp_path}/no/file: no such file" in error["message"], error

@@ -53,11 +53,23 @@ def test_output_names_a_file_or_a_directory(fetch, server, tmp_path):
     refused(fetch("-o", "out", server.url("/fine"), cwd=tmp_path), 16, "out", "--force")
 
 
+def test_a_missing_directory_names_the_remedy_of_a_shell(fetch, server, tmp_path):
+    said = refused(fetch("-o", "absent/x", server.url("/fine"), cwd=tmp_path), 16, "absent", "mkdir -p")
+    assert "createDirectories" not in said
+
+
 def test_a_hyphen_names_no_file(fetch, server, tmp_path):
     refused(fetch("-o", "-", server.url("/fine"), cwd=tmp_path), 2, "--output", "outrider get", "./-")
     assert os.listdir(tmp_path) == []
     done = fetch("-o", "./-", server.url("/fine"), cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "-").read_bytes() == server.data
+
+
+def test_a_lost_connection_is_tried_again_from_where_it_broke(fetch, server, tmp_path):
+    server.cut = 1_000_000
+    done = fetch("--retry", "2", "-m", "0", "-o", "x", server.url("/fine"), cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "x").read_bytes() == server.data, done.stderr
+    assert server.ranges() == [None, "bytes=1000000-"]
 
 
 def test_no_service_is_needed(server, tmp_path):

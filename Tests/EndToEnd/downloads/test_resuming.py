@@ -151,8 +151,13 @@ def test_a_file_of_unknown_length_ends_where_the_server_has_no_more(wire, tmp_pa
     with Vague(SIZE) as server:
         server.first = first
         retry = {"limit": 1, "scale": 0}
-        response = download(wire, server.url("/f"), destination=to(tmp_path / "f"), retry=retry, validate=True)
+        validate = {"status": ["200..299"], "contentType": True}
+        handlers = [{"id": "own", "validate": validate, "serialize": {"as": "base64"}}]
+        response = download(
+            wire, server.url("/f"), destination=to(tmp_path / "f"), retry=retry, validate=True, handlers=handlers)
         assert response["ok"] and response["status"] == 416, response
+        # the rules of a handler do not see the 416 either
+        assert response["results"][0]["ok"], response["results"][0].get("error")
         assert (tmp_path / "f").read_bytes() == server.data and hidden(tmp_path) == []
         assert server.ranges() == [None, *(f"bytes={one}" for one in ranges)]
 
@@ -163,6 +168,18 @@ def test_parts_of_unknown_length_obey_the_limit_of_a_body(wire, tmp_path):
         url, place = server.url("/f"), to(tmp_path / "f")
         failure(download(wire, url, destination=place, retry=retry, maxBody=500_000), 1411, "500000")
         assert server.ranges() == [None, "bytes=300000-"] and not (tmp_path / "f").exists()
+
+
+def test_a_post_is_not_sent_again_for_the_rest_of_a_file(wire, server, tmp_path):
+    """[RFC 9110 section 14.2] Servers know ranges of GET only, and a POST may have an effect each time."""
+    server.cut = PART
+    retry = {"limit": 1, "scale": 0, "methods": ["POST"]}
+    place = to(tmp_path / "file")
+    response = download(wire, server.url("/fine"), method="POST", destination=place, retry=retry, segments=4)
+    assert response["ok"] and (tmp_path / "file").read_bytes() == server.data
+    assert server.ranges() == [None, None]
+    response = interrupted(wire, server, "/fine", tmp_path / "other", method="POST")
+    assert "resumeData" not in response and hidden(tmp_path) == []
 
 
 def test_a_lost_connection_leaves_something_to_go_on_with(wire, server, tmp_path):

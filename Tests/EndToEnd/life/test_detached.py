@@ -57,6 +57,15 @@ def test_another_connection_sees_a_detached_request_only_by_its_handle_or_its_na
         assert taken["error"]["data"]["pointer"] == "/name"
 
 
+def test_the_name_of_a_request_counts_once_it_is_detached(listening, home):
+    with contract.Wire(listening) as first, contract.Wire(listening) as second:
+        handle = result(first.call("data.start", {"url": home.url(), "name": "later"}))["request"]
+        assert second.call("request.get", {"request": "later"})["error"]["code"] == -32012
+        result(first.call("request.detach", {"request": handle}))
+        assert result(second.call("request.get", {"request": "later"}))["request"] == handle
+        result(first.call("request.forget", {"request": handle}))
+
+
 def test_adopting_a_request_takes_nothing_away_from_its_owner(listening, home):
     """[F20]"""
     with contract.Wire(listening) as first:

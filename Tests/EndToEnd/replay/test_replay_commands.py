@@ -44,6 +44,15 @@ def test_a_program_is_recorded_and_played(server, tape):
     assert server.count == count
 
 
+def test_a_long_path_of_temporary_files_is_no_hindrance(server, tape, tmp_path):
+    long = tmp_path / ("d" * 110)
+    long.mkdir()
+    done = run("record", tape, origin=server.url, environment={"TMPDIR": str(long)})("/json?a")
+    assert (done.returncode, done.stdout) == (0, "/json?a\n"), done
+    missing = run("record", tape, origin=server.url, environment={"TMPDIR": "/nonexistent"})("/json?a")
+    assert missing.returncode == 3 and "/nonexistent" in missing.stderr and "set TMPDIR" in missing.stderr, missing
+
+
 def test_what_cannot_be_played_or_recorded(tape):
     absent = run("replay", tape, origin="http://127.0.0.1:9")("/a")
     assert absent.returncode == 3 and "cannot be read" in absent.stderr, absent

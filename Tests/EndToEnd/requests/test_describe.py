@@ -5,6 +5,7 @@
 import base64
 import json
 import os
+import re
 import stat
 
 import contract
@@ -61,6 +62,17 @@ def test_the_description_of_a_json_response(wire, origin):
         "[Request]", "[Response]", "[Network Duration]", "[Timings]", "[Result]",
     ]  # fmt: skip
     assert rest[-1] == "[Result]: success"
+
+
+def test_durations_have_no_exponent(wire, origin):
+    """A phase may take less than 0.0001 s."""
+    response = get(wire, origin + "/json")
+    lines = describe(wire, response["request"]).splitlines()
+    [total] = [line for line in lines if line.startswith("[Network Duration]")]
+    [timings] = [line for line in lines if line.startswith("[Timings]")]
+    assert re.fullmatch(r"\[Network Duration\]: \d+\.\d{6} s", total), total
+    phases = timings.removeprefix("[Timings]: ").split(", ")
+    assert all(re.fullmatch(r"\w+ \d+\.\d{6} s|connection reused", phase) for phase in phases), timings
 
 
 def test_the_description_of_a_redirected_request(wire, origin):
@@ -228,6 +240,18 @@ def test_failures_are_in_an_archive(wire):
     assert refused["response"]["status"] == 0 and "refused" in refused["comment"]
     assert cut["response"]["status"] == 200 and cut["response"]["content"]["text"] == "12345" and cut["comment"]
     assert unbuilt["response"]["status"] == 0 and "the port is out of range" in unbuilt["comment"]
+
+
+def test_the_phrase_of_the_server_is_in_the_archive(wire):
+    """The statusText of HAR 1.2, from a head that is read in one pass or line by line."""
+    status = b"HTTP/1.1 404 Quite Gone\r\n"
+    for body in (b"Content-Length: 2\r\n\r\nhi", b"Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"):
+        for method in ("data.send", "data.start"):
+            with Capture(response=status + body) as capture:
+                request = result(wire.call(method, {"url": capture.url()}))["request"]
+                result(wire.call("request.wait", {"request": request}))
+            [entry] = export(wire, requests=[request])
+            assert entry["response"]["status"] == 404 and entry["response"]["statusText"] == "Quite Gone"
 
 
 def test_an_archive_in_a_file(wire, origin, tmp_path):

@@ -317,3 +317,9 @@ def test_dates_are_those_of_strftime(wire):
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
         text = form(wire, {"d": {"$date": seconds}}, date={"format": pattern})
         assert urllib.parse.parse_qsl(text) == [("d", moment.strftime(pattern))]
+
+
+def test_a_query_goes_before_the_fragment_of_a_url(wire):
+    cases = {"http://a.test/x#top": "http://a.test/x?a=1#top", "http://a.test/?b#": "http://a.test/?b&a=1#"}
+    for url, whole in cases.items():
+        assert result(wire.call("encode.query", {"parameters": {"a": 1}, "url": url}))["url"] == whole

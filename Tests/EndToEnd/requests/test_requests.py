@@ -34,7 +34,7 @@ FAILURES = {
     "/broken/negative": (1408, ""),
     "/broken/huge": (1408, ""),
     "/broken/end": (1408, "hello"),
-    "/broken/gzip": (1408, ""),
+    "/broken/gzip": (1408, "hello"),
 }
 
 

@@ -3,7 +3,9 @@
 """Where the bodies of responses go, and what becomes of them."""
 
 import base64
+import gzip
 import hashlib
+import json
 import os
 import pathlib
 import signal
@@ -12,6 +14,7 @@ import time
 
 import contract
 import pytest
+from capture_server import Capture
 from request_client import expected, get, memory, read_all, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -40,6 +43,31 @@ def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):
     with open(tmp_path / "saved", "rb") as file:
         assert hashlib.file_digest(file, "sha256").digest() == hashlib.sha256(expected(size)).digest()
     assert memory(wire) < 100 << 20
+
+
+BROKEN = {
+    "damaged at its end": ("gzip", gzip.compress(b"hello")[:-8] + bytes(8), b"hello"),
+    "no gzip": ("gzip", b"plain text", b"plain text"),
+    "no gzip within": ("gzip, gzip", b"plain text", b"plain text"),
+    "no zstd": ("zstd", b"plain text", b"plain text"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+@pytest.mark.parametrize("place", ["inline", "stored"])
+def test_a_body_that_cannot_be_decoded_is_not_lost(wire, case, place):
+    """The failure names the way to the bytes on the wire, and the result has what came."""
+    coding, sent, kept = BROKEN[case]
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(sent)}\r\n\r\n"
+    with Capture(response=head.encode() + sent) as capture:
+        response = get(wire, capture.url(), bodyTo=place)
+        assert response["error"]["code"] == 1408 and "decode: false" in response["error"]["message"], response
+        body = response["body"]
+        assert body["size"] == len(kept) and body["complete"] is False, body
+        found = read_all(wire, body["response"]) if place == "stored" else body["text"].encode()
+        assert found == kept
+        plain = get(wire, capture.url(), decode=False, serialize={"as": "base64"})
+        assert plain["ok"] and base64.b64decode(plain["body"]["base64"]) == sent
 
 
 def test_a_body_in_a_file_is_private_and_goes_with_its_owner(listening, server, tmp_path):
@@ -97,6 +125,21 @@ def test_a_client_with_short_messages_gets_none_longer(wire, server):
     assert response["body"]["kind"] == "stored" and response["body"]["note"]
     assert read_all(wire, response["body"]["response"], bytes=8 << 20) == expected(200000)
     assert get(wire, server.url("/bytes/30000"))["body"]["kind"] == "base64"
+
+
+def test_the_shortest_message_that_a_client_may_ask_for_has_room_for_a_response(wire, server):
+    wire.call("server.hello", {"maxMessageBytes": 4096})
+    wire.start("data.send", {"url": server.url("/bytes/1000")})
+    line = wire.receive_line()
+    response = json.loads(line)["result"]
+    assert len(line) <= 4096 and response["ok"] and response["headers"], response
+    assert response["body"]["kind"] == "base64"
+    response = get(wire, server.url("/bytes/5000"))
+    assert response["ok"] and response["headers"] and response["body"]["kind"] == "stored", response
+    wire.start("response.read", {"response": response["body"]["response"]})
+    line = wire.receive_line()
+    assert 2048 < len(line) <= 4096
+    assert read_all(wire, response["body"]["response"]) == expected(5000)
 
 
 def test_the_next_start_sweeps_what_a_kill_left(server, monkeypatch, tmp_path):

@@ -26,6 +26,7 @@ def test_a_body_over_its_limit_ends_the_request(wire, server, origin):
     for url in (server.url(200, None, b"123456"), origin + "/chunked", origin + "/gzip"):
         response = get(wire, url, maxBody=5)
         assert response["error"]["code"] == 1411 and response["body"]["size"] <= 5
+        assert "5 bytes that maxBody allows" in response["error"]["message"], response["error"]
 
 
 @pytest.mark.parametrize("cache", [False, True])

@@ -3,9 +3,11 @@
 """Clients that say all at once, end their input, and read on: pipes."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
+import time
 
 import contract
 import pytest
@@ -120,6 +122,37 @@ def test_exit_discards_no_reply(listening, batch):
         messages = [json.loads(line) for line in client.makefile()]
     replies = messages[0] if batch else messages
     assert sorted((reply["id"], reply["result"] == {"x": 1}) for reply in replies) == [(1, True), (2, False)], messages
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_exit_on_stdio_discards_no_reply(header):
+    """The replies are longer than a pipe holds, and the client reads late."""
+    text = "x" * 30_000
+    calls = [{"id": id, "method": "diagnostics.echo", "params": {"x": text}} for id in range(40)]
+    calls.append({"id": 40, "method": "shutdown"})
+    data = b""
+    for call in [*calls, {"method": "exit"}]:
+        line = json.dumps({"jsonrpc": "2.0", **call}).encode()
+        data += b"Content-Length: %d\r\n\r\n%s" % (len(line), line) if header else line + b"\n"
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        process.stdin.write(data)
+        process.stdin.flush()
+        time.sleep(0.2)
+        said = re.sub(rb"Content-Length: \d+\r\n\r\n", b"\n", process.stdout.read()).decode().split()
+        assert process.wait(20) == 0
+    assert [json.loads(line)["id"] for line in said] == list(range(41))
+
+
+def test_exit_on_stdio_ends_a_service_whose_replies_are_not_read():
+    call = {"jsonrpc": "2.0", "id": 1, "method": "diagnostics.echo", "params": {"x": "x" * 30_000}}
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        process.stdin.write((json.dumps(call).encode() + b"\n") * 40 + b'{"jsonrpc":"2.0","method":"exit"}\n')
+        process.stdin.flush()
+        assert process.wait(20) == 1
 
 
 def test_calls_in_one_pipe_see_each_other_in_order(listening, origin):

@@ -116,8 +116,7 @@ def test_without_descriptors_the_listener_rests(tmp_path):
         waiting = [stack.enter_context(contract.Wire(path)) for _ in range(8)]
         numbers = [wire.start("server.info") for wire in waiting]
         before = seconds(process)
-        # libdispatch looks at its threads once a second, and sets its timers: neither may need a descriptor
-        time.sleep(1.2)
+        time.sleep(1.2)  # clock: libdispatch looks at its threads once a second, and must need no descriptor then
         assert seconds(process) - before < 0.2
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (most, most))
         for wire, number in zip(waiting, numbers):

@@ -85,6 +85,24 @@ def test_reads_queue_in_order(wire, echoing):
     assert [base64.b64decode(replies[number]["base64"]) for number in numbers] == [b"11", b"22", b"33"]
 
 
+def test_reads_that_wait_at_the_end_all_end(wire):
+    """A read that waited behind the end has the end as its result, and no error of a closed stream. [S2]"""
+    go = threading.Event()
+
+    def serve(connection):
+        go.wait(20)
+        connection.sendall(b"last")
+
+    with Host(serve) as host:
+        stream = dial(wire, host.port)["stream"]
+        numbers = [wire.start("stream.read", {"stream": stream, "min": 4, "bytes": 4}) for _ in range(4)]
+        go.set()
+        replies = wire.replies(numbers)
+    found = [replies[number].get("result", replies[number]) for number in numbers]
+    assert base64.b64decode(found[0]["base64"]) == b"last", found
+    assert [(one["base64"], one["end"]) for one in found[1:]] == [("", True)] * 3, found
+
+
 def test_too_many_waiting_reads_are_named(wire, echoing):
     stream = dial(wire, echoing.port)["stream"]
     for _ in range(66):

@@ -158,6 +158,20 @@ def test_a_shell_talks_to_a_host(listening, echoing):
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(sent).digest()
 
 
+def test_a_shell_names_host_and_port_in_one_word(listening, echoing):
+    done = outrider("connect", "--socket", listening, f"127.0.0.1:{echoing.port}", stdin=b"hello")
+    assert (done.returncode, done.stdout) == (0, b"hello"), done.stderr
+    with Host(echo, socket.AF_INET6, ("::1", 0)) as host:
+        done = outrider("connect", "--socket", listening, f"[::1]:{host.port}", stdin=b"hello")
+        assert (done.returncode, done.stdout) == (0, b"hello"), done.stderr
+
+
+def test_a_shell_names_a_unix_socket_from_its_directory(listening, tmp_path):
+    with Host(echo, socket.AF_UNIX, str(tmp_path / "peer")):
+        done = outrider("connect", "--socket", listening, "--unix", "peer", stdin=b"hello", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, b"hello"), done.stderr
+
+
 def test_a_shell_goes_through_a_proxy(listening, echoing):
     with Proxy(basic=True) as proxy:
         place = ("127.0.0.1", str(echoing.port))

@@ -54,6 +54,21 @@ import Testing
         #expect(Self.shown(machine.wants(3, space, sentAt: 2.1, now: 3)) == "ask")
     }
 
+    @Test func `a request that sends a refused password late takes the next password [M15]`() throws {
+        var machine = Machine()
+        let space = try Self.space()
+        let refused = Self.wrong.credential
+        for id in 1...3 { _ = machine.wants(id, space, sentAt: 0, now: 1) }
+        _ = machine.replied(space, Self.wrong, now: 2)
+        #expect(Self.shown(machine.wants(4, space, sentAt: 2.1, refused: refused, now: 3)) == "ask")
+        _ = machine.replied(space, Self.given("ada"), refused: refused, now: 4)
+        #expect(Self.shown(machine.wants(5, space, sentAt: 4.1, refused: refused, now: 5)) == "ada")
+        let other = UserCredential("ada", "its own")
+        #expect(Self.shown(machine.wants(6, space, sentAt: 4.1, refused: other, now: 5)) == "ask")
+        #expect(machine.replied(space, Self.given("new"), refused: other, now: 6).waiting == [])
+        #expect(Self.shown(machine.wants(7, space, sentAt: 6.1, refused: other, now: 7)) == "ask")
+    }
+
     @Test func `after a refused password one new callback serves all requests [M15]`() throws {
         var machine = Machine()
         let space = try Self.space()

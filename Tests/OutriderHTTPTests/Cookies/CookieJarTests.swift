@@ -151,6 +151,14 @@ import Testing
         #expect(chosen.field?.utf8.count ?? 0 <= CookieJar.mostFieldBytes)
     }
 
+    @Test func `cookies are left out of a full field from the end, short ones too`() throws {
+        var stage = CookieStage()
+        for number in 10..<19 { try stage.set(secure + "/", "c\(number)=" + String(repeating: "v", count: 4000)) }
+        try stage.set(secure + "/", "short=1")
+        let chosen = stage.jar.choose(for: try CookieStage.request(secure + "/"), now: stage.time)
+        #expect(chosen.cookies.count == 8 && chosen.leftOut.map(\.name) == ["c18", "short"])
+    }
+
     @Test func `name and value have at most 4,096 bytes`() throws {
         var stage = CookieStage()
         try stage.set(secure + "/", "n=1")

@@ -56,6 +56,10 @@ import Testing
         options.parameters = [("redirect_uri", "https://evil.example")]
         let failure = #expect(throws: OAuthFailure.self) { try Self.attempt(options: options) }
         #expect(failure?.reason == "reserved_parameter")
+        let twice = #expect(throws: OAuthFailure.self) {
+            try Self.attempt { $0.endpoints.authorization = try? HTTPURL(parsing: "https://as.example/?state=mine") }
+        }
+        #expect(twice?.reason == "reserved_parameter" && twice?.message.contains("state") == true)
         let other = #expect(throws: OAuthFailure.self) { try Self.attempt { $0.endpoints.authorization = nil } }
         #expect(other?.reason == "no_authorization_endpoint")
     }

@@ -143,6 +143,9 @@ import Testing
             spec: spec(.json) { $0.preprocess = .dropFirst(9) }, body: Array("abc".utf8), given: "none",
             kind: .jsonSerializationFailed, label: "nothing is left"),
         Case(
+            spec: spec(.propertyList) { $0.preprocess = .dropFirst(9) }, body: Array("abc".utf8), given: "none",
+            kind: .decodingFailed, label: "nothing is left of a property list"),
+        Case(
             spec: spec(.text) { $0.preprocess = .dropFirst(9) }, status: 204, given: "none",
             label: "an empty body stays as it is [H10]"),
     ]

@@ -87,6 +87,13 @@ import Testing
             rules: Validation.standard.rules, facts: facts(200, "text/b", accept: ["text/a", "text/b"]),
             label: "Accept in two fields"),
         Case(
+            rules: Validation.standard.rules,
+            facts: facts(200, "text/html", accept: ["text/*, text/html;q=0.0, application/json"]),
+            kind: .unacceptableContentType, label: "a weight of 0 refuses, although text/* is wanted"),
+        Case(
+            rules: Validation.standard.rules, facts: facts(200, "text/plain", accept: ["text/*;q=0.1, text/html;q=0"]),
+            label: "a weight of 0 for another type"),
+        Case(
             rules: [type("text/plain")], facts: facts(200), kind: .missingContentType,
             label: "a body without a type [I9]"),
         Case(

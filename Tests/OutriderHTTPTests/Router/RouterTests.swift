@@ -98,9 +98,12 @@ import Testing
     @Test(
         arguments: [
             (place(.query), "[1,2]", "query", #"{"p":["1","2"]}"#), (place(.query), "7", "query", #"{"p":"7"}"#),
-            (place(.query, explode: false), #"["a","b"]"#, "query", #"{"p":"a,b"}"#),
+            // the comma between elements is the separator of RFC 6570, and only others are escaped
+            (place(.query, explode: false), #"["a","b"]"#, "url", #""http://x/v1/a?p=a,b""#),
+            (place(.query, explode: false), #"["a,b","c d"]"#, "url", #""http://x/v1/a?p=a%2Cb,c%20d""#),
             (place(.query), #"{"a":1,"b":2}"#, "query", #"{"a":"1","b":"2"}"#),
-            (place(.query, explode: false), #"{"a":1}"#, "query", #"{"p":"a,1"}"#),
+            (place(.query, explode: false), #"{"a":1}"#, "url", #""http://x/v1/a?p=a,1""#),
+            (place(.query, explode: false), "7", "query", #"{"p":"7"}"#),
             (place(.query, "q", .deepObject), #"{"a":1}"#, "query", #"{"q[a]":"1"}"#),
             (place(.query, nil, .pipeDelimited), "[1,2]", "query", #"{"p":"1|2"}"#),
             (place(.query, nil, .spaceDelimited), "[1,2]", "query", #"{"p":"1 2"}"#),
@@ -121,6 +124,16 @@ import Testing
         let request = try Self.built(places: places, params: #"{"p":\#(value)}"#)
         let expected = try expected.map { try JSONParser.parse(Array($0.utf8)) }
         #expect(request[member] == expected)
+    }
+
+    @Test func `a list with commas covers the query of the router, and a query of the call covers the list`() throws {
+        let places = Self.place(.query, explode: false)
+        let (defaults, params) = (#"{"query":{"p":"0","q":"1"}}"#, #"{"p":[1,2]}"#)
+        let list = try Self.built(path: "/a?x=y", places: places, defaults: defaults, params: params)
+        #expect(list["url"]?.string == "http://x/v1/a?x=y&p=1,2" && list["query"] == .object(["q": .string("1")]))
+        let overrides = #"{"query":{"p":"3"}}"#
+        let covered = try Self.built(places: places, defaults: defaults, params: params, overrides: overrides)
+        #expect(covered["url"]?.string == "http://x/v1/a" && covered["query"]?.object?["p"]?.string == "3")
     }
 
     @Test(arguments: [
