@@ -3,4 +3,4 @@
 >> {"jsonrpc":"2.0","id":2,"method":"interceptor.delete","params":{"interceptor":"<i>"}}
 << {"jsonrpc":"2.0","id":2,"result":{}}
 >> {"jsonrpc":"2.0","id":3,"method":"data.send","params":{"url":"{origin}/json","interceptors":["<i>"]}}
-<< {"jsonrpc":"2.0","id":3,"error":{"code":-32012,"message":"<any>","data":{"pointer":"/interceptors"}}}
+<< {"jsonrpc":"2.0","id":3,"error":{"code":-32012,"message":"<any>","data":{"pointer":"/interceptors/0"}}}
