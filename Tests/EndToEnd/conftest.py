@@ -16,6 +16,7 @@ import providers
 import pytest
 import tls_server
 from credential_process import Service, Store
+from editor_clients import Editors
 from hostile_server import Hostile
 from listeners import forgotten
 from redirect_server import Server
@@ -53,6 +54,13 @@ def lasting_away():
     server = Server()
     yield server
     server.close()
+
+
+@pytest.fixture
+def editors(tmp_path):
+    """Runs code in Neovim and Emacs with the clients loaded."""
+    with Editors(tmp_path) as editors:
+        yield editors
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import sys
 
 import contract
 import pytest
-from editor_clients import CLIENTS, LONG, Editors, await_end
+from editor_clients import CLIENTS, LONG, await_end
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 FENCE = re.compile(r"^```([a-z]+)\n(.*?)^```$", re.M | re.S)
@@ -20,12 +20,6 @@ def example(language, having, origin):
     [text] = [text for found, text in FENCE.findall((CLIENTS / "README.md").read_text("utf-8"))
               if found == language and having in text]
     return text.replace("https://example.org/", origin + "/json")
-
-
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
 
 
 def test_python_without_the_package(editors, origin):

@@ -27,12 +27,6 @@ pytestmark = [
 EMACS = ["emacs", "-Q", "--batch"]
 
 
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
-
-
 def batch(*words, cwd):
     environment = {**os.environ, "HOME": str(cwd), "LC_ALL": "C.UTF-8"}
     done = subprocess.run([*EMACS, *words], cwd=cwd, env=environment, capture_output=True, text=True, timeout=LONG)

@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from editor_clients import CLIENTS, Editors
+from editor_clients import CLIENTS
 from event_server import CHUNKED, GONE, OPEN, STREAM, EventServer, chunk, status
 from hostile_server import Hostile
 from range_server import Ranging
@@ -14,12 +14,6 @@ pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is bu
 TALK = b"".join(b"data: %s\n\n" % data for data in (
     b'{"choices":[]}', b'{"choices":[{"delta":{"content":"Hello"}}]}', b'{"choices":[{"delta":{}}]}',
     b'{"choices":[{"delta":null}]}', b'{"choices":null,"usage":{"n":1}}', b"[DONE]"))
-
-
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
 
 
 def test_a_stream_brings_every_byte_and_then_its_response(editors, origin):

@@ -7,7 +7,7 @@ import threading
 import contract
 import pytest
 import websockets.sync.server
-from editor_clients import CLIENTS, Editors
+from editor_clients import CLIENTS
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 LINES = 3000
@@ -28,12 +28,6 @@ def log():
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}/"
         server.shutdown()
-
-
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
 
 
 def test_neovim(editors, log):

@@ -14,12 +14,6 @@ from hostile_server import Hostile
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
-
-
 def test_every_kind_of_body_arrives_as_it_was_given(editors, bin):
     (editors.place / "wolf.txt").write_text("howl")
     seen = editors.neovim("""

@@ -9,13 +9,6 @@ from editor_clients import Editors
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
-
-
-
 def test_a_service_that_cannot_start_says_why(tmp_path):
     """Its own service, which Neovim takes where no socket can be had, reads the same configuration."""
     (tmp_path / "config.yaml").write_text("no-such-setting: 1\n")

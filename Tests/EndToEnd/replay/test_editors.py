@@ -4,17 +4,10 @@
 
 import contract
 import pytest
-from editor_clients import Editors
 from request_client import get, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 NOWHERE = "http://127.0.0.1:9"
-
-
-@pytest.fixture
-def editors(tmp_path):
-    with Editors(tmp_path) as editors:
-        yield editors
 
 
 @pytest.fixture
