@@ -45,11 +45,15 @@ that has ended stays as it is."
           (then (outrider--later then value)))
     (when finally (outrider--later finally))))
 
+(defconst outrider--waking 0.1 "Seconds between two looks at a request that is waited for.")
+
 (defun outrider--wait (request)
   "Wait until REQUEST has ended; if that is interrupted, cancel it."
   (setf (outrider-request-quiet request) t)
   ;; large replies come in pieces of this size
-  (let ((inhibit-quit nil) (read-process-output-max (max read-process-output-max 65536)))
+  (let ((inhibit-quit nil) (read-process-output-max (max read-process-output-max 65536))
+        ;; Emacs looks only when a timer is due whether output came within another timer, which may wait itself.
+        (waker (run-with-timer outrider--waking outrider--waking #'ignore)))
     (unwind-protect
         (while (not (outrider-request-done request))
           (let ((process (and outrider--connection (outrider--connection-process outrider--connection))))
@@ -57,6 +61,7 @@ that has ended stays as it is."
             ;; has ended returns at once, and calls no sentinel while another process has output: so Emacs waits for all.
             (if (and process (process-live-p process)) (accept-process-output process)
               (accept-process-output nil 0.05))))
+      (cancel-timer waker)
       (outrider-cancel request))))
 
 (defun outrider--run (args make start)

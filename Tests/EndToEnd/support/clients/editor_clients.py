@@ -19,6 +19,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import contract
@@ -88,9 +89,14 @@ class Running:
 
     def said(self, text):
         """Until the program has said a line with this text; gives the line."""
-        for line in self.process.stdout:
-            if text in line:
-                return line.rstrip("\n")
+        end = threading.Timer(LONG, self.process.kill)
+        end.start()
+        try:
+            for line in self.process.stdout:
+                if text in line:
+                    return line.rstrip("\n")
+        finally:
+            end.cancel()
         raise AssertionError(f"{text} was never said: {self.process.stderr.read()}")
 
     def result(self):
@@ -121,7 +127,7 @@ class Editors:
     def __exit__(self, *_):
         for process in self.running:
             process.kill()
-            process.communicate()
+            process.communicate(timeout=LONG)
         subprocess.run(
             ["outrider", "call", "--socket", self.socket, "server.stop", "grace:=0"], env=self.environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONG)
