@@ -36,7 +36,7 @@ package enum MessageRecord {
         for index in 1...4 { record[index] = UInt8(truncatingIfNeeded: length >> UInt32(8 &* (4 &- index))) }
     }
 
-    private static func appendHead(_ kind: Kind, _ count: Int, to output: inout [UInt8]) {
+    static func appendHead(_ kind: Kind, _ count: Int, to output: inout [UInt8]) {
         let length = UInt32(clamping: count)
         output.append(kind.rawValue)
         output.append(UInt8(truncatingIfNeeded: length >> 24))

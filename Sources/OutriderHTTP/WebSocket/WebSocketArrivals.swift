@@ -27,7 +27,7 @@ package protocol MessageDeflating: AnyObject, Sendable {
 /// The messages in a piece of input, and the frames to write in response.
 package struct WebSocketArrivals: Sendable {
     /// Whole messages, as records.
-    package var records: [UInt8] = []
+    package var records = MessageRecords()
     package var messages = 0
     /// Frames to write.
     package var frames: [UInt8] = []

@@ -40,8 +40,6 @@ package struct WebSocketMachine: ~Copyable {
     private static let mostEmptyFragments = 1024
     /// The buffer of a message stays for the next one up to this size.
     private static let keptBytes = 16 << 10
-    /// A record of more bytes is handed over without a copy.
-    private static let largeBytes = 256 << 10
     /// Room for a message at its beginning at most, however many bytes it announces.
     private static let roomBytes = 1 << 20
 
@@ -126,7 +124,6 @@ package struct WebSocketMachine: ~Copyable {
         into arrivals: inout WebSocketArrivals
     ) {
         guard phase != .ended else { return }
-        reserve(bytes.count, &arrivals)
         do throws(WebSocketFault) {
             var index = 0
             while phase != .ended {
@@ -140,13 +137,6 @@ package struct WebSocketMachine: ~Copyable {
         } catch {
             fail(error, mask: nextMask(), into: &arrivals)
         }
-    }
-
-    /// Makes room at once for all records that may be complete with so many bytes.
-    private func reserve(_ count: Int, _ arrivals: inout WebSocketArrivals) {
-        let begun = message?.record.count ?? 0
-        guard count >= Self.keptBytes, begun &+ count <= Self.largeBytes else { return }
-        arrivals.records.reserveCapacity(begun &+ count &+ 64)
     }
 
     // MARK: frames
@@ -190,32 +180,36 @@ package struct WebSocketMachine: ~Copyable {
     ) throws(WebSocketFault) -> Bool {
         guard var current = frame else { return false }
         let count = min(current.left, bytes.count &- index)
-        let piece = UnsafeRawBufferPointer(rebasing: bytes[index..<index &+ count])
+        let place = index..<index &+ count
         index &+= count
         current.left &-= count
         let isOver = current.left == 0
         frame = isOver ? nil : current
         if current.head.opcode.isControl {
-            control.append(contentsOf: piece)
+            control.append(contentsOf: bytes[place])
             if isOver { try takeControl(current.head.opcode, isCongested, nextMask, &arrivals) }
         } else {
-            try takeData(piece, left: current.left, isLast: isOver && current.head.isFinal, &arrivals)
+            try takeData(bytes, place, left: current.left, isLast: isOver && current.head.isFinal, &arrivals)
         }
         return isOver
     }
 
     // MARK: messages
 
-    /// - Parameter left: bytes of the frame that follow the piece.
+    /// - Parameters:
+    ///   - place: of the piece within the input.
+    ///   - left: bytes of the frame that follow the piece.
     private mutating func takeData(
-        _ piece: UnsafeRawBufferPointer, left: Int, isLast: Bool, _ arrivals: inout WebSocketArrivals
+        _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, left: Int, isLast: Bool,
+        _ arrivals: inout WebSocketArrivals
     ) throws(WebSocketFault) {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[place])
         guard var current = message.take() else { return }
         current.received &+= piece.count
-        // a message in a single piece is copied once
+        // a message in a single piece needs no buffer of its own
         if isLast, !current.isCompressed, current.record.isEmpty {
             if let fault = fault(in: piece, &current) ?? fault(atEndOf: current) { throw fault }
-            MessageRecord.append(current.opcode.recordKind, piece, to: &arrivals.records)
+            arrivals.records.append(current.opcode.recordKind, bytes, place)
             arrivals.messages &+= 1
             spare = current.record
             return
@@ -247,8 +241,7 @@ package struct WebSocketMachine: ~Copyable {
 
     private mutating func hand(_ record: inout [UInt8], _ arrivals: inout WebSocketArrivals) {
         arrivals.messages &+= 1
-        if record.count > Self.largeBytes, arrivals.records.isEmpty { return swap(&arrivals.records, &record) }
-        arrivals.records.append(contentsOf: record)
+        arrivals.records.append(record)
         guard record.capacity <= Self.keptBytes else { return }
         record.removeAll(keepingCapacity: true)
         swap(&spare, &record)

@@ -76,13 +76,13 @@ extension ReadStream {
         return pipe != nil
     }
 
-    /// The same for an array. False also if the connection has no room.
-    func pass(_ bytes: [UInt8]) -> Bool {
+    /// The same for buffers that are valid during the call. False also if the connection has no room.
+    func pass(_ buffers: [UnsafeRawBufferPointer], _ count: Int) -> Bool {
         guard let pipe = contents.withLock({ $0.pipe }), pipe.hasRoom else { return false }
-        let isNext = contents.withLock { $0.pipe === pipe && !$0.isCarrying && $0.machine.pass(bytes.count) }
+        let isNext = contents.withLock { $0.pipe === pipe && !$0.isCarrying && $0.machine.pass(count) }
         guard isNext else { return false }
-        if bytes.withUnsafeBytes({ pipe.write($0) }) { return true }
-        contents.withLock { $0.machine.takeBack(bytes.count) }
+        if pipe.write(buffers) { return true }
+        contents.withLock { $0.machine.takeBack(count) }
         return false
     }
 
@@ -119,7 +119,7 @@ extension ReadStream {
     private func pass(to pipe: any RawPipe) -> Appetite {
         var isThere = !pipe.isGone
         while isThere, let bytes = contents.withLock({ $0.machine.drain() }) {
-            isThere = bytes.withUnsafeBytes { pipe.write($0) }
+            isThere = bytes.withUnsafeBytes { pipe.write([$0]) }
         }
         if !isThere {
             handles.remove(handle)

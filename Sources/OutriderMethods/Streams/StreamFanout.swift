@@ -129,12 +129,12 @@ package final class StreamFanout: StreamHub {
     }
 
     /// Writes bytes to the second connection of the only stream. False if earlier bytes must go first, or without room.
-    func pass(_ bytes: [UInt8]) -> Bool {
+    func pass(_ buffers: [UnsafeRawBufferPointer], _ count: Int) -> Bool {
         let only = contents.withLock { contents -> ReadStream? in
             contents.hasBegun = true
             return contents.streams.count == 1 ? contents.streams.first : nil
         }
-        return only?.pass(bytes) == true
+        return only?.pass(buffers, count) == true
     }
 
     /// From now on `take` delivers as much as it can, and returns.

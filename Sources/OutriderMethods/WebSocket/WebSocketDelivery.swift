@@ -14,13 +14,25 @@ extension WebSocketSource {
     /// The limit of waiting messages, in bytes; a full backlog stops reading.
     private var mostHeld: Int { max(options.backlog - Self.uncutBytes, options.backlog / 2) }
 
-    /// Delivers records at once if no earlier records wait; else appends the records, and starts the delivery.
-    func store(_ records: [UInt8]) {
-        if state.withLock({ $0.backlog.beginPassing(records.count) }) {
-            let isPassed = hub.pass(records)
-            state.withLock { $0.backlog.endPassing() }
-            if isPassed { return beginDelivery() }
-        }
+    /// Delivers a record at once if no earlier records wait; else appends the record, and starts the delivery.
+    func store(_ record: [UInt8]) {
+        if record.withUnsafeBytes({ pass([$0], record.count) }) { return beginDelivery() }
+        append(record)
+    }
+
+    /// The same for the records of a piece of input.
+    func store(_ records: MessageRecords, _ input: UnsafeRawBufferPointer) {
+        if records.withBuffers(in: input, { pass($0, records.count) }) { return beginDelivery() }
+        append(records.bytes(in: input))
+    }
+
+    private func pass(_ buffers: [UnsafeRawBufferPointer], _ count: Int) -> Bool {
+        guard state.withLock({ $0.backlog.beginPassing(count) }) else { return false }
+        defer { state.withLock { $0.backlog.endPassing() } }
+        return hub.pass(buffers, count)
+    }
+
+    private func append(_ records: [UInt8]) {
         let isFull = state.withLock { state in
             state.backlog.append(records)
             switch options.overflow {

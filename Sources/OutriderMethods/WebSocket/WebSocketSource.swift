@@ -264,10 +264,13 @@ extension WebSocketSource: BodyOutlet {
         // a few bytes may inflate to a thousand times as many
         let step = max(1, isDeflated ? Self.sliceBytes : chunk.count)
         for start in stride(from: 0, to: chunk.count, by: step) {
-            let arrivals = received(chunk, start..<min(start + step, chunk.count))
+            let range = start..<min(start + step, chunk.count)
+            let arrivals = received(chunk, range)
             flush()
             if !arrivals.pongs.isEmpty { ponged(arrivals.pongs) }
-            if !arrivals.records.isEmpty { store(arrivals.records) }
+            if !arrivals.records.isEmpty {
+                chunk.withUnsafeBytes { store(arrivals.records, UnsafeRawBufferPointer(rebasing: $0[range])) }
+            }
             if let end = arrivals.end { return ended(end) }
             await roomForMore()
             if Task.isCancelled { return }

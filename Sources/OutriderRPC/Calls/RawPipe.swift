@@ -7,9 +7,9 @@
 /// Backpressure applies both ways: the writer waits for the kernel, and the client waits for the reader. At most 256
 /// KiB are buffered for each side.
 package protocol RawPipe: AnyObject, Sendable {
-    /// Copies the bytes to the client; without room the bytes are queued. False if the client is gone.
+    /// Writes buffers that are valid during the call; without room, copies of their bytes are queued. False if the client is gone.
     @discardableResult
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool
+    func write(_ buffers: [UnsafeRawBufferPointer]) -> Bool
 
     /// Writes without a copy, if the transport knows the type of `storage`.
     @discardableResult

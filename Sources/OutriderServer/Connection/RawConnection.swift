@@ -42,18 +42,37 @@ final class RawConnection: RawPipe {
 
     // MARK: output
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func write(_ buffers: [UnsafeRawBufferPointer]) -> Bool {
         var taken = 0
         if loop.inEventLoop, contents.withLock({ $0.phase == .open && $0.onTheWay == 0 }) {
-            taken = wire.giveToKernel(bytes)
+            taken = wire.giveToKernel(buffers)
             tally.bytesSent.count(taken)
         }
-        if taken > 0, taken == bytes.count { return true }
-        let pieces = stride(from: taken, to: bytes.count, by: Self.pieceBytes).map { start in
-            let end = min(start + Self.pieceBytes, bytes.count)
-            return ByteBuffer(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        let count = buffers.reduce(0) { $0 + $1.count }
+        if taken > 0, taken == count { return true }
+        return write(Self.pieces(of: buffers, after: taken), count - taken)
+    }
+
+    /// Copies the bytes behind the first `skipped`.
+    private static func pieces(of buffers: [UnsafeRawBufferPointer], after skipped: Int) -> [ByteBuffer] {
+        var skipped = skipped
+        var pieces: [ByteBuffer] = []
+        for buffer in buffers {
+            var start = min(skipped, buffer.count)
+            skipped -= start
+            while start < buffer.count {
+                let room = pieceBytes - (pieces.last?.readableBytes ?? pieceBytes)
+                let end = min(buffer.count, start + (room > 0 ? room : pieceBytes))
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer[start..<end])
+                if room > 0 {
+                    pieces[pieces.count - 1].writeBytes(bytes)
+                } else {
+                    pieces.append(ByteBuffer(bytes: bytes))
+                }
+                start = end
+            }
         }
-        return write(pieces, bytes.count - taken)
+        return pieces
     }
 
     func write(_ bytes: some RawBytes) -> Bool {

@@ -7,6 +7,9 @@ import Synchronization
 
 /// A client on a socket, over its channel.
 final class SocketWire: Wire {
+    /// The kernel takes 1,024 (`UIO_MAXIOV`).
+    private static let mostParts = 64
+
     private let channel: any Channel
     private let inputClosed = Atomic<Bool>(false)
     private let finishing = Atomic<Bool>(false)
@@ -27,11 +30,19 @@ final class SocketWire: Wire {
 
     func write(_ buffer: ByteBuffer) { channel.write(buffer, promise: nil) }
 
-    func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func giveToKernel(_ buffers: [UnsafeRawBufferPointer]) -> Int {
         guard let socket, channel.isActive, unwritten == 0 else { return 0 }
         let flags = Int32(truncatingIfNeeded: MSG_DONTWAIT | MSG_NOSIGNAL)
-        // a failure is left to the channel, which meets the same and closes
-        return max(0, send(socket, bytes.baseAddress, bytes.count, flags))
+        var parts = buffers.prefix(Self.mostParts).map { buffer in
+            iovec(iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
+        }
+        return parts.withUnsafeMutableBufferPointer { parts in
+            var message = msghdr()
+            message.msg_iov = parts.baseAddress
+            message.msg_iovlen = parts.count
+            // a failure is left to the channel, which meets the same and closes
+            return max(0, sendmsg(socket, &message, flags))
+        }
     }
 
     func flush() { channel.flush() }

@@ -16,9 +16,9 @@ protocol Wire: AnyObject, Sendable {
 
     func write(_ buffer: ByteBuffer)
 
-    /// Gives bytes to the kernel without a copy in between, unless earlier bytes wait. Returns the number of bytes that
+    /// Gives buffers to the kernel without a copy in between, unless earlier bytes wait. Returns the number of bytes that
     /// the kernel took.
-    func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int
+    func giveToKernel(_ buffers: [UnsafeRawBufferPointer]) -> Int
 
     func flush()
     func setReading(_ on: Bool)

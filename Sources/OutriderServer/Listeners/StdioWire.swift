@@ -74,7 +74,7 @@ final class StdioWire: Wire {
         }
     }
 
-    func giveToKernel(_ bytes: UnsafeRawBufferPointer) -> Int { 0 }
+    func giveToKernel(_ buffers: [UnsafeRawBufferPointer]) -> Int { 0 }
 
     func flush() {}
 

@@ -43,15 +43,15 @@ struct WebSocketFuzzTests {
         }
     }
 
-    private static func feed(_ bytes: [UInt8], cutAt cuts: [Int]) -> WebSocketArrivals {
+    private static func feed(_ bytes: [UInt8], cutAt cuts: [Int]) -> AllArrivals {
         var machine = WebSocketMachine(maxMessage: maxMessage)
-        var arrivals = WebSocketArrivals()
+        var all = AllArrivals()
         var start = 0
         for end in cuts + [bytes.count] {
-            bytes[start..<end].withUnsafeBytes { machine.received($0, nextMask: { 7 }, into: &arrivals) }
+            bytes[start..<end].withUnsafeBytes { all.receive($0, &machine, mask: 7) }
             start = end
         }
-        return arrivals
+        return all
     }
 
     @Test func `frames mean the same however they are cut, and never more than the limit`() {

@@ -26,19 +26,19 @@ private func text(_ text: String, isFinal: Bool = true) -> [UInt8] {
 /// What a machine makes of the bytes, given in pieces of that size.
 private func arrivals(
     _ bytes: [UInt8], pieces: Int = .max, maxMessage: Int = 1 << 20, inflater: (any MessageInflating)? = nil
-) -> WebSocketArrivals {
+) -> AllArrivals {
     var machine = WebSocketMachine(maxMessage: maxMessage, inflater: inflater)
-    var arrivals = WebSocketArrivals()
+    var all = AllArrivals()
     var start = 0
     while start < bytes.count {
         let end = min(bytes.count, start + min(pieces, bytes.count))
-        bytes[start..<end].withUnsafeBytes { machine.received($0, nextMask: { 0x0102_0304 }, into: &arrivals) }
+        bytes[start..<end].withUnsafeBytes { all.receive($0, &machine, mask: 0x0102_0304) }
         start = end
     }
-    return arrivals
+    return all
 }
 
-private func messages(_ arrivals: WebSocketArrivals) -> [String] {
+private func messages(_ arrivals: AllArrivals) -> [String] {
     var scanner = MessageRecordScanner(longest: 1 << 24)
     scanner.feed(arrivals.records)
     var found: [String] = []
@@ -48,21 +48,21 @@ private func messages(_ arrivals: WebSocketArrivals) -> [String] {
     return found
 }
 
-private func failure(_ arrivals: WebSocketArrivals) -> Int? {
+private func failure(_ arrivals: AllArrivals) -> Int? {
     if case .failed(let fault)? = arrivals.end { fault.code } else { nil }
 }
 
 struct WebSocketMachineTests {
-    @Test(arguments: [1, 2, 3, 7, 1001, Int.max])
+    @Test(arguments: [1, 2, 3, 7, 1001, 40_000, 131_072, Int.max])
     func `messages are the same however the bytes are cut`(_ pieces: Int) {
         let long = String(repeating: "é", count: 40_000)
         let bytes =
             text("hi") + serverFrame(2, [1, 2, 3]) + text("") + text("fr", isFinal: false)
             + serverFrame(9, [1]) + serverFrame(0, Array("ag".utf8), isFinal: false)
             + serverFrame(0, Array("ment".utf8))
-            + text(long) + serverFrame(8, [0x03, 0xE8] + Array("bye".utf8)) + text("never")
+            + text(long) + text("short") + text(long) + text("a") + text("b") + text(long) + serverFrame(8, [0x03, 0xE8] + Array("bye".utf8)) + text("never")
         let found = arrivals(bytes, pieces: pieces)
-        #expect(messages(found) == ["hi", "[1, 2, 3]", "", "fragment", long])
+        #expect(messages(found) == ["hi", "[1, 2, 3]", "", "fragment", long, "short", long, "a", "b", long])
         #expect(found.end == .closed(code: 1000, reason: "bye"))
     }
 
@@ -130,9 +130,9 @@ struct WebSocketMachineTests {
         #expect(frames == [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8])
         #expect(!machine.close(1000, "", mask: 0, to: &frames))
         #expect(![UInt8]().withUnsafeBytes { machine.send(.text, $0, mask: 0, to: &frames) })
-        var found = WebSocketArrivals()
+        var found = AllArrivals()
         let rest = text("late") + serverFrame(9, [1]) + serverFrame(8, [])
-        rest.withUnsafeBytes { machine.received($0, nextMask: { 0 }, into: &found) }
+        rest.withUnsafeBytes { found.receive($0, &machine, mask: 0) }
         #expect(messages(found) == ["late"])
         #expect(found.frames.isEmpty)
         #expect(found.end == .closed(code: nil, reason: ""))
