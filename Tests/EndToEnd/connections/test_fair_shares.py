@@ -110,10 +110,11 @@ def test_removing_files_holds_no_loop(hung, origin):
             for _ in range(20):
                 reply = one.call("data.send", {"url": f"{origin}/bytes/1000", "bodyTo": "file"})
                 assert reply["result"]["body"]["kind"] == "file", reply
-        longest, end = 0, time.monotonic() + 1
+        waits, end = [], time.monotonic() + 1
         while time.monotonic() < end:
-            longest = max(longest, timed(lambda: other.call("server.info"))[1])
-        assert longest < 0.09, longest
+            waits.append(timed(lambda: other.call("server.info"))[1])
+        # a loop that removes has ten waits of 100 ms in that second, and a busy machine one or two
+        assert sum(wait >= 0.09 for wait in waits) <= 3, sorted(waits)[-10:]
 
 
 def test_a_release_has_its_result_when_the_file_is_gone(hung, origin):
