@@ -21,6 +21,7 @@ final class Recording: @unchecked Sendable {
     private var isOver = false
     private var inner: (any AttemptResponseBody)?
     private let isSocket: Bool
+    private let decodes: Bool
     private var sentTap = FrameTap()
     private var receivedTap = FrameTap()
 
@@ -31,6 +32,7 @@ final class Recording: @unchecked Sendable {
         login = (attempt.login?.credential).map { ($0.username, $0.password) }
         held = request.body.count
         isSocket = attempt.upgrade != nil
+        decodes = attempt.decodesContent
         _ = tape.hold(held)
     }
 
@@ -57,6 +59,7 @@ final class Recording: @unchecked Sendable {
                 status: response.status, reason: response.reason, version: response.version, fields: response.fields)
             inner = response.body
             if isSocket, response.status == 101 { entry.messages = [] }
+            entry.isCoded = !decodes && entry.hasCoding
         }
     }
 

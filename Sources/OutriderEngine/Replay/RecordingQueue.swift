@@ -9,6 +9,7 @@ import Synchronization
 /// Work on a cassette's file, on another thread: the entries of some milliseconds one after the other.
 final class RecordingQueue: Sendable {
     typealias Work = @Sendable (CassetteFile) -> Void
+    private typealias Waiter = CheckedContinuation<Void, Never>
 
     /// Microseconds in which entries gather. A thread that woke up for each would cost more than its writing.
     private static let gathering: UInt32 = 4000
@@ -19,7 +20,10 @@ final class RecordingQueue: Sendable {
         var isRunning = false
         /// Nothing more comes.
         var isEnding = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// These wait for the end of all work.
+        var waiters: [Waiter] = []
+        /// These wait for the work that was added before.
+        var settlers: [Waiter] = []
     }
 
     private let state: Mutex<State>
@@ -38,19 +42,31 @@ final class RecordingQueue: Sendable {
     private func run() {
         while true {
             if !state.withLock({ $0.isEnding }) { usleep(Self.gathering) }
-            let (work, file) = state.withLock { state -> ([Work], CassetteFile?) in
-                defer { state.work = [] }
+            let (work, file, settlers) = state.withLock { state -> ([Work], CassetteFile?, [Waiter]) in
+                defer { (state.work, state.settlers) = ([], []) }
                 if state.work.isEmpty { state.isRunning = false }
-                return (state.work, state.file)
+                return (state.work, state.file, state.settlers)
             }
-            if work.isEmpty { break }
             if let file { work.forEach { $0(file) } }
+            settlers.forEach { $0.resume() }
+            if work.isEmpty { break }
         }
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters
         }
         waiters.forEach { $0.resume() }
+    }
+
+    /// Waits for the work that was added before.
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.isRunning { state.settlers.append(continuation) }
+                return !state.isRunning
+            }
+            if isIdle { continuation.resume() }
+        }
     }
 
     /// Waits for the work, and closes the file.

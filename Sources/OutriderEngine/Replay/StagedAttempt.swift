@@ -26,6 +26,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// The longest body that is compared and recorded, in bytes.
     static let mostBody = 64 << 20
+    /// The longest compressed body that is decoded on the event loop, in bytes.
+    private static let mostDecodedOnLoop = 1 << 10
 
     private var attempt: Attempt
     private let stage: ReplayStage
@@ -64,7 +66,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         if case .over(let failure) = source { return finish(.failure(failure)) }
         switch attempt.body {
         case .none: begin([])
-        case .bytes(let bytes): begin(bytes)
+        case .bytes(let bytes): uncompress(bytes)
         case .file(let path, let size): collect(ComposedBody([.file(path: path, size: size, pointer: nil)]))
         case .composed(let body): collect(body)
         }
@@ -106,6 +108,10 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         case .over, .ended: break
         default: stop(Self.cancelled)
         }
+    }
+
+    private static var tooMany: HTTPFailure {
+        HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time")
     }
 
     static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
@@ -159,11 +165,35 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
                         body.coding == nil
                         ? .bytes(bytes) : .composed(ComposedBody([.bytes(bytes)], coding: body.coding))
                 }
-                self.begin(bytes)
+                self.uncompress(bytes)
             }
         }
         self.collector = collector
         collector.start()
+    }
+
+    /// Decodes a body that was compressed before its sending: its bytes before that are compared, and have their secrets
+    /// masked.
+    private func uncompress(_ body: [UInt8]) {
+        guard attempt.plainBodySize != nil else { return begin(body) }
+        let (fields, host) = (attempt.fields, attempt.url.host)
+        let decode = { @Sendable () -> [UInt8] in
+            guard
+                let plain = CodedBody.decoded(body, fields, from: host, isWhole: true, most: Self.mostBody),
+                plain.failure == nil
+            else { return body }
+            return plain.bytes
+        }
+        if body.count <= Self.mostDecodedOnLoop { return begin(decode()) }
+        armDeadline()
+        let isTaken = BlockingThreads.computing.run(for: attempt.client) {
+            let plain = decode()
+            self.loop.execute {
+                if case .over = self.source { return }
+                self.begin(plain)
+            }
+        }
+        if !isTaken { stop(Self.tooMany) }
     }
 
     private func begin(_ body: [UInt8]) { follow(stage.course(of: attempt, body), body) }
@@ -188,7 +218,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         }
         if !isTaken {
             refused()
-            stop(HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time"))
+            stop(Self.tooMany)
         }
     }
 

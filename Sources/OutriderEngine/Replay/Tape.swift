@@ -151,6 +151,9 @@ package final class Tape: Sendable {
     /// Entries that were not played, by method and URL.
     package func unused(most: Int) -> [String] { state.withLock { $0.playback?.unused(most: most) ?? [] } }
 
+    /// Waits until the requests that have ended are written, so that counts include each request that has its reply.
+    package func settle() async { await queue?.settle() }
+
     /// Writes what waits, syncs it to disk, and lets go of the file. Requests that are under way are no longer recorded.
     package func stop() async {
         state.withLock { $0.isStopped = true }
@@ -194,15 +197,20 @@ package final class Tape: Sendable {
                 return .fail(failure)
             }
         case .play(let entry, let turn):
-            if let script = entry.script { return .script(script, origin) }
+            let isRecoded = entry.entry.isRecoded(for: attempt)
+            if let script = entry.script, !isRecoded { return .script(script, origin) }
             let key = attempt.fields.first("Sec-WebSocket-Key")
+            let host = attempt.url.host
             let script = { @Sendable (body: [UInt8]) in
-                let script = AttemptScript(entry.entry, body: body, self.settings.timing, key: key)
+                let fitting = isRecoded ? entry.entry.recoded(body, host: host) : (entry: entry.entry, body: body)
+                let script = AttemptScript(fitting.entry, body: fitting.body, self.settings.timing, key: key)
                 return ReplayStage.Course.script(PreparedScript(script), origin)
             }
-            guard let name = entry.entry.bodyFile else { return script(entry.entry.body) }
+            let name = entry.entry.bodyFile
+            if name == nil, !isRecoded { return script(entry.entry.body) }
             return .work {
                 do throws(HTTPFailure) {
+                    guard let name else { return script(entry.entry.body) }
                     return script(try Self.body(name, self.settings.path))
                 } catch {
                     return .fail(error)
@@ -297,7 +305,9 @@ package final class Tape: Sendable {
             var found = self.settings.mask.secrets(of: draft.request)
             if let login { found.add(username: login.username, password: login.password) }
             _ = self.learn(found)
-            let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: draft.body))
+            let decoded = draft.decoded()
+            let body = decoded?.body ?? draft.body
+            let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: body))
             if mask.values.isFull {
                 let failure = HTTPFailure.unusableCassette(
                     self.settings.path, "it has more secrets than can be masked: record fewer requests")
@@ -305,6 +315,8 @@ package final class Tape: Sendable {
             }
             do throws(HTTPFailure) {
                 var entry = draft.masked(mask)
+                // a secret within a coding cannot be masked there
+                if let masked = decoded?.masked(mask), masked.body != body { entry = masked }
                 try Self.moveBodies(&entry, to: file)
                 let time = WallTime(milliseconds: entry.started)
                 try file.append(CassetteWriter.line(entry, time: time.text))

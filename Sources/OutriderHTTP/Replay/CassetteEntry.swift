@@ -18,8 +18,10 @@ package struct CassetteEntry: Sendable {
     /// Without secrets.
     package var request: ReplayRequest
     package var head: AttemptScript.Head?
-    /// Decoded.
+    /// Decoded, unless `isCoded`.
     package var body: [UInt8] = []
+    /// The body is in the coding that its head names: the attempt did not decode.
+    package var isCoded = false
     /// A file beside the cassette that has the body, and is read when it plays; nil if `body` has.
     package var bodyFile: String?
     /// In place of a long body of the request, its file.
@@ -117,8 +119,8 @@ extension CassetteEntry {
         return entry
     }
 
-    /// Digests of a body that is masked would refuse it.
-    private mutating func removeDigests() {
+    /// Digests of a body that is masked, or played without its coding, would refuse it.
+    package mutating func removeDigests() {
         for name in ["Repr-Digest", "Content-Digest", "Digest", "Content-MD5"] {
             head?.fields.remove(name)
             trailers.remove(name)

@@ -178,6 +178,7 @@ package enum CassetteReader {
         entry.trailers = fields(object["_trailers"])
         entry.messages = object["_webSocketMessages"]?.array?.compactMap { message($0) }
         if case .bool(true)? = object["_cut"] { entry.isCut = true }
+        if case .bool(true)? = object["_coded"] { entry.isCoded = true }
         if entry.head?.status == 101, entry.messages == nil, isWebSocket(entry) {
             throw Fault(message: "its messages were not exported")
         }

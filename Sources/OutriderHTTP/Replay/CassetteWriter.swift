@@ -56,6 +56,7 @@ package enum CassetteWriter {
             if let list = entry.messages { messages(list, &writer) }
             if let failure = entry.failure { writer.member("_failure") { CassetteFailure.write(failure, &$0) } }
             if entry.isCut { writer.member("_cut", true) }
+            if entry.isCoded { writer.member("_coded", true) }
         }
         return writer.bytes
     }

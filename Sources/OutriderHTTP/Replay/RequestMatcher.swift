@@ -48,10 +48,10 @@ package struct RequestMatcher: Sendable {
     package func key(of request: ReplayRequest) -> Key {
         let parts = URLParts(String(decoding: Self.withPlainMasks(Array(request.url.utf8)), as: UTF8.self))
         var query: [String] = []
-        for pair in parts.query?.split(separator: "&") ?? [] {
-            let name = pair.prefix { $0 != "=" }
-            if !ignoredQuery.isEmpty, ignoredQuery.contains(Self.decoded(name)) { continue }
-            query.append(Self.decoded(pair))
+        for text in parts.query?.split(separator: "&") ?? [] {
+            let pair = Pair(text.utf8)
+            if !ignoredQuery.isEmpty, ignoredQuery.contains(pair.name) { continue }
+            query.append(pair.canonical())
         }
         query.sort()
         return Key(
@@ -90,9 +90,38 @@ package struct RequestMatcher: Sendable {
         body.count <= longestKept && body.count != SHA256.byteCount ? body : Array(SHA256.hash(data: body))
     }
 
-    private static func decoded(_ text: Substring) -> String {
-        let spaced = text.utf8.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-        return String(decoding: PercentEncoding.decode(spaced), as: UTF8.self)
+    /// A pair of a query or a form, decoded.
+    private struct Pair {
+        private let nameBytes: [UInt8]
+        /// Nil for a name alone.
+        private let value: [UInt8]?
+
+        init(_ text: some Collection<UInt8>) {
+            let bytes = Array(text)
+            let equals = bytes.firstIndex(of: UInt8(ascii: "="))
+            nameBytes = Self.decoded(bytes[..<(equals ?? bytes.count)])
+            value = equals.map { Self.decoded(bytes[$0...].dropFirst()) }
+        }
+
+        private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+            PercentEncoding.decode(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
+        }
+
+        var name: String { String(decoding: nameBytes, as: UTF8.self) }
+
+        /// Bytes that stand for themselves in the text of a pair.
+        private static let plain = PercentEncoding(keeping: "!$'()*,-./:;?@[]_`{|}~")
+
+        /// The pair with each byte written in one way: other bytes, and another end of the name, are another text.
+        ///
+        /// - Parameter hasValue: whether a name alone has an empty value.
+        func canonical(hasValue: Bool = false) -> String {
+            var bytes: [UInt8] = []
+            Self.plain.append(nameBytes[...], to: &bytes)
+            if hasValue || value != nil { bytes.append(UInt8(ascii: "=")) }
+            Self.plain.append((value ?? [])[...], to: &bytes)
+            return String(decoding: bytes, as: UTF8.self)
+        }
     }
 
     // MARK: bodies
@@ -103,8 +132,9 @@ package struct RequestMatcher: Sendable {
         let type = contentType.flatMap(MediaType.init(parsing:))
         let subtype = type?.subtype ?? ""
         if subtype == "x-www-form-urlencoded" {
-            let pairs = QueryPairs.of(form: bytes).filter { !ignoredBody.contains("/" + $0.name) }
-            return Array(pairs.map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "&").utf8)
+            let pairs = bytes.split(separator: UInt8(ascii: "&")).map { Pair($0) }
+            let kept = pairs.filter { !ignoredBody.contains("/" + $0.name) }
+            return Array(kept.map { $0.canonical(hasValue: true) }.sorted().joined(separator: "&").utf8)
         }
         if subtype == "json" || subtype.hasSuffix("+json"), let json = Self.json(bytes) {
             var writer = CanonicalJSON()

@@ -13,6 +13,7 @@ struct ReplayGet: Method {
     static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> ReplayInfoShape {
         let stage = try call.scope.stage(named: params.session)
         guard let tape = stage?.tape ?? call.scope.service.engine.stage?.tape else { throw RPCError.noCassette }
+        await tape.settle()
         return ReplayInfoShape(tape)
     }
 }

@@ -55,7 +55,10 @@ def test_a_long_path_of_temporary_files_is_no_hindrance(server, tape, tmp_path):
 
 def test_what_cannot_be_played_or_recorded(tape):
     absent = run("replay", tape, origin="http://127.0.0.1:9")("/a")
-    assert absent.returncode == 3 and "cannot be read" in absent.stderr, absent
+    assert absent.returncode == 3 and f"the cassette {tape} cannot be read: " in absent.stderr, absent
+    assert "--replay" not in absent.stderr and f"outrider record {tape}" in absent.stderr, absent
+    nowhere = run("record", f"{tape}/x.har", origin="http://127.0.0.1:9")("/a")
+    assert nowhere.returncode == 3 and f"{tape}/" in nowhere.stderr and "--replay" not in nowhere.stderr, nowhere
     with open(tape, "w") as file:
         file.write("no cassette")
     broken = run("replay", tape, origin="http://127.0.0.1:9")("/a")

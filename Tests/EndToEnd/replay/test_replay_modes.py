@@ -162,6 +162,14 @@ def test_only_and_except(server, tape):
         assert stop(wire)["recorded"] == 1
 
 
+def test_each_response_counts_as_soon_as_it_is_there(server, tape):
+    with fresh() as wire:
+        start(wire, tape)
+        for number in range(1, 6):
+            get(wire, server.url + f"/json?{number}")
+            assert result(wire.call("replay.get", {}))["recorded"] == number
+
+
 def test_sessions_have_cassettes_of_their_own(server, tape):
     with fresh() as wire:
         session = result(wire.call("session.create", {"replay": {"path": tape}, "cookies": True}))["session"]

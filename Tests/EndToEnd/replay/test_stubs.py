@@ -39,6 +39,13 @@ def test_a_fault_is_the_real_failure(wire, fault, expected):
     assert time.monotonic() - start < 1
 
 
+def test_a_body_is_compared_before_its_compression(wire):
+    stub(wire, url="/", body={"a": 1}, response={"text": "here"})
+    for compress in ({}, {"compress": "gzip"}, {"compress": "zstd"}):
+        params = {"method": "POST", "body": {"json": {"a": 1, "more": "x" * 5000}}, **compress}
+        assert get(wire, "https://api.example/", **params)["body"]["text"] == "here", compress
+
+
 def test_every_phase_times_out_without_waiting(wire):
     for phase in ("resolve", "connect", "tls", "request", "firstByte", "response", "total"):
         stub(wire, url="/" + phase, fault={"timeout": phase})

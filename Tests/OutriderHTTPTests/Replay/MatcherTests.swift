@@ -51,6 +51,21 @@ import Testing
     }
 
     @Test(arguments: [
+        ("a=1%26b=2", "a=1&b=2", false), ("a%3Db=c", "a=b%3Dc", false), ("a=b=c", "a=b%3Dc", true),
+        ("q=%E9", "q=%E8", false), ("q=%e9", "q=%E9", true), ("q=%27", "q='", true), ("%61=1", "a=1", true),
+        ("q=%C3%A9", "q=e%CC%81", false),
+    ])
+    func `pairs are the same that have the same bytes`(one: String, two: String, isSame: Bool) {
+        let (first, second) = (Self.request("http://a.example/?" + one), Self.request("http://a.example/?" + two))
+        #expect(Self.areSame(first, second) == isSame)
+        func form(_ body: String) -> ReplayRequest {
+            let type = HTTPFields.Field("Content-Type", "application/x-www-form-urlencoded")
+            return ReplayRequest(method: "POST", url: "http://a.example/", fields: [type], body: Array(body.utf8))
+        }
+        #expect(Self.areSame(form(one), form(two)) == isSame)
+    }
+
+    @Test(arguments: [
         (#"{"a":1,"ts":5}"#, #"{"a":1}"#, true), (#"{"a":1,"ts":5}"#, #"{"ts":null,"a":1}"#, true),
         (#"{"a":1,"ts":5}"#, #"{"a":2}"#, false),
         (#"{"l":[{"t":1,"b":1},{"b":2}]}"#, #"{"l":[{"b":1},{"t":3,"b":2}]}"#, true),
