@@ -123,8 +123,11 @@ package struct ResumeRule: Sendable {
         }
         theirs.total = total
         theirs.coding = version.coding
-        guard held.prefix == total, held.isPrefix, version.total ?? total == total else {
+        guard version.total ?? total == total, held.end <= total else {
             return changed("the resource has another length", theirs)
+        }
+        guard held.prefix == total, held.isPrefix else {
+            return changed("the server refuses the range of the remaining bytes (416)", theirs)
         }
         // a 416 may omit validators, but present validators must match
         if compared(with: theirs) == .different { return changed("the resource has changed", theirs) }

@@ -19,6 +19,11 @@ final class ZstdStream: DecodingStream {
 
     /// No frame has begun, or the last one has ended.
     private var isAtStart = true
+    /// The bytes that the library wants next, at least 1. More would let damage in a later block take decoded blocks
+    /// with it; a whole frame at once is decoded faster, and again in small steps if it is damaged.
+    private var wanted = Int.max
+    /// Whether a damaged frame is decoded again.
+    private var isCareful = false
 
     init() {
         state = ZSTD_createDStream()
@@ -42,12 +47,19 @@ final class ZstdStream: DecodingStream {
                 guard Self.beginsFrame(magic) else { return .malformed("it begins like no frame of RFC 8878") }
             }
             var output = ByteBuffer()
+            let whole = input
+            let isWhole = isAtStart && !isCareful
             let code = decode(state, into: &output)
             guard ZSTD_isError(code) == 0 else {
+                if isWhole, ZSTD_isError(ZSTD_initDStream(state)) == 0 {
+                    (isCareful, input, hasMore, wanted) = (true, whole, false, 1)
+                    continue
+                }
                 let reason = ZSTD_getErrorName(code).map { String(cString: $0) }
                 return .malformed(reason ?? "zstd cannot read it")
             }
             (isComplete, isAtStart) = (code == 0, code == 0)
+            wanted = code == 0 && !isCareful ? .max : max(1, code)
             if output.readableBytes > 0 { return .output(output) }
         }
         return .needsInput
@@ -63,7 +75,7 @@ final class ZstdStream: DecodingStream {
         output.writeWithUnsafeMutableBytes(minimumWritableBytes: 0) { target in
             var place = ZSTD_outBuffer(dst: target.baseAddress, size: min(target.count, CodingRoom.piece), pos: 0)
             input.withUnsafeReadableBytes { source in
-                var start = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
+                var start = ZSTD_inBuffer(src: source.baseAddress, size: min(source.count, wanted), pos: 0)
                 code = ZSTD_decompressStream(state, &place, &start)
                 taken = start.pos
             }

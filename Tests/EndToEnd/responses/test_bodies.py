@@ -45,8 +45,13 @@ def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):
     assert memory(wire) < 100 << 20
 
 
+# a frame of zstd, whose last four bytes are its checksum
+ZSTD = bytes.fromhex("28b52ffd0458290000") + b"hello" + bytes.fromhex("a36d9f88")
+
 BROKEN = {
     "damaged at its end": ("gzip", gzip.compress(b"hello")[:-8] + bytes(8), b"hello"),
+    "zstd that is damaged at its end": ("zstd", ZSTD[:-4] + bytes(4), b"hello"),
+    "a second frame that is damaged at its end": ("zstd", ZSTD + ZSTD[:-4] + bytes(4), b"hellohello"),
     "no gzip": ("gzip", b"plain text", b"plain text"),
     "no gzip within": ("gzip, gzip", b"plain text", b"plain text"),
     "no zstd": ("zstd", b"plain text", b"plain text"),

@@ -102,6 +102,11 @@ struct ResumeRuleTests {
         #expect(kind(verdict(416, [("Content-Range", "bytes */99")], held: 100)) == .resourceChanged)
         #expect(kind(verdict(416, [("Content-Range", "bytes */40")], held: 40)) == .resourceChanged)
         #expect(kind(verdict(416, [], held: 100)) == .resourceChanged)
+        if case .fail(let failure) = verdict(416, [("Content-Range", "bytes */100")], held: 40) {
+            #expect(failure.message.contains("refuses the range") && !failure.message.contains("another length"))
+        } else {
+            Issue.record("a range that the server refuses is no end")
+        }
         #expect(verdict(416, [], held: 100, whenChanged: .restart) == .restart)
         let unknown = ResourceVersion(etag: "\"a\"")
         #expect(verdict(416, [("Content-Range", "bytes */40")], held: 40, version: unknown) == .complete)
