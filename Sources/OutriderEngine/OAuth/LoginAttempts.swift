@@ -36,10 +36,16 @@ final class LoginAttempts: Sendable {
     }
 
     private struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [CredentialKey: Entry] = [:]
         /// Alarms that rang before their callers could wait.
         var early: Set<Int> = []
         var last = 0
+
+        /// The entry of a credential.
+        subscript(name: String) -> Entry? {
+            get { entries[CredentialKey(name)] }
+            set { entries[CredentialKey(name)] = newValue }
+        }
     }
 
     private let state = Mutex(State())
@@ -51,7 +57,7 @@ final class LoginAttempts: Sendable {
     func begin(_ name: String) -> Int {
         let (number, old) = state.withLock { state in
             state.last += 1
-            let old = state.entries.updateValue(Entry(number: state.last), forKey: name)
+            let old = state.entries.updateValue(Entry(number: state.last), forKey: CredentialKey(name))
             if state.entries.count > Self.most,
                 let oldest = state.entries.filter({ $0.value.ending != nil }).min(by: {
                     $0.value.number < $1.value.number
@@ -68,8 +74,8 @@ final class LoginAttempts: Sendable {
     /// Makes the attempt wait for its response, unless ended already.
     func wait(_ name: String, _ number: Int, _ waiting: Waiting) {
         let isOver = state.withLock { state in
-            guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
-            state.entries[name]?.waiting = waiting
+            guard state[name]?.number == number, state[name]?.ending == nil else { return true }
+            state[name]?.waiting = waiting
             return false
         }
         if isOver { Self.stop(waiting) }
@@ -78,8 +84,8 @@ final class LoginAttempts: Sendable {
     /// Adds a task that ends with the attempt.
     func run(_ name: String, _ number: Int, _ task: Task<Void, Never>) {
         let isOver = state.withLock { state in
-            guard state.entries[name]?.number == number, state.entries[name]?.ending == nil else { return true }
-            state.entries[name]?.task = task
+            guard state[name]?.number == number, state[name]?.ending == nil else { return true }
+            state[name]?.task = task
             return false
         }
         if isOver { task.cancel() }
@@ -88,7 +94,7 @@ final class LoginAttempts: Sendable {
     /// Whether the attempt waits for a response with this state.
     func expects(_ name: String, _ number: Int, _ response: String) -> Bool {
         let waiting = state.withLock { state in
-            state.entries[name].flatMap { $0.number == number ? $0.waiting : nil }
+            state[name].flatMap { $0.number == number ? $0.waiting : nil }
         }
         return waiting?.attempt.hasState(response) ?? false
     }
@@ -103,7 +109,7 @@ final class LoginAttempts: Sendable {
         _ name: String, _ response: String, isGuess: Bool, _ number: Int? = nil
     ) throws(OAuthFailure) -> (number: Int, owner: SharedCredential, request: Result<TokenRequest, OAuthFailure>) {
         let (found, waiting) = state.withLock { state -> (Int, Waiting?) in
-            guard let entry = state.entries[name], number == nil || entry.number == number else { return (0, nil) }
+            guard let entry = state[name], number == nil || entry.number == number else { return (0, nil) }
             return (entry.number, entry.waiting)
         }
         guard let waiting else { throw Self.notWaiting(name) }
@@ -115,8 +121,8 @@ final class LoginAttempts: Sendable {
             request = .failure(error)
         }
         let isFirst = state.withLock { state in
-            guard state.entries[name]?.number == found else { return false }
-            return state.entries[name]?.release() != nil
+            guard state[name]?.number == found else { return false }
+            return state[name]?.release() != nil
         }
         guard isFirst else { throw Self.notWaiting(name) }
         Self.stop(waiting)
@@ -126,24 +132,24 @@ final class LoginAttempts: Sendable {
     /// Ends the attempt once. Waiting callers resume after `tell` has returned: events come before replies.
     func end(_ name: String, _ number: Int, _ ending: LoginEnding, tell: () -> Void) {
         let isFirst = state.withLock { state in
-            guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return false }
-            state.entries[name]?.isEnding = true
+            guard let entry = state[name], entry.number == number, entry.ending == nil else { return false }
+            state[name]?.isEnding = true
             return !entry.isEnding
         }
         guard isFirst else { return }
         tell()
         let entry = state.withLock { state -> Entry? in
-            guard let entry = state.entries[name], entry.number == number, entry.ending == nil else { return nil }
-            state.entries[name] = Entry(number: number, ending: ending)
+            guard let entry = state[name], entry.number == number, entry.ending == nil else { return nil }
+            state[name] = Entry(number: number, ending: ending)
             return entry
         }
         guard var entry else { return }
         Self.stop(&entry, ending)
     }
 
-    func isUnderWay(_ name: String) -> Bool { state.withLock { $0.entries[name].map { $0.ending == nil } ?? false } }
+    func isUnderWay(_ name: String) -> Bool { state.withLock { $0[name].map { $0.ending == nil } ?? false } }
 
-    func number(of name: String) -> Int? { state.withLock { $0.entries[name]?.number } }
+    func number(of name: String) -> Int? { state.withLock { $0[name]?.number } }
 
     /// Waits for the end; nil without such an attempt, or if the task is cancelled or the alarm rings first.
     func ending(
@@ -161,12 +167,12 @@ final class LoginAttempts: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = state.withLock { state -> LoginEnding?? in
-                    guard let entry = state.entries[name], number == nil || entry.number == number else {
+                    guard let entry = state[name], number == nil || entry.number == number else {
                         return .some(nil)
                     }
                     if let ending = entry.ending { return ending }
                     if Task.isCancelled || state.early.contains(id) { return .some(nil) }
-                    state.entries[name]?.waiters[id] = continuation
+                    state[name]?.waiters[id] = continuation
                     return nil
                 }
                 if let now { continuation.resume(returning: now) }
@@ -178,7 +184,7 @@ final class LoginAttempts: Sendable {
 
     private func wake(_ name: String, _ id: Int) {
         let waiter = state.withLock { state in
-            let waiter = state.entries[name]?.waiters.removeValue(forKey: id)
+            let waiter = state[name]?.waiters.removeValue(forKey: id)
             if waiter == nil { state.early.insert(id) }
             return waiter
         }

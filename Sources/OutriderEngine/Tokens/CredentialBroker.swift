@@ -10,7 +10,7 @@ package final class CredentialBroker: Sendable {
     package static let most = 1024
 
     private struct State {
-        var credentials: [String: SharedCredential] = [:]
+        var credentials: [CredentialKey: SharedCredential] = [:]
         var observer: (any CredentialObserver)?
         var vault: (any CredentialVault)?
     }
@@ -40,7 +40,7 @@ package final class CredentialBroker: Sendable {
     ///
     /// - Parameter atOnce: check the store now for changes by other processes; else at most every two seconds.
     package func find(_ name: String, atOnce: Bool = false) async throws(OAuthFailure) -> SharedCredential? {
-        let (known, vault) = state.withLock { ($0.credentials[name], $0.vault) }
+        let (known, vault) = state.withLock { ($0.credentials[CredentialKey(name)], $0.vault) }
         if let known {
             if await known.isCurrent(at: clock().boot, atOnce: atOnce) { return known }
             drop(known)
@@ -119,11 +119,11 @@ package final class CredentialBroker: Sendable {
     package func save() async -> [String] {
         let (known, vault) = state.withLock { ($0.credentials, $0.vault) }
         var unsaved: [String] = []
-        for (name, credential) in known where credential.snapshot.state == .unsaved {
+        for (key, credential) in known where credential.snapshot.state == .unsaved {
             await credential.changes.take {
                 let known = credential.snapshot
                 let saved = try? await vault?.change(known.id, [], of: known.spec, CredentialSecrets(), access: nil)
-                if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(name) }
+                if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(key.name) }
             }
         }
         return unsaved.sorted()
@@ -139,7 +139,10 @@ package final class CredentialBroker: Sendable {
         var all = known
         var failure: OAuthFailure?
         do throws(OAuthFailure) {
-            for one in try await vault?.list() ?? [] where all[one.spec.name] == nil { all[one.spec.name] = one }
+            for one in try await vault?.list() ?? [] {
+                let key = CredentialKey(one.spec.name)
+                if all[key] == nil { all[key] = one }
+            }
         } catch {
             failure = error
         }
@@ -150,11 +153,13 @@ package final class CredentialBroker: Sendable {
     var known: [CredentialSnapshot] { state.withLock { $0.credentials.values.map(\.snapshot) } }
 
     /// The same of one name; nil if this service has not used it.
-    func known(_ name: String) -> CredentialSnapshot? { state.withLock { $0.credentials[name] }?.snapshot }
+    func known(_ name: String) -> CredentialSnapshot? {
+        state.withLock { $0.credentials[CredentialKey(name)] }?.snapshot
+    }
 
     /// Whether the credential is one of these.
     package func holds(_ credential: SharedCredential) -> Bool {
-        state.withLock { $0.credentials[credential.name] } === credential
+        state.withLock { $0.credentials[CredentialKey(credential.name)] } === credential
     }
 
     /// Credentials of their own, whose events have the same observer.
@@ -207,8 +212,9 @@ package final class CredentialBroker: Sendable {
     @discardableResult
     private func forget(_ credential: SharedCredential) -> Bool {
         state.withLock { state in
-            guard state.credentials[credential.name] === credential else { return false }
-            state.credentials[credential.name] = nil
+            let key = CredentialKey(credential.name)
+            guard state.credentials[key] === credential else { return false }
+            state.credentials[key] = nil
             return true
         }
     }
@@ -218,8 +224,9 @@ package final class CredentialBroker: Sendable {
             vault: vault, clock: clock, later: later, tell: { [weak self] in self?.tell($0, $1) })
         let made = SharedCredential(snapshot, source, refresher: refresher)
         return state.withLock { state in
-            if let other = state.credentials[snapshot.spec.name] { return other }
-            state.credentials[snapshot.spec.name] = made
+            let key = CredentialKey(snapshot.spec.name)
+            if let other = state.credentials[key] { return other }
+            state.credentials[key] = made
             return made
         }
     }

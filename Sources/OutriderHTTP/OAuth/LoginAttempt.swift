@@ -47,7 +47,7 @@ package struct LoginAttempt: Sendable {
                 .config, "no_authorization_endpoint",
                 "\(FieldRules.shown(spec.name)) has no authorizationUrl: create it with one, or with an issuer")
         }
-        if let name = options.parameters.map(\.name).first(where: Self.ours.contains) {
+        if let name = options.parameters.map(\.name).first(where: Self.isReserved) {
             throw OAuthFailure(.config, "reserved_parameter", "the parameter \(name) is set by outrider itself")
         }
         // no parameter may stand there twice (RFC 6749 section 3.1)
@@ -81,6 +81,9 @@ package struct LoginAttempt: Sendable {
         "client_id", "client_secret", "code_challenge", "code_challenge_method", "nonce", "redirect_uri", "request",
         "request_uri", "resource", "response_mode", "response_type", "scope", "state",
     ]
+
+    /// Whether a login sets the parameter of that name itself.
+    package static func isReserved(_ name: String) -> Bool { ours.contains(name) }
 
     /// The parameter in the query of an authorization endpoint that a login sets itself; nil for none.
     package static func reserved(in url: HTTPURL) -> String? {

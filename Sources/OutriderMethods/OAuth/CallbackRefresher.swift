@@ -69,7 +69,11 @@ struct RefreshDecision: JSONDecodable {
                 let pointer = JSONPointer(member: "refreshToken").under(member: "token")
                 throw JSONComplaint("refreshToken stays with the client's code", at: pointer)
             }
-            token = .success(given.access)
+            guard let access = given.access else {
+                let pointer = JSONPointer(member: "accessToken").under(member: "token")
+                throw JSONComplaint("accessToken is required", at: pointer)
+            }
+            token = .success(access)
         case (nil, let error?): token = .failure(OAuthFailure(isFinal ? .needsLogin : .temporary, "callback", error))
         default: throw JSONComplaint("must have exactly one of token and error")
         }

@@ -54,10 +54,7 @@ extension ClientScope {
     }
 
     /// Whether this connection may use a credential of that name: true for names, and for handles of its own.
-    func mayUse(credential name: String) -> Bool {
-        guard name.hasPrefix(HandleKind.credential.rawValue) else { return true }
-        return (try? handles.find(Handle<OwnCredential>(named: name), "credential")) != nil
-    }
+    func mayUse(credential name: String) -> Bool { handles.mayUse(credential: name) }
 
     /// A cassette that is not for all URLs leaves the other credentials as they are.
     fileprivate func credential(_ name: String) async throws(OAuthFailure) -> SharedCredential? {
@@ -82,6 +79,14 @@ extension ClientScope {
     func credentials(of credential: SharedCredential) -> CredentialBroker {
         if let played = playedCredentials, played.holds(credential) { return played }
         return service.engine.credentials
+    }
+}
+
+extension HandleTable {
+    /// Whether the connection of these handles may use a credential of that name.
+    func mayUse(credential name: String) -> Bool {
+        guard name.hasPrefix(HandleKind.credential.rawValue) else { return true }
+        return (try? find(Handle<OwnCredential>(named: name), "credential")) != nil
     }
 }
 

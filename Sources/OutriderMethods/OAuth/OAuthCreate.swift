@@ -267,11 +267,12 @@ private struct ClientAuthenticationParameter: JSONDecodable {
             let file: String? = try fields.optional("file") { (file: String) in
                 file.hasPrefix("/") ? nil : "must be an absolute path"
             }
-            let algorithm: String? = try fields.optional("alg")
+            let algorithm: JSONWebAlgorithm? = try fields.choice("alg")
             let key: String? = try fields.optional("kid")
             try fields.finish()
             authentication = .privateKeyJWT(
-                file: try JSONFields.need("file", file), algorithm: try JSONFields.need("alg", algorithm), keyID: key)
+                file: try JSONFields.need("file", file), algorithm: try JSONFields.need("alg", algorithm).rawValue,
+                keyID: key)
         }
     }
 }

@@ -39,6 +39,12 @@ struct OAuthLogin: Method {
                     throw JSONComplaint("must be a string", at: JSONPointer(member: member.name)).under(
                         member: "parameters")
                 }
+                if LoginAttempt.isReserved(member.name) {
+                    throw JSONComplaint(
+                        "the parameter \(member.name) is set by every login itself: leave it out",
+                        at: JSONPointer(member: member.name)
+                    ).under(member: "parameters")
+                }
                 options.parameters.append((name: member.name, value: value))
             }
         }

@@ -33,7 +33,7 @@ struct OAuthOfferPassphrase: Method {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            callback = try fields.callback()
+            callback = try fields.optionalCallback()
             try fields.finish()
         }
     }

@@ -7,7 +7,8 @@ import OutriderJSON
 
 /// Tokens as a client gives them: `{accessToken, refreshToken, tokenType, expiresAt | expiresIn, scope}`.
 struct TokenParameter: JSONDecodable, Sendable {
-    var access: AccessToken
+    /// Nil for a refresh token alone: the first use gets an access token with it.
+    var access: AccessToken?
     var refresh: Secret?
 
     /// Seconds that `expiresIn` may be.
@@ -27,10 +28,14 @@ struct TokenParameter: JSONDecodable, Sendable {
         if at != nil, lifetime != nil {
             throw JSONComplaint("expiresIn and expiresAt say the same: give one", at: JSONPointer(member: "expiresIn"))
         }
+        guard let token else {
+            if refresh == nil { throw JSONComplaint("must hold accessToken, refreshToken or both") }
+            return
+        }
         let now = Clocks.now
         let seconds = lifetime ?? at.map { Double($0.moment.seconds) + Double($0.moment.nanoseconds) / 1e9 - now.wall }
         access = AccessToken(
-            try JSONFields.need("accessToken", token), type: type ?? "Bearer", obtained: now,
+            token, type: type ?? "Bearer", obtained: now,
             expires: seconds.map { ClockPair(wall: now.wall + $0, boot: now.boot + $0) }, scope: scope?.words)
     }
 

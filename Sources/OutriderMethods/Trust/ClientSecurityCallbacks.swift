@@ -106,7 +106,8 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
     }
 
     func token(of credential: String) async -> SecretText? {
-        guard isOwner, let found = try? await runner.engine.credentials.find(credential, atOnce: true),
+        guard isOwner, runner.decisions.mayUse(credential: credential),
+            let found = try? await runner.engine.credentials.find(credential, atOnce: true),
             let token = try? await found.token(for: .broker(minValidity: 0), within: OAuthToken.timeout)
         else { return nil }
         return SecretText(token.0.token.exposed)

@@ -3,6 +3,7 @@
 """Credentials whose tokens come from an authorization server; their secrets are kept by a process of their own."""
 
 import os
+import unicodedata
 
 import contract
 import pytest
@@ -55,6 +56,34 @@ def test_a_token_that_ends_soon_is_refreshed_before_it_is_used(wire, server):
     token = result(wire.call("oauth.token", {"credential": mine}, 20))
     assert token["accessToken"] != given["access_token"] and server.outcomes() == ["ok"]
     assert server.is_good(token["accessToken"])
+
+
+def test_a_refresh_token_alone_gets_an_access_token_at_the_first_use(wire, server):
+    mine, given = make(wire, server, token={"refreshToken": server.issue()["refresh_token"]})
+    assert result(wire.reply(send(wire, server, mine), 20))["status"] == 200 and server.outcomes() == ["ok"]
+    result(wire.call("oauth.set", {"credential": mine, "token": {"refreshToken": given["refresh_token"]}}, 20))
+    assert result(wire.reply(send(wire, server, mine), 20))["status"] == 200 and server.outcomes() == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("token", [{}, {"expiresIn": 60}, {"scope": "read"}])
+def test_tokens_without_a_token_are_refused(wire, server, token):
+    params = {"grant": "refresh", "clientId": "cli", "tokenUrl": server.url("/token"), "token": token}
+    error = wire.call("oauth.create", params)["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/token", error
+    assert "accessToken, refreshToken or both" in error["message"]
+
+
+def test_a_name_in_another_normal_form_is_another_credential(wire, server):
+    """Names are compared byte by byte, in the service as in the store."""
+    names = [unicodedata.normalize(form, "caf\u00e9") for form in ("NFC", "NFD")]
+    for name in names:
+        make(wire, server, name=name, token={"accessToken": f"token-{len(name)}"})
+    for name in names:
+        assert result(wire.call("oauth.token", {"credential": name}))["accessToken"] == f"token-{len(name)}"
+    listed = [each["credential"] for each in result(wire.call("oauth.list"))["credentials"]]
+    assert sorted(listed) == sorted(names)
+    result(wire.call("oauth.delete", {"credential": names[0]}, 20))
+    assert result(wire.call("oauth.token", {"credential": names[1]}))["accessToken"] == "token-5"
 
 
 def test_the_server_has_forgotten_who_logged_in(wire, server):

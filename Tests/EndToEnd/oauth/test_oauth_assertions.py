@@ -148,7 +148,7 @@ def test_the_key_of_another_client_is_a_fault_of_the_configuration(wire, server)
 
 @pytest.mark.parametrize(("file", "algorithm", "reason"), [
     ("nowhere.key", "RS256", "no_private_key"), ("RS256.pem", "RS256", "unusable_key"),
-    ("ES256.key", "RS256", "unusable_key"), ("RS256.key", "HS256", "unknown_algorithm"),
+    ("ES256.key", "RS256", "unusable_key"),
 ])  # fmt: skip
 def test_a_key_that_cannot_be_used_is_named_and_nothing_is_sent(wire, server, file, algorithm, reason):
     before = len(server.used())
@@ -157,3 +157,11 @@ def test_a_key_that_cannot_be_used_is_named_and_nothing_is_sent(wire, server, fi
     refusal = oauth(token(wire))
     assert (refusal["kind"], refusal["reason"]) == ("config", reason)
     assert len(server.used()) == before
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "none", "es256"])
+def test_an_algorithm_that_no_private_key_has_is_refused_at_once(wire, server, algorithm):
+    proof = {"privateKeyJwt": {"file": server.key("RS256"), "alg": algorithm}}
+    error = create(wire, server, clientAuth=proof)["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/clientAuth/privateKeyJwt/alg", error
+    assert "RS256" in error["message"]

@@ -247,8 +247,14 @@ def test_further_parameters_and_another_scope_are_asked_for(wire, server):
     query = parse_qs(urlsplit(begun["url"]).query)
     assert query["scope"] == ["read write"] and query["prompt"] == ["consent"] and query["login_hint"] == ["a b"]
     assert query["resource"] == ["https://api.example", "urn:x"]
-    error = wire.call("oauth.login", {"credential": "work", "parameters": {"state": "mine"}})["error"]
-    assert error["data"]["failure"]["data"]["oauth"]["reason"] == "reserved_parameter"
+
+
+@pytest.mark.parametrize("name", ["state", "scope", "client_id", "redirect_uri", "code_challenge", "nonce"])
+def test_a_parameter_that_every_login_sets_is_refused_by_name(wire, server, name):
+    create(wire, server)
+    error = wire.call("oauth.login", {"credential": "work", "parameters": {"prompt": "x", name: "mine"}})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == f"/parameters/{name}", error
+    assert name in error["message"] and "leave it out" in error["message"]
 
 
 # By a pasted address

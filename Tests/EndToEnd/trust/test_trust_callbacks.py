@@ -3,12 +3,14 @@
 """Servers that code of the client decides about, and keys whose passphrase it knows."""
 
 import ssl
+import subprocess
 import time
 
 import certificate_authority
 import contract
 import pytest
 from callback_client import converse
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -189,6 +191,21 @@ def test_a_stored_credential_holds_the_passphrase(pki, mutual, env, monkeypatch,
     # another service of the user, later
     with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
         assert wire.call("data.send", params, 20)["result"]["ok"]
+
+
+def test_the_handle_of_another_connection_s_credential_holds_no_passphrase(pki, mutual, tmp_path):
+    """A credential without a name is for its own connection alone."""
+    path = str(tmp_path / "s")
+    holder = {"grant": "refresh", "clientId": "keys", "tokenUrl": "https://localhost:1/",
+              "token": {"accessToken": "secret"}}
+    with running(path, "--ca-file", pki.path("root.crt"), stderr=subprocess.DEVNULL):
+        with contract.Wire(path) as one, contract.Wire(path) as two:
+            handle = one.call("oauth.create", holder, 20)["result"]["credential"]
+            own = {**identity(pki, "pem"), "passphraseFrom": {"credential": handle}}
+            params = {"url": mutual, "timeout": 10, "tls": {"identity": own}}
+            error = two.call("data.send", params, 20)["result"]["error"]
+            assert error["code"] == 1418 and error["pointer"] == "/tls/identity/passphraseFrom", error
+            assert one.call("data.send", params, 20)["result"]["ok"]
 
 
 def test_no_passphrase_is_a_failure_that_says_so(client, pki, mutual):
