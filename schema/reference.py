@@ -93,12 +93,7 @@ class Page:
                     changes.append("`%s` is %s by default" % (name, json.dumps(value)))
                 return ["%s; %s." % (line, ", ".join(changes)) if changes else line + ".", ""]
             return ["%s: %s." % (title, "`{}`" if node["$ref"] == "Empty" else self.link(node["$ref"])), ""]
-        lines = self.table(node, title.lower(), defaults)
-        for name, cases in node.get("needs", {}).items():
-            for value, others in cases.items():
-                needed = " and ".join("`%s`" % one for one in others)
-                given = "`%s`" % name if value == "*" else "`%s` `%s`" % (name, value)
-                lines += ["With %s, %s must be there." % (given, needed), ""]
+        lines = self.table(node, title.lower(), defaults) + list(self.needs(node))
         if node.get("open"):
             lines += ["%s: any members%s." % (title, " besides" if lines else ""), ""]
         return lines or ["%s: none." % title, ""]
@@ -128,7 +123,15 @@ class Page:
             lines += ["Exactly one of %s." % ", ".join("`%s`" % one for one in node["exactlyOne"]), ""]
         if "enum" in node:
             return lines + ["One of %s." % ", ".join("`%s`" % value for value in node["enum"]), ""]
-        return lines + self.table(node, "member", name in self.sent)
+        return lines + self.table(node, "member", name in self.sent) + list(self.needs(node))
+
+    def needs(self, node):
+        """A line for each member that must accompany another."""
+        for name, cases in node.get("needs", {}).items():
+            for value, others in cases.items():
+                needed = " and ".join("`%s`" % one for one in others)
+                given = "`%s`" % name if value == "*" else "`%s` `%s`" % (name, value)
+                yield from ["With %s, %s must be there." % (given, needed), ""]
 
     def topics(self):
         lines = ["## Topics", "", "What can be watched with `events.subscribe`. `detail` holds members of"]

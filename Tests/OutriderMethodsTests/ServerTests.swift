@@ -73,6 +73,20 @@ struct ServerTests {
         relative["path"] = .string("log")
         #expect(await error("server.setLog", relative)?.data?["pointer"] == .string("/path"))
         #expect(await error("server.setLog", ["level": .string("loud")])?.data?["pointer"] == .string("/level"))
+        for target in ["stderr", "events", nil] {
+            var other = file
+            other["to"] = target.map(JSONValue.string)
+            other["path"] = .string("/log")
+            #expect(await error("server.setLog", other)?.data?["pointer"] == .string("/to"))
+        }
+    }
+
+    @Test func `a default of maxInline needs raw bodies`() async {
+        for raw in [false, nil] {
+            var params: JSONObject = ["maxInline": .integer(3)]
+            params["rawBodies"] = raw.map(JSONValue.bool)
+            #expect(await error("server.hello", params)?.data?["pointer"] == .string("/rawBodies"))
+        }
     }
 
     @Test func `an editor's process is watched on stdio only`() async throws {

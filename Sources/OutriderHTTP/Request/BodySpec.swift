@@ -79,6 +79,20 @@ package struct BodySpec: Sendable {
         }
     }
 
+    /// The charset that a Content-Type declares; nil for none.
+    package static func charset(of contentType: String?) -> String? {
+        contentType.flatMap { MediaType(parsing: $0) }?[parameter: "charset"]
+    }
+
+    private func encoded(_ text: String, _ charset: String) throws(HTTPFailure) -> [UInt8] {
+        let declared = Self.charset(of: contentType)
+        // "utf-16" does not tell the order of the bytes: a mark does (RFC 2781 section 3.3)
+        let isMarked = declared.map { HTTPFields.same($0, "utf-16") } == true && HTTPFields.same(charset, "utf-16")
+        return try TextEncoding.encode(
+            isMarked ? "\u{FEFF}" + text : text, charset: charset, textPointer: "/body/text",
+            charsetPointer: declared == charset ? "/body/contentType" : "/body/charset")
+    }
+
     /// The body in its wire form. File sizes are parameters, since this module does no I/O.
     ///
     /// - Parameter partSizes: sizes of the files in a form, by the index of their part.
@@ -89,9 +103,7 @@ package struct BodySpec: Sendable {
         case .json(let text): return .bytes(text.bytes)
         case .form(let form): return .bytes(Array(try FormEncoding().encode(form, at: "/body/form").utf8))
         case .text(let text, let charset):
-            return .bytes(
-                try TextEncoding.encode(
-                    text, charset: charset, textPointer: "/body/text", charsetPointer: "/body/charset"))
+            return .bytes(try encoded(text, charset))
         case .multipart(let form): return try MultipartLayout(form, fileSizes: partSizes).body
         case .stream(_, let feed, let length):
             guard let feed else {

@@ -58,7 +58,7 @@ struct DestinationParameter: JSONDecodable {
         let name: String? = try fields.optional("filename", check: FileName.fault)
         createsDirectories = try fields.optional("createDirectories") ?? false
         replaces = try fields.optional("replace") ?? false
-        callback = try fields.callback()
+        callback = try fields.optionalCallback()
         try fields.finish()
         switch (path, directory) {
         case (let path?, nil): place = .path(path)

@@ -35,7 +35,7 @@ struct BodyParameter: JSONDecodable {
         }
         let content: BodySpec.Content
         if let text {
-            content = .text(text, charset: charset ?? "utf-8")
+            content = .text(text, charset: charset ?? BodySpec.charset(of: contentType) ?? "utf-8")
         } else if let base64 {
             content = .bytes(try Base64Parameter.bytes(base64))
         } else if let json {

@@ -17,6 +17,31 @@ extension JSONFields {
         guard let name else { return nil }
         return CallbackSpec(name, way: way ?? .request, timeout: timeout ?? 30)
     }
+
+    /// The same where `callback` may be left out. `decide` and `timeout` alone would have no effect, and are refused.
+    mutating func optionalCallback() throws(JSONComplaint) -> CallbackSpec? {
+        let options = callbackOptions
+        let spec = try callback()
+        if spec == nil { try Self.needCallback(for: options) }
+        return spec
+    }
+
+    /// The options of a callback that are given.
+    var callbackOptions: [StaticString] { present(["decide", "timeout"]) }
+
+    /// Refuses options without `callback`.
+    static func needCallback(for options: [StaticString]) throws(JSONComplaint) {
+        guard let option = options.first?.description else { return }
+        throw JSONComplaint(
+            "callback is required with \(option): name the client's code, or leave \(option) out",
+            at: JSONPointer(member: "callback"))
+    }
+
+    /// Refuses `decide` and `timeout` beside a member that excludes `callback`.
+    func refuseCallbackOptions() throws(JSONComplaint) {
+        guard let option = callbackOptions.first?.description else { return }
+        throw JSONComplaint("\(option) goes with callback only", at: JSONPointer(member: option))
+    }
 }
 
 /// `{callback, decide, timeout}`, without other members.

@@ -27,7 +27,7 @@ struct RedirectParameter: JSONDecodable {
         if let limit = try fields.integer("max", in: 0...100) { policy.limit = limit }
         policy.keepHeaders = try fields.optional("keepHeaders") ?? []
         policy.keepsBody = try fields.optional("keepBody") ?? false
-        callback = try fields.callback()
+        callback = try fields.optionalCallback()
         policy.callback = callback?.name
         try fields.finish()
     }

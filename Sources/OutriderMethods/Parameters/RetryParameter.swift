@@ -27,7 +27,7 @@ struct RetryParameter: JSONDecodable {
 
     private static func read(_ json: JSONValue) throws(JSONComplaint) -> RetryParameter {
         var fields = try JSONFields(json)
-        let callback = try fields.callback()
+        let callback = try fields.optionalCallback()
         let offline: OfflineParameter? = try fields.optional("offline")
         var policy = RetryPolicy()
         let hasPace = try policy.readPace(&fields)

@@ -143,7 +143,8 @@ private struct PreprocessParameter: JSONDecodable {
         let present = fields.present(["dropFirst", "dropPrefix", "callback"])
         let count = try fields.integer("dropFirst", in: 0...9_007_199_254_740_992)
         let prefix: String? = try fields.optional("dropPrefix")
-        let callback = try fields.responseCallback()
+        let callback = try fields.responseCallback(isNeeded: false)
+        if present.count == 1, callback == nil { try fields.refuseCallbackOptions() }
         try fields.finish()
         guard present.count == 1 else {
             throw JSONComplaint("must have exactly one of dropFirst, dropPrefix and callback")

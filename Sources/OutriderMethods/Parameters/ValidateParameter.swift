@@ -60,14 +60,18 @@ extension JSONFields {
 }
 
 extension JSONFields {
-    /// `callback` with `decide` and `timeout`, which are ignored without a callback.
-    mutating func responseCallback() throws(JSONComplaint) -> CallbackSpec? {
+    /// `callback` with `decide` and `timeout`, which are refused without a callback.
+    ///
+    /// - Parameter isNeeded: false where another member may stand in place of the callback.
+    mutating func responseCallback(isNeeded: Bool = true) throws(JSONComplaint) -> CallbackSpec? {
+        let options = callbackOptions
         let name: String? = try optional("callback") { (name: String) in
             (1...CallbackSpec.longestName).contains(name.utf8.count)
                 ? nil : "must have 1 to \(CallbackSpec.longestName) bytes"
         }
         let way: CallbackSpec.Way? = try choice("decide")
         let timeout = try number("timeout", in: CallbackSpec.timeouts)
+        if name == nil, isNeeded { try Self.needCallback(for: options) }
         return name.map { CallbackSpec($0, way: way ?? .request, timeout: timeout ?? 30) }
     }
 }

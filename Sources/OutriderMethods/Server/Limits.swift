@@ -8,9 +8,10 @@ import OutriderRPC
 /// The limits in force, by the names of the contract.
 struct Limits: JSONEncodable {
     private static let order: [StaticString] = [
-        "messageBytes", "headerBytes", "depth", "batchItems", "callsInFlight", "requests", "streams", "callbacks",
-        "connections", "chunkBytes", "inlineBytes", "inlineCeilingBytes", "outboxBytes", "outboxCloseBytes",
-        "storedBytes", "memoryBytes", "attempts", "idCharacters", "methodCharacters",
+        "messageBytes", "headerBytes", "depth", "batchItems", "callsInFlight", "requests", "streams", "sessions",
+        "interceptors", "routers", "subscriptions", "credentials", "callbacks", "connections", "chunkBytes",
+        "inlineBytes", "inlineCeilingBytes", "outboxBytes", "outboxCloseBytes", "storedBytes", "memoryBytes",
+        "attempts", "idCharacters", "methodCharacters",
     ]
 
     private var values: [(name: StaticString, value: Int)]
@@ -22,6 +23,11 @@ struct Limits: JSONEncodable {
             scope.control.limits + [
                 ("requests", HandleKind.request.limit),
                 ("streams", HandleKind.stream.limit),
+                ("sessions", HandleKind.session.limit),
+                ("interceptors", HandleKind.interceptor.limit),
+                ("routers", HandleKind.router.limit),
+                ("subscriptions", HandleKind.subscription.limit),
+                ("credentials", HandleKind.credential.limit),
                 ("chunkBytes", StreamMachine.chunkBytes),
                 ("inlineBytes", settings.maxInline),
                 ("inlineCeilingBytes", 8_388_608),

@@ -25,6 +25,11 @@ struct ServerHello: Method {
             terms.rawBodies = try fields.optional("rawBodies") ?? false
             terms.maxInline = try fields.integer("maxInline", in: 0...8_388_608)
             try fields.finish()
+            if terms.maxInline != nil, !terms.rawBodies {
+                throw JSONComplaint(
+                    "rawBodies must be true with maxInline, which is for such replies alone: set rawBodies, or give "
+                        + "maxInline with each request", at: JSONPointer(member: "rawBodies"))
+            }
         }
     }
 

@@ -25,9 +25,13 @@ struct ServerSetLog: Method {
             if target == .file, path == nil {
                 throw JSONComplaint("path is required with \"file\"", at: JSONPointer(member: "path"))
             }
+            if target != .file, path != nil {
+                throw JSONComplaint(
+                    "to must be \"file\" with path: write \"to\": \"file\", or leave path out",
+                    at: JSONPointer(member: "to"))
+            }
             setting = LogSetting(
-                level: try JSONFields.need("level", level), target: target, format: format,
-                path: target == .file ? path : nil)
+                level: try JSONFields.need("level", level), target: target, format: format, path: path)
         }
     }
 

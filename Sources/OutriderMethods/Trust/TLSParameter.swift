@@ -193,6 +193,7 @@ private struct PassphraseSourceParameter: JSONDecodable {
         var fields = try JSONFields(json)
         let spec = try fields.callback()
         let credential: CredentialName? = try fields.optional("credential")
+        if spec == nil, credential != nil { try fields.refuseCallbackOptions() }
         try fields.finish()
         switch (spec, credential) {
         case (let spec?, nil): code = ClientCode(.callback(spec))

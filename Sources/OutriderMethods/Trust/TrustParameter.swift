@@ -44,6 +44,7 @@ struct TrustParameter: JSONDecodable, Sendable {
             let names = said.map(\.description).joined(separator: " and ")
             throw JSONComplaint("\(names) exclude each other: put both into all")
         }
+        if let only = said.first, only.description != "callback" { try fields.refuseCallbackOptions() }
         if let keys: PublicKeyPinsParameter = try fields.optional("publicKeys") { return .publicKeys(keys.pins) }
         if let pins: CertificatePinsParameter = try fields.optional("pinnedCertificates") {
             return .pinnedCertificates(pins.pins)
@@ -185,6 +186,7 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
         }
         let mustBe: Bool? = try fields.optional("allHostsMustBeEvaluated")
         policy = try TrustParameter.policy(&fields)
+        if hosts != nil, policy == nil { try fields.refuseCallbackOptions() }
         try fields.finish()
         guard (hosts == nil) != (policy == nil) else {
             throw JSONComplaint("must hold one of hosts, publicKeys, pinnedCertificates, revocation, callback and all")

@@ -7,6 +7,7 @@ import time
 
 import contract
 import pytest
+from capture_server import Capture
 from request_client import get, memory, result
 from tcp_server import Host
 
@@ -148,6 +149,27 @@ BAD_URLS = {
 }
 
 
+LATIN = "text/plain; charset=iso-8859-1"
+
+
+@pytest.mark.parametrize(
+    ("body", "sent"),
+    [
+        ({"text": "caf\u00e9", "contentType": LATIN}, b"caf\xe9"),
+        ({"text": "caf\u00e9", "contentType": 'text/plain; Charset="UTF-8"'}, b"caf\xc3\xa9"),
+        ({"text": "caf\u00e9", "contentType": "text/plain"}, b"caf\xc3\xa9"),
+        ({"text": "caf\u00e9", "contentType": LATIN, "charset": "utf-8"}, b"caf\xc3\xa9"),
+        ({"text": "a", "contentType": "text/plain; charset=utf-16"}, b"\xff\xfea\0"),
+        ({"text": "a", "contentType": "text/plain; charset=utf-16be"}, b"\0a"),
+    ],
+)
+def test_text_is_sent_in_the_charset_that_its_content_type_declares(wire, body, sent):
+    with Capture() as capture:
+        assert get(wire, capture.url(), method="POST", body=body)["ok"]
+        request = capture.take()
+        assert (request.first("Content-Type"), request.body) == (body["contentType"].encode(), sent)
+
+
 @pytest.mark.parametrize("url", BAD_URLS)
 def test_a_bad_url_is_refused_unsent(wire, url):
     """[B8] [B9] [B15]"""
@@ -173,6 +195,8 @@ def test_a_bad_url_is_refused_unsent(wire, url):
         ({"method": "POST", "body": {"file": "/nowhere/at/all"}}, 1103, "/body/file"),
         ({"method": "POST", "body": {"file": "/dev/zero"}}, 1103, "/body/file"),
         ({"method": "POST", "body": {"text": "\u20ac", "charset": "us-ascii"}}, 1211, "/body/text"),
+        ({"method": "POST", "body": {"text": "\u20ac", "contentType": LATIN}}, 1211, "/body/text"),
+        ({"method": "POST", "body": {"text": "x", "contentType": "text/x; charset=x-9"}}, 1211, "/body/contentType"),
     ],
 )
 def test_what_must_not_be_sent_is_not(wire, server, params, code, pointer):
@@ -210,6 +234,33 @@ def test_what_must_not_be_sent_is_not(wire, server, params, code, pointer):
 )
 def test_wrong_parameters_are_named(wire, params, pointer):
     error = wire.call("data.send", {"url": "http://127.0.0.1:1/", **params})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "pointer"),
+    [
+        ("data.send", {"retry": {"decide": "pull"}}, "/retry/callback"),
+        ("data.send", {"retry": {"limit": 1, "timeout": 5}}, "/retry/callback"),
+        ("data.send", {"redirect": {"timeout": 5}}, "/redirect/callback"),
+        ("data.send", {"validate": {"status": [200], "decide": "pull"}}, "/validate/callback"),
+        ("data.send", {"serialize": {"as": "json", "timeout": 5}}, "/serialize/callback"),
+        ("data.send", {"serialize": {"preprocess": {"dropFirst": 1, "timeout": 5}}}, "/serialize/preprocess/timeout"),
+        ("data.send", {"serialize": {"cases": [{"when": {}, "timeout": 5}]}}, "/serialize/cases/0/callback"),
+        ("data.send", {"trust": {"all": ["default"], "timeout": 5}}, "/trust/timeout"),
+        ("session.create", {"trust": {"hosts": {"a.example": "default"}, "decide": "pull"}}, "/trust/decide"),
+        ("data.send", {"tls": {"identity": {"pkcs12": "/a", "passphraseFrom": {"credential": "c", "decide": "pull"}}}},
+         "/tls/identity/passphraseFrom/decide"),
+        ("download.send", {"destination": {"directory": "/a", "timeout": 5}}, "/destination/callback"),
+        ("oauth.offerPassphrase", {"timeout": 5}, "/callback"),
+        ("server.hello", {"maxInline": 5}, "/rawBodies"),
+        ("server.setLog", {"level": "info", "to": "stderr", "path": "/a"}, "/to"),
+    ],
+)
+def test_a_member_that_would_have_no_effect_is_refused(wire, method, params, pointer):
+    """Its error names the member that is needed beside it, or must go."""
+    url = {"url": "http://127.0.0.1:1/"} if method in ("data.send", "download.send", "stream.open") else {}
+    error = wire.call(method, {**url, **params})["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error
 
 
