@@ -64,7 +64,8 @@ package struct YAMLDocument: ~Copyable {
         self.limits = limits
     }
 
-    /// The line, from 1, on which a value begins, or the innermost enclosing value that exists.
+    /// The line, from 1, on which the key of a member or an element of a list begins, or that of the innermost enclosing
+    /// value that exists.
     package static func line(of pointer: JSONPointer, in bytes: [UInt8]) -> Int {
         var document = YAMLDocument(bytes, YAMLLimits())
         document.wanted = pointer.names.map { JSONPointer(member: $0) }
@@ -173,6 +174,8 @@ package struct YAMLDocument: ~Copyable {
             }
             text += key.text.utf8.count
             path.append(JSONPointer(member: key.text))
+            // the value may begin on a later line
+            look()
             members.append(.init(key.text, try value(try next(), depth: depth + 1)))
             path.removeLast()
         }

@@ -101,11 +101,22 @@ struct Outrider: AsyncParsableCommand {
                 let names = configuration.subcommands.compactMap { $0.configuration.commandName }
                 let advice = OptionAdvice.line(
                     for: complaint, of: CommandLine.arguments, commands: names, parts: parts(of: words.first))
-                StandardError.write((advice.map { "outrider: \($0)" } ?? OptionAdvice.pruned(complaint)) + "\n")
+                StandardError.write((advice.map { "outrider: \($0)" } ?? ParserComplaint.pruned(complaint)) + "\n")
                 Glibc.exit(CommandFailure.Status.usage.rawValue)
             }
-            if exitCode(for: error) == .success { show(fullMessage(for: error)) }
+            if exitCode(for: error) == .success {
+                let text = fullMessage(for: error)
+                let isScript = words.first?.hasPrefix("--generate-completion-script") == true
+                show(isScript ? CompletionScript.completed(text, commands: commands) : text)
+            }
             exit(withError: error)
+        }
+    }
+
+    /// The commands that help shows.
+    private static var commands: [CompletionScript.Command] {
+        configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap { command in
+            command.configuration.commandName.map { CompletionScript.Command(name: $0, parts: parts(of: $0)) }
         }
     }
 

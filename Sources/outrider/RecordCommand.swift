@@ -53,7 +53,7 @@ struct ReplayCommand: ParsableCommand {
             $OUTRIDER_REPLAY. None of its requests reaches the network; a request without an entry fails \
             with 2200.
 
-            Exit status: that of the program; 3 if the service did not start.
+            Exit status: that of the program; 3 if the cassette cannot be used, or the service did not start.
             """)
 
     @Argument(help: "The cassette: of `outrider record`, or an HTTP Archive of a browser.", completion: .file())
@@ -85,9 +85,10 @@ struct StagedProgram {
     func run() throws(CommandFailure) {
         // before the service begins the cassette anew
         try Self.checkProgram(command[0])
+        let path = Settings.absolute(file)
+        try checkFile(path)
         let directory = try Self.makeDirectory()
         defer { rmdir(directory) }
-        let path = Settings.absolute(file)
         let socket = "\(directory)/s"
         // the service ends by itself if this command is killed
         let words = ["serve", "--socket", socket, "--idle-exit", "60", "--replay", "\(path):\(mode)"]
@@ -113,6 +114,19 @@ struct StagedProgram {
         service.wait()
         try Self.report(info, path)
         if status != 0 { throw CommandFailure(code: status, nil) }
+    }
+
+    /// Throws if the cassette is absent, or cannot be there: the service would blame a flag, which was not written.
+    private func checkFile(_ path: String) throws(CommandFailure) {
+        let isPlayed = mode == "none"
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        guard access(isPlayed ? path : folder, isPlayed ? R_OK : F_OK) != 0 else { return }
+        let reason = systemError(errno)
+        throw CommandFailure(
+            .noConnection,
+            isPlayed
+                ? "the cassette \(path) cannot be read: \(reason) (outrider record \(file) -- COMMAND makes one)"
+                : "the cassette \(path) cannot be opened to record: \(folder): \(reason)")
     }
 
     /// Reports the state of the cassette. Throws if the recording failed.

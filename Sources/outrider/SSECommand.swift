@@ -72,6 +72,7 @@ struct SSECommand: ParsableCommand {
             throw CommandFailure(.brokeProtocol, "the result of sse.open names no stream")
         }
         let reading: JSONObject = ["stream": stream, "bytes": .integer(262_144), "wait": .integer(60)]
+        service.client.endWithReader()
         while true {
             let read = try service.client.reply("stream.read", reading, by: Deadline(after: 120))
             let lines = Self.lines(read.text(of: "values") ?? [])

@@ -89,7 +89,8 @@ struct WebSocketCommand: ParsableCommand {
         var isClosing = false
         while !events.isOver {
             try grant(events, over: &client)
-            try client.wait(or: input.isOver || isClosing ? nil : STDIN_FILENO) { (line) throws(CommandFailure) in
+            let file = input.isOver || isClosing ? nil : STDIN_FILENO
+            try client.wait(or: file, endsWithReader: !isClosing) { (line) throws(CommandFailure) in
                 try events.take(line)
             }
             if !isClosing, !input.isOver, input.isReady {

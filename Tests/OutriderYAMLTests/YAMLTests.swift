@@ -48,6 +48,17 @@ import Testing
         #expect(fault?.reason.hasPrefix(reason) == true)
     }
 
+    @Test func `a member is on the line of its key, and an element on its own`() {
+        let text = Array("a: 1\nb:\n\n  c:\n    - x\n    - d: 2\n".utf8)
+        let places = [(["b"], 2), (["b", "c"], 4), (["b", "z"], 2)]
+        for (names, line) in places {
+            let pointer = names.reduce(JSONPointer.root) { $0.appending(JSONPointer(member: $1)) }
+            #expect(YAMLDocument.line(of: pointer, in: text) == line)
+        }
+        let list = JSONPointer(member: "b").appending(JSONPointer(member: "c"))
+        #expect(YAMLDocument.line(of: list.appending(JSONPointer(index: 1)), in: text) == 6)
+    }
+
     @Test func `aliases of aliases do not grow without bound`() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...30 {

@@ -195,6 +195,8 @@ def completions(made, scratch, origin):
     """
     retries = ["--retry", "--retry-all-errors", "--retry-delay", "--retry-max-time"]
     assert sorted(run("bash", "-c", bash, scratch).split()) == retries
+    bash = bash.replace("get --retr", "help cookies ex").replace("COMP_CWORD=2", "COMP_CWORD=3").replace("=19", "=24")
+    assert run("bash", "-c", bash.replace("--retr get", "ex cookies"), scratch).split() == ["explain", "export"]
     if shutil.which("fish"):
         fish = f"source {scratch}/share/fish/vendor_completions.d/outrider.fish; complete -C 'outrider get --retr'"
         environment = {"HOME": str(scratch), "PATH": os.environ["PATH"]}
@@ -202,6 +204,10 @@ def completions(made, scratch, origin):
         assert [row.split("\t")[0] for row in found.splitlines()] == retries, found
         found = run("fish", "--no-config", "-c", fish.replace("get --retr", "cookies ex"), env=environment)
         assert [row.split("\t")[0] for row in found.splitlines()] == ["explain", "export"], found
+        found = run("fish", "--no-config", "-c", fish.replace("get --retr", "help cookies ex"), env=environment)
+        assert [row.split("\t")[0] for row in found.splitlines()] == ["explain", "export"], found
+        found = run("fish", "--no-config", "-c", fish.replace("get --retr", "help docto"), env=environment)
+        assert [row.split("\t")[0] for row in found.splitlines()] == ["doctor"], found
     if shutil.which("zsh"):
         zsh = "fpath=($0/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -uD; echo $_comps[outrider]"
         assert run("zsh", "-f", "-c", zsh, scratch) == "_outrider\n"

@@ -26,7 +26,18 @@ complete -c outrider -f
 
 def completions(binary: Path) -> str:
     dump = subprocess.run([binary, "--experimental-dump-help"], capture_output=True, check=True, text=True).stdout
-    return HELPERS + "".join(lines(json.loads(dump)["command"], []))
+    command = json.loads(dump)["command"]
+    return HELPERS + "".join(lines(command, []) + explained(command, ["help"]))
+
+
+def explained(command: dict, path: "list[str]") -> "list[str]":
+    """The commands that `help` explains."""
+    made = []
+    for part in command.get("subcommands", []):
+        if part["shouldDisplay"] and part["commandName"] != "help":
+            made.append(name(part, path))
+            made += explained(part, [*path, part["commandName"]])
+    return made
 
 
 def lines(command: dict, path: "list[str]") -> "list[str]":
@@ -37,11 +48,16 @@ def lines(command: dict, path: "list[str]") -> "list[str]":
             made.append(option(argument, path))
     for part in command.get("subcommands", []):
         if part["shouldDisplay"]:
-            name, condition = part["commandName"], " ".join(["__outrider_at", *path])
-            words = ["-n", quoted(condition), "-a", name, "-d", quoted(part.get("abstract") or "")]
-            made.append(f"complete -c outrider {' '.join(words)}\n")
-            made += lines(part, [*path, name])
+            made.append(name(part, path))
+            made += lines(part, [*path, part["commandName"]])
     return made
+
+
+def name(part: dict, path: "list[str]") -> str:
+    """The name of a command, behind the words of the path."""
+    condition = " ".join(["__outrider_at", *path])
+    words = ["-n", quoted(condition), "-a", part["commandName"], "-d", quoted(part.get("abstract") or "")]
+    return f"complete -c outrider {' '.join(words)}\n"
 
 
 def option(argument: dict, path: "list[str]") -> str:

@@ -55,9 +55,12 @@ struct CacheCommand: ParsableCommand {
             var params: JSONObject = ["cache": .string(cache)]
             if let prefix { params["prefix"] = .string(prefix) }
             if let tag { params["tag"] = .string(tag) }
+            var service = try service.connect(orPrivate: true)
             while true {
-                let found = try CacheCommand.call("cache.list", params, service)
-                for entry in found["entries"]?.array ?? [] { try CacheCommand.write(entry.object ?? [:]) }
+                let found = try service.client.object("cache.list", params, by: Deadline(after: 60))
+                let entries = found["entries"]?.array ?? []
+                if entries.isEmpty, params["after"] == nil { try StoreNames.caches.check(cache, over: &service.client) }
+                for entry in entries { try CacheCommand.write(entry.object ?? [:]) }
                 guard let next = found["next"] else { return }
                 params["after"] = next
             }
@@ -146,7 +149,10 @@ struct CacheCommand: ParsableCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() throws {
-            let found = try CacheCommand.call("cache.verify", ["cache": .string(cache)], service)
+            var service = try service.connect(orPrivate: true)
+            try StoreNames.caches.check(cache, over: &service.client)
+            let found = try service.client.object(
+                "cache.verify", ["cache": .string(cache)], by: Deadline(after: 60))
             guard let fault = found["fault"]?.string else { return }
             throw CommandFailure(.error, "the cache is damaged: \(fault)")
         }

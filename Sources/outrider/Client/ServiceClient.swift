@@ -177,15 +177,19 @@ struct ServiceClient: ~Copyable {
     /// Carries standard input and output over the connection, which carries bytes from now on.
     mutating func carry() throws(CommandFailure) { try wire.carry() }
 
+    /// From now on waiting for replies fails once no program reads standard output any more.
+    mutating func endWithReader() { wire.endsWithReader = true }
+
     /// The descriptor and the first bytes of a connection that carries bytes from now on.
     mutating func surrenderBytes() -> (file: Int32, early: [UInt8]) { wire.surrenderBytes() }
 
     /// Waits for an event, which goes to the closure, or until the other file can be read: true.
     @discardableResult
     mutating func wait(
-        or file: Int32?, by deadline: Deadline = .never, onEvent: ([UInt8]) throws(CommandFailure) -> Void
+        or file: Int32?, endsWithReader: Bool = false, by deadline: Deadline = .never,
+        onEvent: ([UInt8]) throws(CommandFailure) -> Void
     ) throws(CommandFailure) -> Bool {
-        guard let line = try wire.receive(or: file, by: deadline) else { return true }
+        guard let line = try wire.receive(or: file, endsWithReader: endsWithReader, by: deadline) else { return true }
         _ = try take(line, onEvent)
         return false
     }

@@ -14,6 +14,9 @@ struct ServiceWire: ~Copyable {
     private var buffer: [UInt8] = []
     /// Bytes of the buffer that are known to hold no line feed.
     private var searched = 0
+    /// Waiting for a line fails once no program reads standard output any more: for commands that only write what
+    /// comes, and would notice no sooner than at the next event.
+    var endsWithReader = false
 
     /// Takes over both descriptors; they may be the same.
     init(input: Int32, output: Int32) {
@@ -83,19 +86,35 @@ struct ServiceWire: ~Copyable {
     }
 
     /// The next line, or nil if the other file can be read first, or has ended. Throws `timedOut` at the deadline.
-    mutating func receive(or file: Int32?, by deadline: Deadline = .never) throws(CommandFailure) -> [UInt8]? {
+    ///
+    /// - Parameter endsWithReader: fails if there is nothing to read, and no program reads standard output any more.
+    mutating func receive(
+        or file: Int32?, endsWithReader: Bool = false, by deadline: Deadline = .never
+    ) throws(CommandFailure) -> [UInt8]? {
         while true {
             if let line = takeLine() { return line }
             var ready = [pollfd(fd: input, events: Int16(POLLIN), revents: 0)]
             if let file { ready.append(pollfd(fd: file, events: Int16(POLLIN), revents: 0)) }
+            if endsWithReader { ready.append(Self.reader) }
             let count = poll(&ready, nfds_t(ready.count), deadline.milliseconds)
             if count == 0 { throw CommandFailure(.timedOut, "no reply within the time allowed") }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))")
             }
+            if endsWithReader { try Self.check(ready) }
             if ready[0].revents != 0 { try fill() } else { return nil }
         }
+    }
+
+    /// Standard output, whose reader may end; other changes do not count.
+    private static var reader: pollfd { pollfd(fd: STDOUT_FILENO, events: 0, revents: 0) }
+
+    /// Throws, without a sentence, if the reader has ended, the last of the files, and the others have nothing to read.
+    private static func check(_ ready: [pollfd]) throws(CommandFailure) {
+        // POLLERR or POLLHUP: nothing else was asked for
+        guard let reader = ready.last, reader.revents != 0 else { return }
+        if ready.dropLast().allSatisfy({ $0.revents == 0 }) { throw CommandFailure(.error, nil) }
     }
 
     /// Carries standard input and output from now on, until both directions have ended.
@@ -123,10 +142,14 @@ struct ServiceWire: ~Copyable {
     }
 
     private func wait(by deadline: Deadline) throws(CommandFailure) {
-        var ready = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        var ready = [pollfd(fd: input, events: Int16(POLLIN), revents: 0)]
+        if endsWithReader { ready.append(Self.reader) }
         while true {
-            let count = poll(&ready, 1, deadline.milliseconds)
-            if count > 0 { return }
+            let count = poll(&ready, nfds_t(ready.count), deadline.milliseconds)
+            if count > 0 {
+                if endsWithReader { try Self.check(ready) }
+                return
+            }
             if count == 0 { throw CommandFailure(.timedOut, "no reply within the time allowed") }
             if errno != EINTR { throw CommandFailure(.ended, "cannot wait for the service: \(systemError(errno))") }
         }

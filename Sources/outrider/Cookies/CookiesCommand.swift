@@ -96,8 +96,12 @@ extension CookiesCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() throws {
-            let found = try CookiesCommand.call("cookies.list", selection.params, service)
+            var service = try service.connect(orPrivate: true)
+            let found = try service.client.object("cookies.list", selection.params, by: Deadline(after: 30))
             if let problem = found["problem"]?.string { StandardError.line("outrider: \(problem)") }
+            if found["cookies"]?.array?.isEmpty == true {
+                try StoreNames.jars.check(selection.jar, over: &service.client)
+            }
             if json { return try StandardOutput.line(JSONWriter.bytes(of: found)) }
             for cookie in found["cookies"]?.array ?? [] { try StandardOutput.line(line(cookie.object ?? [:]).utf8) }
         }

@@ -37,7 +37,7 @@ struct ImportCurlCommand: ParsableCommand {
         } catch {
             let message = RequestCall.message(for: error)
             if let advice = OptionAdvice.line(for: message, of: "get") { throw CommandFailure(.usage, advice) }
-            let sentence = OptionAdvice.pruned(message)
+            let sentence = ParserComplaint.pruned(message)
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
         if makesRequest { return try call.run(nil) }

@@ -120,13 +120,20 @@ struct ConfigFile {
             do throws(EntryFault) {
                 entries.append(try Self.entry(key, member.value, line: line, folder: Self.folder(of: path)))
             } catch {
-                throw CommandFailure(.usage, "\(path), line \(line): \(error.message)")
+                let place = JSONPointer(member: key)
+                let element = error.element.map { place.appending(JSONPointer(index: $0)) }
+                let fault = element.map { YAMLDocument.line(of: $0, in: bytes) } ?? line
+                throw CommandFailure(.usage, "\(path), line \(fault): \(error.message)")
             }
         }
         self.entries = entries
     }
 
-    private struct EntryFault: Error { let message: String }
+    private struct EntryFault: Error {
+        let message: String
+        /// The place in a list; nil for the whole value.
+        var element: Int?
+    }
 
     private static func folder(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -146,8 +153,10 @@ struct ConfigFile {
         }
         var words: [String] = []
         var texts: [String] = []
+        let isList = value.array != nil
         let values = value.array ?? [value]
-        for value in values {
+        for (index, value) in values.enumerated() {
+            let element = isList ? index : nil
             let text: String
             switch value {
             case .bool(true):
@@ -155,7 +164,8 @@ struct ConfigFile {
                 continue
             case .string(let written):
                 if isRelative(written, of: key) {
-                    throw EntryFault(message: "\(key) is a relative path: write ./… (beside the file), ~/… or /…")
+                    throw EntryFault(
+                        message: "\(key) is a relative path: write ./… (beside the file), ~/… or /…", element: element)
                 }
                 text = Self.path(written, in: folder)
             case .integer(let number): text = String(number)
@@ -163,7 +173,8 @@ struct ConfigFile {
             case .written(let written): text = written
             default:
                 guard isFlag(key) else { throw EntryFault(message: unknown(key)) }
-                throw EntryFault(message: "\(key) must be a text, a number, true or false, or a list of these")
+                throw EntryFault(
+                    message: "\(key) must be a text, a number, true or false, or a list of these", element: element)
             }
             // in one word, because a value may begin with a hyphen
             words.append("--\(key)=\(text)")
@@ -177,7 +188,7 @@ struct ConfigFile {
     }
 
     private static func unknown(_ key: String) -> String {
-        let near = complaint(on: ["--\(key)"]).flatMap { OptionAdvice.suggestion(in: $0) } ?? ""
+        let near = complaint(on: ["--\(key)"]).flatMap { ParserComplaint.suggestion(in: $0) } ?? ""
         let isSetting = !near.isEmpty && !refused.contains(near)
         let remedy = isSetting ? "did you mean \(near)?" : "outrider serve --help lists them"
         return "there is no setting \(key) (\(remedy))"

@@ -14,7 +14,7 @@ import contract
 import pytest
 from cache_server import Reply
 from request_client import result, until
-from shell import outrider
+from shell import outrider, refused
 from syscall_faults import injected, needs_strace
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -278,6 +278,10 @@ def test_the_shell_uses_caches(server, folder):
     assert run("get", "--cache", "docs", "--offline", url + "/other").returncode != 0 and len(seen) == 1
     assert url in run("cache", "list", "docs").stdout.decode()
     assert run("cache", "delete", "docs", "--all").stdout.strip() == b"1"
+    for words in (["list", "dosc"], ["verify", "dosc"]):
+        refused(run("cache", *words), 1, "no cache dosc", "there are: docs")
+    for words in (["list", "docs"], ["verify", "docs"]):
+        assert (run("cache", *words).returncode, run("cache", *words).stdout) == (0, b"")
 
 
 def test_a_full_disk_does_not_hold_up_requests(server, folder):

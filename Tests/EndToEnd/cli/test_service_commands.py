@@ -146,6 +146,10 @@ def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, ce
         ("ca-file: certs/ca.pem\n", 1, "ca-file is a relative path: write ./"),
         ("log-format: xml\n", 1, "log-format is xml, and must be one of text, json"),
         ("# a list\ntimeout-total: [1, 2]\n", 2, "timeout-total takes a single value"),
+        ("log-level: info\nproxy:\n  host: x\n  port: 3\n", 2, "proxy must be a text"),
+        ("proxyy:\n\n  host: x\n", 1, "did you mean proxy?"),
+        ("allow-uid:\n  - 1\n  - {a: 1}\n", 3, "allow-uid must be a text"),
+        ("routers:\n  - /r\n  - here\n", 3, "routers is a relative path"),
     ],
 )
 def test_a_fault_of_the_file_has_its_line(home, text, line, said):

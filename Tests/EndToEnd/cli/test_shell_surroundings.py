@@ -16,8 +16,11 @@ import time
 
 import contract
 import pytest
+from event_server import OPEN, STREAM, EventServer
 from range_server import Ranging
 from shell import LONG, outrider, refused
+from tcp_server import Host
+from websocket_server import websockets_server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -85,6 +88,38 @@ def test_help_that_cannot_be_said_is_no_success(words):
         assert done.returncode == 1 and b"standard output" in done.stderr, target
     done = in_shell('exec "$0" "$@"', *words)
     assert done.returncode == 0 and done.stdout.endswith(b"\n") and done.stderr == b""
+
+
+def test_a_closed_standard_input_of_connect_is_an_empty_one(service):
+    """The host hears the end of the input, and what it says then is shown."""
+    def reply(connection):
+        said = connection.recv(100)
+        connection.sendall(b"heard %d bytes\n" % len(said))
+
+    with Host(reply) as host:
+        for files in ("<&-", "</dev/null"):
+            done = in_shell(f'exec "$0" connect --socket "$1" 127.0.0.1 {host.port} {files}', service)
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"heard 0 bytes\n", b""), (files, done)
+
+
+@pytest.mark.parametrize("kind", ["sse", "websocket"])
+def test_a_command_ends_with_the_reader_of_its_output_though_nothing_more_comes(kind):
+    def greet(connection):
+        connection.send("hello")
+        connection.recv()
+
+    with websockets_server(greet) as url, EventServer() as server:
+        url = url if kind == "websocket" else server.at("/e", [STREAM, b"data: hello\n\n", OPEN])
+        process = subprocess.Popen(
+            [contract.binary(), kind, "--stdio", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        try:
+            assert b"hello" in process.stdout.readline()
+            process.stdout.close()
+            assert process.wait(LONG) == 1 and process.stderr.read() == b""
+        finally:
+            process.kill()
+            process.wait(LONG)
 
 
 def test_a_service_says_which_of_its_files_is_closed():

@@ -86,6 +86,15 @@ def test_programs_share_a_named_jar(run, server):
     assert said(run("get", "--jar", "work", server.url())) == "sid=secret; b=2"
 
 
+def test_a_jar_that_does_not_exist_is_named_with_those_that_do(run, server):
+    refused(run("cookies", "list", "wrok"), 1, "no jar wrok", "no other")
+    said(run("cookies", "set", "work", server.url(), "a=1; Max-Age=99"))
+    refused(run("cookies", "list", "wrok"), 1, "no jar wrok", "there are: work")
+    refused(run("cookies", "list", "wrok", "--json"), 1, "no jar wrok")
+    said(run("cookies", "clear", "work"))
+    assert said(run("cookies", "list", "work")) == said(run("cookies", "list", "work", "--name", "b")) == ""
+
+
 def test_session_cookies_of_a_file_are_left_out_and_those_of_a_jar_stay(run, server, tmp_path):
     said(run("cookies", "set", "work", server.url(), "mine=1"))
     ends = [("s", "0"), ("p", "1999999999"), ("q", ""), ("r", "0.5")]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The words that bash and zsh offer behind `outrider help`."""
+
+import shutil
+import subprocess
+
+import contract
+import pytest
+from shell import LONG, outrider
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+BASH = """
+source "$0"
+COMP_WORDS=(outrider "$@") COMP_CWORD=$# COMP_LINE="outrider $*" COMP_POINT=${#COMP_LINE}
+_outrider outrider "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def script(shell):
+        file = tmp_path / f"completions.{shell}"
+        done = outrider("--generate-completion-script", shell)
+        assert done.returncode == 0, done.stderr
+        file.write_bytes(done.stdout)
+        return file
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [(["help", "coo"], ["cookies"]), (["help", "cookies", "ex"], ["explain", "export"]), (["help", "get", ""], [])],
+    ids=str)
+def test_bash_offers_the_commands_that_help_explains(script, words, offered):
+    done = subprocess.run(
+        ["bash", "-c", BASH, script("bash"), *words], capture_output=True, text=True, timeout=LONG, check=True)
+    assert [word for word in done.stdout.split("\n") if word and not word.startswith("-")] == offered
+
+
+def test_the_script_for_zsh_offers_the_commands_that_help_explains(script):
+    file = script("zsh")
+    text = file.read_text()
+    body = text[text.index("_outrider_help() {"):]
+    assert "doctor" in body and "compadd -- list explain" in body and "credential-helper" not in body
+    if shutil.which("zsh"):
+        subprocess.run(["zsh", "-n", file], timeout=LONG, check=True)
