@@ -244,9 +244,11 @@ Returns the call, for `outrider--forget'."
                                        (outrider--call-text call) "}"))
     (setf (outrider--call-text call) nil)))
 
-(defun outrider--forget (connection call)
-  "Let nothing of CALL come back through CONNECTION, and cancel it."
-  (setf (outrider--call-forgotten call) t)
+(defun outrider--forget (connection call &optional hears)
+  "Let nothing of CALL come back through CONNECTION, and cancel it.
+With HEARS the reply of a call that was sent still comes: it may name
+what has to be closed."
+  (setf (outrider--call-forgotten call) (not (and hears (outrider--call-id call))))
   (when (gethash (outrider--call-id call) (outrider--connection-calls connection))
     (outrider--notify connection "$/cancelRequest" (list :id (outrider--call-id call)))))
 
@@ -345,7 +347,8 @@ is cut into lines first, and each call takes the oldest line."
            (condition-case problem
                (let ((value (funcall function params (lambda (value) (respond :result value)))))
                  (when value (respond :result value)))
-             (error
+             ;; C-g at a question of the function is an answer, too: the service would wait for another
+             ((error quit)
               (respond :error (list :code -32603 :message (error-message-string problem)))
               (signal (car problem) (cdr problem))))))))))
 

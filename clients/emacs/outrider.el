@@ -25,6 +25,7 @@
 
 (require 'outrider-run)
 (require 'outrider-stream)
+(require 'outrider-events)
 (require 'outrider-download)
 (require 'outrider-login)
 (require 'outrider-queue)
@@ -95,16 +96,35 @@ Returns the value, or a request for `outrider-cancel'."
                            (and progress (lambda (_ params) (funcall progress params))))))))
 
 ;;;###autoload
-(cl-defun outrider-call (method params &key (then 'sync) else finally)
+(cl-defun outrider-call (method params &key (then 'sync) else finally event)
   "Call METHOD of the service with PARAMS, a plist: see docs/reference.
 THEN, ELSE and FINALLY are as in `outrider'; the value is the result,
-a plist."
-  (outrider--run
-   (list :then then :else else :finally finally) #'ignore
-   (lambda (request connection)
-     (let ((call (outrider--call connection (outrider--name method) params
-                                 (lambda (failure result) (outrider--finish request failure result)))))
-       (setf (outrider-request-give-up request) (lambda () (outrider--forget connection call)))))))
+a plist.
+
+EVENT is a function of the name and the parameters of an event, such
+as \"event.message\" and a plist.  It gets the events of the call, and of
+the stream, the request or the subscription that the result names, in
+the buffer that is current now.  The events of a stream end with
+\"event.end\", which has an `:error' if the service ended before;
+without a stream \"lost\" says so.  With the mode \"push\" the service
+sends at most 256 KiB more than EVENT has returned from."
+  (let* ((feed (and event (outrider--events event params)))
+         (params (if feed (outrider--events-params feed params) params)))
+    (outrider--run
+     (list :then then :else else :finally finally) #'ignore
+     (lambda (request connection)
+       (let ((call (outrider--call
+                    connection (outrider--name method) params
+                    (lambda (failure result)
+                      (cond
+                       ;; what was opened before the call was cancelled
+                       ((and feed (outrider-request-done request)) (outrider--events-close connection result))
+                       (t
+                        (when (and feed (not failure)) (outrider--events-open feed connection params result))
+                        (outrider--finish request failure result))))
+                    (and feed (lambda (name told)
+                                (unless (outrider-request-done request) (outrider--events-told feed name told)))))))
+         (setf (outrider-request-give-up request) (lambda () (outrider--forget connection call (and feed t)))))))))
 
 (provide 'outrider)
 ;;; outrider.el ends here

@@ -268,17 +268,6 @@ def test_a_function_of_the_user_may_wait_while_another_request_is_waited_for(edi
     assert seen == ["waited 0.1 s\n", "waited 0.3 s\n", "stopped", True]
 
 
-@pytest.mark.parametrize("wait", ["(sleep-for 0.6)", "(outrider 'get (concat url \"/delay/0.6\"))"])
-def test_a_timer_of_the_user_may_read_the_reply_that_is_waited_for(editors, origin, wait):
-    """Emacs does not notice by itself that output came within a timer, and would wait for more for ever."""
-    seen = editors.emacs(f"""
-      (outrider 'get (concat url "/json"))
-      (run-at-time 0.05 nil (lambda () {wait}))
-      (finish (outrider 'get (concat url "/delay/0.3")))
-    """, url=origin)
-    assert seen == "waited 0.3 s\n"
-
-
 def test_an_error_in_a_function_of_the_user_leaves_the_connection_alone(editors, origin):
     editor = editors.start_emacs("""
       (let (seen)

@@ -50,6 +50,27 @@ def test_an_answer_of_a_function_that_is_no_json_fails_the_callback_at_once(edit
     assert all("no value of JSON" in why for why in seen), seen
 
 
+@pytest.mark.parametrize("wait", ["(sleep-for 0.6)", "(outrider 'get (concat url \"/delay/0.6\"))"])
+def test_a_timer_of_the_user_may_read_the_reply_that_is_waited_for(editors, origin, wait):
+    """Emacs does not notice by itself that output came within a timer, and would wait for more for ever."""
+    seen = editors.emacs(f"""
+      (outrider 'get (concat url "/json"))
+      (run-at-time 0.05 nil (lambda () {wait}))
+      (finish (outrider 'get (concat url "/delay/0.3")))
+    """, url=origin)
+    assert seen == "waited 0.3 s\n"
+
+
+def test_a_question_of_a_function_that_is_quit_fails_the_callback_at_once(editors, origin):
+    """As by C-g at `y-or-n-p'; the service waits for an answer otherwise."""
+    seen = editors.emacs("""
+      (finish (condition-case problem
+                  (outrider 'get url :timeout 20 :validate (list :callback (lambda (_ _respond) (signal 'quit nil))))
+                (error (cadr problem))))
+    """, url=origin + "/json")
+    assert "Quit" in seen, seen
+
+
 def test_a_long_body_that_is_cancelled_is_not_read_to_its_end(editors, origin):
     seen = editors.emacs("""
       (let ((pieces 0) (released nil) ended)

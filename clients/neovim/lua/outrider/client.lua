@@ -83,32 +83,60 @@ end
 --- Where the service is: the path of a socket, `stdio`, or nil without a connection.
 function M.place() return state.place end
 
---- Calls any method of docs/reference: `callback(problem, result)` runs later, exactly once. Returns `{ close }`.
-function M.call(method, params, callback)
+--- Calls any method of docs/reference: `callback(problem, result)` runs later, exactly once. `event(name, params)` gets
+--- the events of the call, and of what its result names. Returns `{ close }`.
+function M.call(method, params, callback, event)
   if type(params) == "function" and callback == nil then params, callback = {}, params end
+  if event ~= nil and type(event) ~= "function" then
+    error("outrider.call: the function for events must be a function", 2)
+  end
   local done = later.once(callback or function() end)
-  local forget, ended
+  local route = event and require("outrider.routes").new(params or {}, event)
+  local forget, ended, opened
   local release
   local function finish(...)
     if ended then return end
     ended = true
-    release()
+    if not opened then release() end
     done(...)
   end
   local function close(problem)
+    local why = type(problem) == "table" and problem.kind and problem or failure.cancelled()
+    if opened then
+      release()
+      local close_it = opened
+      opened = nil
+      return close_it(why)
+    end
     if ended then return end
-    if forget then forget() end
-    finish(type(problem) == "table" and problem.kind and problem or failure.cancelled())
+    -- the service may have opened already what has to be closed
+    if forget then forget(route ~= nil) end
+    finish(why)
   end
   release = M.until_leaving(close)
   local function start(again)
     M.connect(function(problem, connection)
       if ended then return end
       if problem then return finish(problem) end
-      forget = connection:call(method, params or {}, function(failed, result)
+      forget = connection:call(method, route and route.params or params or {}, function(failed, result)
         -- a call that never reached a service that had ended is made once more
         if failed and failed.unsent and not again and not ended then return start(true) end
+        if not route or failed then return finish(failed, result) end
+        if ended then return route.close(connection, result) end
+        route:open(connection, result)
+        if next(route.handles) ~= nil then
+          route.on_end = function()
+            release()
+            opened = nil
+          end
+          opened = function(why)
+            route:lose(why)
+            route.close(connection, result)
+          end
+        end
         finish(failed, result)
+      end, route and function(name, told)
+        if not ended then route:tell(name, told) end
       end)
     end)
   end

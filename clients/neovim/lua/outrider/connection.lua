@@ -38,7 +38,8 @@ local function envelope(id, method, params)
 end
 
 --- Calls a method; `reply(problem, result)` runs exactly once. `event(method, params)` gets the events of the call.
---- Returns a function that forgets the call: nothing is replied any more, and the service is told to cancel it.
+--- Returns a function that forgets the call: nothing is replied any more, and the service is told to cancel it. With
+--- true, the reply of a call that was sent still comes: it may name what has to be closed.
 function Connection:call(method, params, reply, event)
   local ok, text = pcall(json.encode, json.as_object(params))
   if type(method) ~= "string" or method:find('[%c"\\]') then
@@ -61,7 +62,7 @@ function Connection:call(method, params, reply, event)
     self.last = self.last + 1
     self.waiting[self.last] = call
   end
-  return function() self:forget(call) end
+  return function(hears) self:forget(call, hears) end
 end
 
 function Connection:start(call)
@@ -74,8 +75,8 @@ function Connection:start(call)
 end
 
 --- Drops the reply of a call, and cancels it. What was never sent is dropped when its turn comes.
-function Connection:forget(call)
-  call.forgotten = true
+function Connection:forget(call, hears)
+  call.forgotten = not hears or not call.id
   if call.id and self.replies[call.id] and self.alive then
     self:notify("$/cancelRequest", { id = call.id })
   end

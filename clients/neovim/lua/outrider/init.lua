@@ -79,7 +79,7 @@ for name, place in pairs({ sse = "streams", stream = "streams", watch = "watchin
   M[name] = function(...) return require("outrider." .. place)[name](...) end
 end
 
---- call(method, params, callback): any method of the service; `callback(err, result)`.
+--- call(method, params, callback, event): any method of the service; `callback(err, result)`, `event(name, params)`.
 M.call = client.call
 --- register(fn, name): lets the service ask `fn(params, respond, method)`; returns the name for `callback` in options.
 M.register = client.register
