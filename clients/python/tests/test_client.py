@@ -233,7 +233,7 @@ def test_a_timeout_raises(client: Client, origin: str) -> None:
     with pytest.raises(outrider.RequestTimeout) as caught:
         client.get(f"{origin}/delay/20", timeout=0.2)
     assert isinstance(caught.value, TimeoutError) and caught.value.code == 1405
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(

@@ -211,3 +211,60 @@ def test_an_event_of_another_event_loop_wakes_an_iteration_at_once(service: str,
     asyncio.run(client.close())
     [(name, seconds)] = found
     assert name == "event.response" and seconds < 10
+
+
+def test_the_end_of_another_event_loops_connection_ends_no_iteration(service: str, origin: str) -> None:
+    client = AsyncClient(socket=service)
+    waits, ended = threading.Event(), threading.Event()
+    found: list[str] = []
+
+    async def listen() -> None:
+        await client.info()
+        events = client.events("event.response", timeout=20)
+        asyncio.get_running_loop().call_soon(waits.set)
+        await asyncio.get_running_loop().run_in_executor(None, ended.wait, 20)
+        await client.get(f"{origin}/json", events=["response"])
+        found.append((await events.__anext__()).name)
+        [connection] = [one for one in client._connections.values() if one.loop is asyncio.get_running_loop()]
+        connection.close()
+        with pytest.raises(outrider.ServerGone):
+            await events.__anext__()
+
+    async def end() -> None:
+        await client.info()
+        client._connections[asyncio.get_running_loop()].close()
+        ended.set()
+
+    listener = threading.Thread(target=lambda: asyncio.run(listen()))
+    listener.start()
+    assert waits.wait(20)
+    asyncio.run(end())
+    listener.join(20)
+    assert found == ["event.response"]
+    asyncio.run(client.close())
+
+
+def test_the_end_of_the_last_connection_ends_an_iteration_of_another_event_loop(service: str) -> None:
+    """An event loop may listen to the requests of others, without a connection of its own."""
+    client = AsyncClient(socket=service)
+    waits = threading.Event()
+    gone: list[BaseException] = []
+
+    async def listen() -> None:
+        events = client.events(timeout=20)
+        asyncio.get_running_loop().call_soon(waits.set)
+        with pytest.raises(outrider.ServerGone) as problem:
+            await events.__anext__()
+        gone.append(problem.value)
+
+    async def end() -> None:
+        await client.info()
+        listener.start()
+        assert waits.wait(20)
+        client._connections[asyncio.get_running_loop()].close()
+
+    listener = threading.Thread(target=lambda: asyncio.run(listen()))
+    asyncio.run(end())
+    listener.join(20)
+    assert gone
+    asyncio.run(client.close())

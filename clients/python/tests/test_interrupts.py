@@ -197,11 +197,11 @@ def test_a_call_within_a_call_waits_for_nothing(
 
     def inner() -> None:
         try:
-            assert client.invoke("diagnostics.echo", {"step": step}, timeout=3) == {"step": step}
+            assert client.invoke("diagnostics.echo", {"step": step}, timeout=20) == {"step": step}
         except RuntimeError as problem:
             assert "use a client or a thread of its own" in str(problem)
             refused.append(step)
-            assert client.invoke("request.forget", {"request": "none"}, timeout=3) == {}
+            assert client.invoke("request.forget", {"request": "none"}, timeout=20) == {}
 
     client.info()
     leader = threading.Thread(target=lambda: client.get(f"http://127.0.0.1:{server.port}/"))
@@ -222,21 +222,38 @@ def test_a_call_within_a_call_waits_for_nothing(
     assert free(client)
 
 
-def test_a_signal_handler_may_call_while_the_client_waits(client: Client, service: str) -> None:
+def test_a_signal_handler_may_call_while_the_client_waits(
+    client: Client, service: str, scripted: Callable[[Callable[[socket.socket], None]], Scripted]
+) -> None:
     seen: list[object] = []
+    handled = threading.Event()
+    main = threading.get_ident()
+
+    def respond(stream: socket.socket) -> None:
+        request_head(stream)
+        handled.wait(60)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    def strike() -> None:
+        until(lambda: client._live()._reading.locked())
+        signal.pthread_kill(main, signal.SIGALRM)
 
     def handle(number: int, frame: object) -> None:
         with pytest.raises(RuntimeError, match="of its own"):
             client.info()
         with Client(socket=service) as other:
-            seen.append(other.invoke("diagnostics.echo", {"a": 1}, timeout=5))
+            seen.append(other.invoke("diagnostics.echo", {"a": 1}, timeout=20))
+        handled.set()
 
     client.info()
+    striker = threading.Thread(target=strike)
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        client.call("diagnostics.sleep", seconds=0.3)
+        striker.start()
+        assert client.get(scripted(respond).url, timeout=60).ok
+        striker.join()
     finally:
+        handled.set()
         signal.signal(signal.SIGALRM, before)
     assert seen == [{"a": 1}]
 

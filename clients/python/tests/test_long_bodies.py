@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import Client
-from peers import Scripted, request_head
+from peers import Scripted, request_head, whole_request
 
 SIZE = 13_000_000
 OCTET_STREAM = "application/octet-stream"
@@ -40,9 +41,9 @@ class Whole:
         return self._content
 
 
-def late() -> io.BytesIO:
+def late(content: bytes = OCTETS) -> io.BytesIO:
     """A file that has been read from."""
-    file = io.BytesIO(b"-" + OCTETS)
+    file = io.BytesIO(b"-" + content)
     file.seek(1)
     return file
 
@@ -119,6 +120,89 @@ def test_a_form_has_long_files_from_memory(client: Client, service: str, origin:
 
     check(client.post(f"{origin}/echo", data={"title": "wolves"}, files=files()).json())
     asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def target(number: str) -> str:
+    """What a descriptor of this process is of."""
+    try:
+        return os.readlink(f"/proc/self/fd/{number}")
+    except OSError:
+        return ""
+
+
+def once_more(first: bytes) -> Callable[[socket.socket], None]:
+    """A server that wants each body twice: `first`, then the length of the body that came with the repetition."""
+
+    def talk(stream: socket.socket) -> None:
+        while head := whole_request(stream):
+            if head.startswith(b"POST /end ") or b"\r\nAuthorization: Digest " in head:
+                length = b"%d" % len(head.partition(b"\r\n\r\n")[2])
+                stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(length), length))
+            else:
+                stream.sendall(first + b"Content-Length: 0\r\n\r\n")
+
+    return talk
+
+
+@pytest.fixture
+def short_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies of a few hundred kilobytes count as long."""
+    monkeypatch.setattr("outrider._sync.client.LONGEST_MESSAGE", 300_000)
+    monkeypatch.setattr("outrider._async.client.LONGEST_MESSAGE", 300_000)
+    monkeypatch.setattr("outrider._resources.feeding.LONG", 300_000)
+
+
+SOME = b"x" * 600_000
+REDIRECT = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /end\r\n"
+CHALLENGE = b'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Digest realm="r", qop="auth", nonce="n"\r\n'
+
+
+@pytest.mark.parametrize("first", [REDIRECT, CHALLENGE], ids=["redirect", "login"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: {"data": SOME},
+        lambda: {"data": memoryview(SOME).toreadonly()},
+        lambda: {"data": late(SOME)},
+        lambda: {"json": [SOME.decode()]},
+        lambda: {"files": {"a": SOME, "b": io.BytesIO(b"b")}},
+    ],
+    ids=["bytes", "view", "file in memory", "json", "form"],
+)
+@pytest.mark.usefixtures("short_messages")
+def test_a_redirect_and_a_login_get_a_long_body_again(
+    client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted],
+    make: Callable[[], dict[str, Any]], first: bytes,
+) -> None:
+    auth = {"username": "u", "password": "p", "schemes": ["digest"]}
+    response = client.post(scripted(once_more(first)).url, auth=auth, **make())
+    assert response.status == 200 and len(SOME) <= int(response.text) <= len(SOME) + 400
+    assert client.call("request.list")["requests"] == []
+
+
+@pytest.mark.usefixtures("short_messages")
+def test_the_awaiting_client_sends_a_long_body_again(
+    service: str, scripted: Callable[[Callable[[socket.socket], None]], Scripted]
+) -> None:
+    async def work() -> None:
+        async with outrider.AsyncClient(socket=service) as client:
+            assert (await client.post(scripted(once_more(REDIRECT)).url, data=SOME)).text == str(len(SOME))
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+@pytest.mark.usefixtures("short_messages")
+def test_a_long_body_that_cannot_be_read_again_is_not_sent_again(
+    client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a field of a form has no file name, and a file always has one
+    for options in ({"data": Trickle(SOME)}, {"data": {"a": SOME}, "files": {"b": "b"}}, {"data": SOME}):
+        monkeypatch.setattr("outrider._resources.feeding.MOST_AGAIN", len(SOME) - (options["data"] is SOME))
+        with pytest.raises(outrider.ExchangeError, match="the body again, which cannot be sent twice") as problem:
+            client.post(scripted(once_more(REDIRECT)).url, **options)  # type: ignore[arg-type]
+        assert problem.value.response is not None and problem.value.response.status == 307
+    assert not [number for number in os.listdir("/proc/self/fd") if "memfd" in target(number)]
+    assert client.call("request.list")["requests"] == []
 
 
 def test_a_long_body_that_the_server_does_not_read_is_given_up(

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -185,7 +186,7 @@ def test_a_connection_that_is_lost_is_replaced_where_the_program_says_so(client:
 
 
 def test_a_message_that_meets_a_lost_connection_can_be_sent_again(client: Client, scripted: Serve) -> None:
-    with client.websocket(address(scripted(echoing)), reconnect={"delay": 0.5}) as ws:
+    with client.websocket(address(scripted(echoing)), reconnect={"delay": 2}) as ws:
         ws.send("cut")
         with pytest.raises(outrider.HandleError, match="send again") as lost:
             for _ in range(500):
@@ -228,6 +229,54 @@ def test_all_that_was_sent_goes_before_the_close(binary: str, service: str, scri
         ws.send(b"x" * 2_000_000)
     assert got[:1001] == [str(index).encode() for index in range(1000)] + [b"[1000]"]
     assert (len(got[1001]), got[1002]) == (2_000_000, struct.pack("!H", 1000))
+
+
+def test_a_server_that_takes_nothing_holds_no_close_up(
+    service: str, scripted: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that of another thread, nor that of a cancelled task."""
+    monkeypatch.setattr("outrider._sync.websockets._LEAVING", 0.3)
+    monkeypatch.setattr("outrider._async.websockets._LEAVING", 0.3)
+    over, ended = threading.Event(), threading.Event()
+    sent: list[int] = []
+
+    def deaf(stream: socket.socket) -> None:
+        shake(stream)
+        over.wait(60)
+
+    url = address(scripted(deaf))
+
+    def send(ws: outrider.WebSocket) -> None:
+        with pytest.raises(outrider.WebSocketClosed):
+            while True:
+                ws.send(b"x" * 1_000_000)
+                sent.append(1)
+        ended.set()
+
+    def is_stuck() -> bool:
+        before = len(sent)
+        return before > 0 and not ended.wait(0.1) and len(sent) == before
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.websocket(url, ping=False, compression=False) as ws:
+            while True:
+                await ws.send(b"x" * 1_000_000)
+
+    async def impatient() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(work(), 0.5)
+
+    try:
+        with Client(socket=service) as client, client.websocket(url, ping=False, compression=False) as ws:
+            threading.Thread(target=send, args=(ws,), daemon=True).start()
+            until(is_stuck)
+            closer = threading.Thread(target=ws.close, daemon=True)
+            closer.start()
+            closer.join(20)
+            assert not closer.is_alive() and ended.wait(20)
+        asyncio.run(asyncio.wait_for(impatient(), 20))
+    finally:
+        over.set()
 
 
 def bursting(stream: socket.socket) -> None:

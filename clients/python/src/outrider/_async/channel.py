@@ -105,11 +105,14 @@ class AsyncChannel(asyncio.BufferedProtocol):
 
     # Writing
 
-    async def send(self, record: bytes) -> None:
+    async def send(self, record: bytes, timeout: float | None = None) -> None:
         """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
-        connection."""
+        connection, and if the service takes nothing for ``timeout`` seconds."""
         while self._room is not None:
-            await asyncio.shield(self._room)
+            # cancels nothing: others wait for the same
+            done, _ = await asyncio.wait((self._room,), timeout=timeout)
+            if not done:
+                raise BrokenPipeError
         if self._lost is not None or self._transport.is_closing():
             raise BrokenPipeError
         if not self._outgoing:

@@ -80,6 +80,7 @@ class AsyncConnected:
         if self._pid != os.getpid():
             # those of the parent are left to it
             self._pid, self._child, self._connections = os.getpid(), None, {}
+            self._events.connections.clear()
             self._opening = {each: task for each, task in self._opening.items() if each is loop}
         for other in [other for other in list(self._connections) if other.is_closed()]:
             self._connections.pop(other).drop()

@@ -27,6 +27,7 @@ class AsyncClientInbox(Listeners, Inbox):
     def __init__(self) -> None:
         super().__init__()
         self.kept: set[asyncio.Task[None]] = set()
+        self.connections: set[AsyncConnection] = set()
 
     def event(self, name: str, params: Any) -> None:
         """An event arrived."""
@@ -41,14 +42,20 @@ class AsyncClientInbox(Listeners, Inbox):
         self.start(self._reply(connection, number, name, params))
         return True
 
-    def closed(self, problem: OutriderError | None = None) -> None:
+    def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         """No more will arrive on that connection."""
+        self.connections.discard(connection)
         for queue in self._open():
             if isinstance(queue, AsyncEventStream):
-                queue.end(problem)
+                queue.lost(connection, problem)
+
+    def is_connected(self) -> bool:
+        """Whether a connection of any event loop may bring more events."""
+        return any(one.dead is None and not one.loop.is_closed() for one in list(self.connections))
 
     async def renew(self, connection: AsyncConnection) -> None:
         """Lets the watches with a function go on with this connection."""
+        self.connections.add(connection)
         for watch in self.watches:
             await watch.renew(connection)
 
@@ -86,7 +93,7 @@ class AsyncEventStream(EventQueue):
 
     At most ``limit`` events are kept; when more arrive the oldest is dropped and counted in ``dropped``. The
     iteration ends when nothing arrived for ``timeout`` seconds, and with :class:`~outrider.ServerGone` when the
-    connection ends.
+    connection of its event loop ends, or the last connection of all event loops.
     """
 
     def __init__(self, inbox: AsyncClientInbox, names: tuple[str, ...], timeout: float | None, limit: int) -> None:
@@ -94,19 +101,22 @@ class AsyncEventStream(EventQueue):
         self._timeout = timeout
         self._arrived: asyncio.Future[None] | None = None
         self._problem: OutriderError | None = None
+        self._inbox = inbox
+        self._loop: asyncio.AbstractEventLoop | None = asyncio._get_running_loop()
         inbox.add(self)
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self
 
     async def __anext__(self) -> Event:
+        self._loop = asyncio.get_running_loop()
         while not self._events:
             if not self._open:
                 if self._problem is not None:
                     problem, self._problem = self._problem, None
                     raise problem
                 raise StopAsyncIteration
-            self._arrived = asyncio.get_running_loop().create_future()
+            self._arrived = self._loop.create_future()
             try:
                 await asyncio.wait_for(self._arrived, self._timeout)
             except asyncio.TimeoutError:
@@ -114,6 +124,11 @@ class AsyncEventStream(EventQueue):
             finally:
                 self._arrived = None
         return self._events.popleft()
+
+    def lost(self, connection: AsyncConnection, problem: OutriderError | None) -> None:
+        """A connection has ended. The connections of other event loops bring events, too."""
+        if connection.loop is self._loop or not self._inbox.is_connected():
+            self.end(problem)
 
     def end(self, problem: OutriderError | None) -> None:
         """No more will come, and this is why."""

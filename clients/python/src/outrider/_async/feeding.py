@@ -7,9 +7,9 @@ from __future__ import annotations
 from contextlib import suppress
 from time import monotonic
 
-from .._protocol.exceptions import HandleError
+from .._protocol.exceptions import CallError, HandleError
 from .._protocol.parameters import UNTIMED_GUARD, build
-from .._resources.feeding import Patience, bodies_of, fed, pieces, unhurried, written
+from .._resources.feeding import Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
 from .._resources.transfers import is_kept
 from .responses import AsyncResponse
 from .variant import steps
@@ -82,6 +82,8 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
             result = result or await feed(client.invoke, stream, body, Patience(None), ended)
         if result is None:
             result = await client.invoke("request.wait", {"request": request}, timeout=built.guard)
+        if is_spent(result):
+            result = await _repeated(client, method, url, options, leavings) or result
     except BaseException:
         client._leave(leavings)
         raise
@@ -92,3 +94,27 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
     if built.check:
         response.raise_for_error()
     return response
+
+
+async def _repeated(
+    client: AsyncCaller, method: str, url: str, options: Mapping[str, Any], leavings: list[tuple[str, dict[str, Any]]]
+) -> dict[str, Any] | None:
+    """The result of the same request whose body the service can send again; ``None`` if the service cannot.
+
+    The last of ``leavings`` is the request that the result is of.
+    """
+    with filed(options) as changed:
+        if changed is None:
+            return None
+        built = build(method, url, changed, client._defaults)
+        try:
+            request = str((await client._result("data.start", built.params, UNTIMED_GUARD))["request"])
+        except CallError:
+            # a service that may not read the files of this process
+            return None
+        leavings.insert(-1, ("request.forget", {"request": request}))
+        result = await client.invoke("request.wait", {"request": request}, timeout=built.guard)
+        reason = (result.get("error") or {}).get("reason")
+        done = leavings.pop(-2 if reason == "bodyUnreadable" else -1)
+        client._leave([done])
+        return None if reason == "bodyUnreadable" else result

@@ -86,15 +86,14 @@ class AsyncWatch(Subscribed, AsyncEventStream):
                 complain(f"the function for {event.topic} failed", problem)
         await self.aclose()
 
-    def end(self, problem: OutriderError | None) -> None:
+    def lost(self, connection: AsyncConnection, problem: OutriderError | None) -> None:
         """A connection has ended. A function waits for the next one, unless the client is closed."""
-        connection = self._connection
         if self._client._closed:
-            super().end(problem if self._function is None else None)
-        elif connection is None or connection.dead is None:
+            self.end(problem if self._function is None else None)
+        elif connection is not self._connection:
             pass  # it was that of another event loop
         elif self._function is None:
-            super().end(problem)
+            self.end(problem)
         elif self._open:
             connection.loop.call_soon(complain, interrupted(self._params), problem or connection.gone())
 

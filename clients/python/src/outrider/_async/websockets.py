@@ -232,7 +232,8 @@ class AsyncWebSocket:
     async def _leave(self, channel: AsyncChannel, close: dict[str, Any]) -> None:
         """Closes the WebSocket after all sent messages; later messages are dropped."""
         try:
-            await channel.send(control({"close": close}))
+            # a server that takes nothing leaves no room for the Close frame
+            await channel.send(control({"close": close}), _LEAVING)
             while await channel.read(_LEAVING):
                 pass
             self._close = (channel.end or {}).get("close") or self._close

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from .inbox import Inbox
 
+SPARE = 16
+"""The places that batches leave to other calls, such as those of functions that a request of a batch waits for."""
+
 
 class AsyncConnection(asyncio.Protocol):
     """A connection to the service: calls out, replies in, and everything else to the inbox."""
@@ -46,7 +49,8 @@ class AsyncConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._room: asyncio.Future[None] | None = None
         self._free = IN_FLIGHT
-        self._queue: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._batches: list[AsyncBatch] = []
 
     # Calls
 
@@ -59,7 +63,7 @@ class AsyncConnection(asyncio.Protocol):
                 return found
         number = self._next()
         frame = call_frame(number, method, params)
-        await self._reserve(1)
+        await self._reserve()
         pending = Pending(method, self.loop.create_future(), self._turn)
         self._waiting[number] = pending
         timer = self.loop.call_later(seconds, self._expire, number)
@@ -120,11 +124,13 @@ class AsyncConnection(asyncio.Protocol):
 
         A call without a reply has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
-        window = min(window, IN_FLIGHT, len(params))
-        await self._reserve(window)
-        batch = AsyncBatch(method, params, window, self.loop.create_future(), self._send_batch)
+        await self._reserve()
+        batch = AsyncBatch(method, params, min(window, IN_FLIGHT), self.loop.create_future(), self._send_batch)
         watch = self.loop.create_task(self._watch(batch, seconds))
+        self._batches.append(batch)
         try:
+            # calls that last long may hold places, and must hold up neither the batch nor the calls behind it
+            self._free -= batch.widen(self._free - SPARE)
             batch.advance()
             await batch.future
         except asyncio.CancelledError:
@@ -134,7 +140,8 @@ class AsyncConnection(asyncio.Protocol):
             watch.cancel()
             for number in list(batch.places):
                 self._waiting.pop(number, None)
-            self._release(window)
+            self._batches.remove(batch)
+            self._release(batch.window)
         return batch.replies
 
     def _send_batch(self, batch: AsyncBatch, start: int, upto: int) -> None:
@@ -195,29 +202,34 @@ class AsyncConnection(asyncio.Protocol):
             # A transport that closes over the first thing it is given has sent nothing of it.
             self._unsent = self._turn - 1 if first and transport.is_closing() else self._turn
 
-    async def _reserve(self, calls: int) -> None:
-        """Waits until that many more calls may be in flight, and until the service takes our bytes."""
+    async def _reserve(self) -> None:
+        """Waits until one more call may be in flight, and until the service takes our bytes."""
         while self._room is not None:
             await asyncio.shield(self._room)
-        if self._free >= calls and not self._queue:
-            self._free -= calls
+        if self._free > 0 and not self._queue:
+            self._free -= 1
             return
         turn = self.loop.create_future()
-        self._queue.append((calls, turn))
+        self._queue.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._release(calls)
+                self._release(1)
             raise
 
     def _release(self, calls: int) -> None:
         self._free += calls
-        while self._queue and (self._queue[0][1].done() or self._free >= self._queue[0][0]):
-            wanted, turn = self._queue.popleft()
+        while self._queue and (self._queue[0].done() or self._free > 0):
+            turn = self._queue.popleft()
             if not turn.done():
-                self._free -= wanted
+                self._free -= 1
                 turn.set_result(None)
+        for batch in self._batches:
+            more = batch.widen(self._free - SPARE)
+            if more:
+                self._free -= more
+                batch.advance()
 
     def pause_writing(self) -> None:
         """The service takes less than we write: new calls wait."""
@@ -301,7 +313,7 @@ class AsyncConnection(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.abort()
             self.resume_writing()
-            self._inbox.closed(self.gone())
+            self._inbox.closed(self.gone(), self)
         self._fail_waiting()
 
     def _fail_waiting(self) -> None:

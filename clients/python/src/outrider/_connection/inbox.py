@@ -22,5 +22,5 @@ class Inbox:
         """Takes a callback; false if no function replies. Must not block and must not call the service."""
         return False
 
-    def closed(self, problem: OutriderError | None = None) -> None:
-        """The connection has ended."""
+    def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
+        """A connection has ended."""

@@ -72,27 +72,34 @@ class LeftOpening(Pending):
 
 
 class AsyncBatch(Pending):
-    """Many calls, of which some are on their way and others wait for their turn."""
+    """Many calls, of which some are on their way and others wait for their turn. At first one may be on its way."""
 
-    __slots__ = ("left", "params", "places", "progress", "replies", "send", "sent", "window")
+    __slots__ = ("left", "params", "places", "progress", "replies", "send", "sent", "wanted", "window")
 
     def __init__(
         self,
         method: str,
         params: Sequence[str],
-        window: int,
+        wanted: int,
         future: asyncio.Future[Any],
         send: Callable[[AsyncBatch, int, int], None],
     ) -> None:
         super().__init__(method, future, 0)
         self.send = send
         self.params = params
-        self.window = window
+        self.wanted = min(wanted, len(params))
+        self.window = 1
         self.places: dict[int, int] = {}
         self.replies: list[Any] = [None] * len(params)
         self.left = len(params)
         self.sent = 0
         self.progress = True
+
+    def widen(self, free: int) -> int:
+        """Takes as many of the free places as are wanted; returns their number."""
+        more = max(0, min(free, self.wanted - self.window))
+        self.window += more
+        return more
 
     def advance(self) -> None:
         """Sends as many as the window has room for, but not a few at a time."""

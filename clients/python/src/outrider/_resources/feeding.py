@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 from binascii import a2b_base64, b2a_base64
+from contextlib import contextmanager
 from itertools import chain
 from time import monotonic
 
@@ -16,7 +18,7 @@ from .._protocol.parameters import merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from .._protocol.parameters import Defaults
@@ -28,6 +30,9 @@ PIECE = 262_144
 
 LONG = 8 << 20
 """The most bytes of a body that is read at once, to be sent in a message."""
+
+MOST_AGAIN = 256 << 20
+"""The most bytes of a body that is copied, so that the service can send the body again."""
 
 LONGEST = 86_400.0
 """Seconds of the longest timeout that the service takes; stands for no timeout."""
@@ -56,15 +61,26 @@ def pieces(content: Any) -> Iterator[bytes]:
 
 
 class Long:
-    """A body that is too long for a message, with the number of its bytes if known, and its default Content-Type."""
+    """A body that is too long for a message, with the number of its bytes if known, and its default Content-Type.
 
-    def __init__(self, body: Any, length: int | None, kind: str = BYTES) -> None:
+    ``again`` gives the body once more, from its beginning; ``None`` if the program cannot do that.
+    """
+
+    def __init__(
+        self, body: Any, length: int | None, kind: str = BYTES, again: Callable[[], Iterable[Any]] | None = None
+    ) -> None:
         self._body = body
         self.length = length
         self.kind = kind
+        self.again = again
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._body)
+
+    @classmethod
+    def of(cls, content: bytes, kind: str = BYTES) -> Long:
+        """A body from memory."""
+        return cls((content,), len(content), kind, lambda: (content,))
 
 
 class LongForm(Form):
@@ -77,15 +93,24 @@ class LongForm(Form):
         for place, part in enumerate(form):
             content = part["text"].encode() if "text" in part else a2b_base64(part.get("base64", ""))
             if len(content) > PIECE:
-                self.bodies.append(Long((content,), len(content)))
+                self.bodies.append(Long.of(content))
                 self._places.append(place)
 
     def fed(self, streams: list[str]) -> Form:
         """The form with the streams of the service in place of the long parts."""
+        return self._with([{"stream": stream, "length": body.length} for stream, body in zip(streams, self.bodies)])
+
+    def filed(self, paths: list[str]) -> Form | None:
+        """The form with files in place of the long parts; ``None`` if a part must not have the name of its file."""
+        if not all("filename" in self[place] for place in self._places):
+            return None
+        return self._with([{"file": path} for path in paths])
+
+    def _with(self, contents: list[dict[str, Any]]) -> Form:
         made = Form(self)
-        for place, stream, body in zip(self._places, streams, self.bodies):
+        for place, content in zip(self._places, contents):
             kept = {name: value for name, value in self[place].items() if name not in ("text", "base64")}
-            made[place] = {**kept, "stream": stream, "length": body.length}
+            made[place] = {**kept, **content}
         return made
 
 
@@ -100,7 +125,7 @@ def long_body(options: Mapping[str, Any]) -> dict[str, Any] | None:
         kind, content = "application/json", encode(options["json"], "json", as_text=True).encode()
     else:
         return None
-    return {**options, "data": Long((content,), len(content), kind), "json": None}
+    return {**options, "data": Long.of(content, kind), "json": None}
 
 
 def bodies_of(options: Mapping[str, Any]) -> list[Any]:
@@ -120,6 +145,49 @@ def fed(options: Mapping[str, Any], streams: list[str]) -> dict[str, Any]:
     return {**options, "data": Fed(streams[0], data.length), "content_type": options.get("content_type") or data.kind}
 
 
+def is_spent(result: Mapping[str, Any]) -> bool:
+    """Whether a redirect, a login or a retry failed because the body was to be sent again."""
+    return (result.get("error") or {}).get("reason") == "bodyUnreadable" and result.get("status") is not None
+
+
+@contextmanager
+def filed(options: Mapping[str, Any]) -> Iterator[dict[str, Any] | None]:
+    """The options with files in memory in place of the long bodies: the service sends a file as often as it must.
+
+    ``None`` if a body cannot be read again, or is too long for a copy.
+    """
+    descriptors: list[int] = []
+    try:
+        yield _filed(options, descriptors)
+    finally:
+        for number in descriptors:
+            os.close(number)
+
+
+def _filed(options: Mapping[str, Any], descriptors: list[int]) -> dict[str, Any] | None:
+    paths = []
+    left = MOST_AGAIN
+    for body in bodies_of(options):
+        if not isinstance(body, Long) or body.again is None:
+            return None
+        number = os.memfd_create("outrider")
+        descriptors.append(number)
+        paths.append(f"/proc/{os.getpid()}/fd/{number}")
+        with open(number, "wb", closefd=False) as file:
+            for given in body.again():
+                for piece in pieces(given):
+                    left -= len(piece)
+                    if left < 0:
+                        return None
+                    file.write(piece)
+    form = options.get("files")
+    if isinstance(form, LongForm):
+        made = form.filed(paths)
+        return None if made is None else {**options, "files": made}
+    kind = options.get("content_type") or options["data"].kind
+    return {**options, "data": None, "file": paths[0], "content_type": kind}
+
+
 def begun(data: Any) -> Any:
     """A body that comes piece by piece, after a look at its beginning: text, bytes or the fields of a form are short
     enough for a message, all else is to be iterated over."""
@@ -137,7 +205,7 @@ def begun(data: Any) -> Any:
 
 def _read_from(file: Any) -> Any:
     """The content of an object to read from; a :class:`Long` if there is much of it."""
-    rest = _rest(file)
+    here, rest = _place(file)
     pieces: list[Any] = []
     count = 0
     while count < LONG:
@@ -150,9 +218,15 @@ def _read_from(file: Any) -> Any:
             return (pieces[0][:0] if pieces else piece or b"").join(pieces)
         pieces.append(piece)
         count += len(piece)
+    again = None if here is None else lambda: _again(file, here)
     if isinstance(pieces[0], str):
-        return Long(_all_of(pieces, file), None, TEXT)
-    return Long(_all_of(pieces, file), rest)
+        return Long(_all_of(pieces, file), None, TEXT, again)
+    return Long(_all_of(pieces, file), rest, BYTES, again)
+
+
+def _again(file: Any, here: int) -> Iterator[Any]:
+    file.seek(here)
+    return _all_of([], file)
 
 
 def _all_of(pieces: list[Any], file: Any) -> Iterator[Any]:
@@ -162,15 +236,15 @@ def _all_of(pieces: list[Any], file: Any) -> Iterator[Any]:
         yield piece
 
 
-def _rest(file: Any) -> int | None:
-    """How many bytes there are to read; ``None`` if the object does not tell."""
+def _place(file: Any) -> tuple[int | None, int | None]:
+    """The position in a file, and the number of bytes that are left to read; ``None`` if the object does not tell."""
     try:
         here = file.tell()
         end = file.seek(0, 2)
         file.seek(here)
-        return int(end) - int(here)
+        return int(here), int(end) - int(here)
     except (AttributeError, OSError, TypeError, ValueError):
-        return None
+        return None, None
 
 
 def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:

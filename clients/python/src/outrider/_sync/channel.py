@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from _socket import MSG_DONTWAIT, SHUT_RDWR
 from _thread import allocate_lock
-from select import POLLIN, poll
+from contextlib import suppress
+from select import POLLIN, POLLOUT, poll
 from time import monotonic
 
+from .._connection.locks import atomic_acquire
 from .._resources.records import Records
 from .._resources.streams import cut
 from .pipe import open_socket
@@ -51,24 +54,45 @@ class Channel:
         finally:
             self._reading.release()
 
-    def _is_ready(self, seconds: float) -> bool:
+    def _is_ready(self, seconds: float, event: int = POLLIN) -> bool:
         waiting = poll()
-        waiting.register(self._socket, POLLIN)
+        waiting.register(self._socket, event)
         return bool(waiting.poll(max(0, seconds * 1000)))
 
-    def send(self, record: bytes) -> None:
+    def send(self, record: bytes, timeout: float | None = None) -> None:
         """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
-        connection."""
-        with self._writing:
+        connection, and if the service takes nothing for ``timeout`` seconds."""
+        mine = False
+        try:
+            [mine] = atomic_acquire(self._writing, -1 if timeout is None else timeout)
+            if not mine:
+                raise BrokenPipeError
             try:
-                self._socket.sendall(record)
+                if timeout is None:
+                    self._socket.sendall(record)
+                else:
+                    self._send_within(record, timeout)
             except BaseException:
                 # part of a record may have left
                 self._socket.shutdown(1)
                 raise
+        finally:
+            if mine:
+                self._writing.release()
+
+    def _send_within(self, record: bytes, timeout: float) -> None:
+        rest = memoryview(record)
+        deadline = monotonic() + timeout
+        while rest:
+            if not self._is_ready(deadline - monotonic(), POLLOUT):
+                raise BrokenPipeError
+            with suppress(BlockingIOError):
+                rest = rest[self._socket.send(rest, MSG_DONTWAIT) :]
 
     def close(self) -> None:
-        """Ends the connection and its WebSocket."""
+        """Ends the connection and its WebSocket, and the wait of a thread that sends."""
+        with suppress(OSError):
+            self._socket.shutdown(SHUT_RDWR)
         self._socket.close()
 
 

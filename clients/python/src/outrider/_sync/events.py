@@ -132,7 +132,7 @@ class ClientInbox(Listeners, Inbox):
         self._waiter.wake()
         return True
 
-    def closed(self, problem: OutriderError | None = None) -> None:
+    def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         self._waiter.wake()
         for queue in self._open():
             queue.wake()
