@@ -239,7 +239,7 @@ def test_a_stream_that_ends_while_suspended_is_told_after_it(wire):
         gate.set()
         time.sleep(0.2)
         resumed = wire.start("request.resume", {"request": made["request"]})
-        replies = wire.replies([number, resumed], 5)
+        replies = wire.replies([number, resumed], 20)
         assert replies[number]["result"]["end"], replies
 
 
@@ -262,7 +262,7 @@ def test_beginning_tls_can_be_cancelled(wire):
         number = wire.start("tcp.startTls", {"stream": stream})
         time.sleep(0.2)
         wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
-        assert wire.reply(number, 3)["error"]["code"] == -32800
+        assert wire.reply(number, 20)["error"]["code"] == -32800
         piece = result(wire.call("stream.read", {"stream": stream}))
         assert piece["end"] and piece["error"]["code"] == 1900, piece
 

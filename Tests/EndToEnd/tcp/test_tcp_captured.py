@@ -98,7 +98,7 @@ def test_a_client_that_breaks_off_closes_the_stream(owner):
         made = dial(owner, host.port)
         with Raw(owner.path, made["stream"], "both") as raw:
             raw.reply()
-        assert ended.wait(5)
+        assert ended.wait(20)
 
 
 def test_what_is_read_already_cannot_be_captured(owner, echoing):
@@ -213,7 +213,7 @@ def test_a_shell_ends_with_a_lost_connection(listening):
             process.stdin.write(b"x")
             process.stdin.flush()
             try:
-                process.wait(5)
+                process.wait(20)
             finally:
                 process.kill()
 

@@ -14,7 +14,7 @@ import pytest
 from http_server import Listening
 from raw_client import Raw
 from shell import outrider
-from websocket_server import Deaf, Frames, last, opened, read
+from websocket_server import Deaf, Frames, last, opened, read, websockets_server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -286,6 +286,17 @@ def test_dropped_messages_are_told_to_reads(wire):
     came = sum("text" in value for value in values)
     dropped = sum(value.get("socket", {}).get("dropped", 0) for value in values)
     assert came + dropped == 200 and dropped > 0
+
+
+@pytest.mark.parametrize("overflow", ["wait", "dropOldest", "close"])
+def test_a_message_longer_than_the_backlog_is_delivered(wire, overflow):
+    def send(connection):
+        connection.send("x" * 5000)
+        connection.recv()
+
+    with websockets_server(send) as url:
+        result = opened(wire, url, backlog=1024, overflow=overflow, states=False)
+        assert read(wire, result["stream"], 1) == [{"text": "x" * 5000}]
 
 
 # Handshakes
