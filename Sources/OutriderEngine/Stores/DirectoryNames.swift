@@ -3,9 +3,9 @@
 
 import Glibc
 
-enum DirectoryNames {
+package enum DirectoryNames {
     /// The names in a directory, in no order; empty if unreadable.
-    static func all(in directory: String) -> [String] {
+    package static func all(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

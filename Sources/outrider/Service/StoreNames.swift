@@ -37,16 +37,7 @@ enum StoreNames: String {
     }
 
     private static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            // names of caches have the form of those of jars
-            if CookieJars.fault(ofName: name) == nil { names.append(name) }
-        }
-        return names.sorted()
+        // names of caches have the form of those of jars
+        DirectoryNames.all(in: directory).filter { CookieJars.fault(ofName: $0) == nil }.sorted()
     }
 }
