@@ -12,14 +12,14 @@
 /// by itself.
 struct BusyPollPolicy: Sendable {
     /// The longest poll, in nanoseconds.
-    static let patience: Int64 = 100_000
-    /// The longest gap that counts as close, in nanoseconds: such an event would have ended a poll in time. A gap includes
-    /// the wake-up, which a poll saves.
-    static let close: Int64 = 150_000
+    static let patience: Int64 = 200_000
+    /// The longest gap that counts as close, in nanoseconds. A gap includes the wake-ups of both sides, which polls save: on
+    /// a virtual machine these take longer than a small call. Where the guess is wrong, polls are in vain, and soon rare.
+    static let close: Int64 = 400_000
     /// Close events before the first poll.
     static let fewest = 8
     /// Upper limit of close events before a poll.
-    static let most = 1024
+    static let most = 2048
     /// Successful polls before fewer close events are required again.
     static let proof = 64
     /// The price of a vain poll, in successful polls.

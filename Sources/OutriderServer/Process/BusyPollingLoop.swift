@@ -57,6 +57,8 @@ package final class BusyPollingLoop: NIOEventLoopMetricsDelegate {
         let end = NIODeadline.now() + .nanoseconds(BusyPollPolicy.patience)
         repeat {
             if poll(&look, 1, 0) != 0 { return true }
+            // the client, or a server on this machine, may wait for this very processor
+            sched_yield()
         } while NIODeadline.now() < end
         return false
     }

@@ -61,7 +61,7 @@ def test_at_most_every_fifth_poll_is_in_vain(good: int) -> None:
 
 def test_after_vain_polls_more_close_messages_are_needed_until_polls_pay_again() -> None:
     polling = BusyPolling(2)
-    for wanted in (8, 16, 32, 64, 128, 256, 512, 1024, 1024):
+    for wanted in (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2048):
         assert (polling.wanted, polling.credit) == (wanted, -wanted)
         for _ in range(wanted + 1):
             assert polling.credit <= 0

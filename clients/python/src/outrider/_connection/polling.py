@@ -14,16 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-PATIENCE: Final = 100e-6
+PATIENCE: Final = 200e-6
 """The longest poll, in seconds."""
 
-CLOSE: Final = 150e-6
-"""The longest sleep that counts as close, in seconds. It includes the wake-up, which a poll saves."""
+CLOSE: Final = 400e-6
+"""The longest sleep that counts as close, in seconds. It includes the wake-ups of both sides, which polls save."""
 
 FEWEST: Final = 8
 """Close messages before the first poll."""
 
-MOST: Final = 1024
+MOST: Final = 2048
 """Upper limit of close messages before a poll."""
 
 PRICE: Final = 4
