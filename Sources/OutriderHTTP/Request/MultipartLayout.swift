@@ -88,8 +88,11 @@ package struct MultipartLayout: Sendable {
     ) throws(HTTPFailure) -> String {
         var head = ""
         var filename = part.filename
-        if filename == nil, case .file(let path) = part.content { filename = lastComponent(of: path) }
-        if !part.fields.contains("Content-Disposition") {
+        let given = part.fields.first("Content-Disposition")
+        // a Content-Disposition of the caller without a file name: the name of the file has no meaning
+        let isNamed = given.map { ContentDisposition(parsing: $0).filename != nil } ?? true
+        if filename == nil, isNamed, case .file(let path) = part.content { filename = lastComponent(of: path) }
+        if given == nil {
             head +=
                 "Content-Disposition: form-data; name=\"\(try escaped(part.name, escaping, isName: true, "\(place)/name"))\""
             if let filename {

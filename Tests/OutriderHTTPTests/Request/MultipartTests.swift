@@ -112,6 +112,19 @@ import Testing
                 "--b\r\nContent-Type: a/b\r\nContent-Disposition: attachment\r\n\r\nx"))
     }
 
+    @Test func `a file whose own disposition has no file name has no type [Q18]`() throws {
+        var part = Part("n", .file(path: "/tmp/a.png"), key: "file")
+        for (own, type) in [("form-data; name=\"n\"", ""), ("form-data; filename=x", "Content-Type: image/png\r\n")] {
+            part.fields = [.init("Content-Disposition", own)]
+            let layout = try MultipartLayout(Self.form([part]), fileSizes: [0: 1])
+            guard case .bytes(let head)? = layout.pieces.first else {
+                Issue.record("no head")
+                continue
+            }
+            #expect(String(decoding: head, as: UTF8.self) == "--b\r\n\(type)Content-Disposition: \(own)\r\n\r\n")
+        }
+    }
+
     @Test func `nothing in a part can end a field early`() {
         var type = Self.text("n", "x")
         type.mimeType = "a/b\r\nX: y"

@@ -122,6 +122,25 @@ def test_a_form_has_long_files_from_memory(client: Client, service: str, origin:
     asyncio.run(asyncio.wait_for(work(), 60))
 
 
+@pytest.mark.usefixtures("short_messages")
+def test_a_form_may_be_long_by_the_number_of_its_parts(
+    client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted]
+) -> None:
+    seen: list[bytes] = []
+
+    def talk(stream: socket.socket) -> None:
+        seen.append(whole_request(stream))
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    contents = [b"%03d" % number + b"x" * 20_000 for number in range(40)]
+    fields = {f"t{number}": content.decode() for number, content in enumerate(contents[:20])}
+    files = {f"b{number}": (None, content) for number, content in enumerate(contents[20:])}
+    assert client.post(scripted(talk).url, data=fields, files=files).status == 200
+    head, _, body = seen[0].partition(b"\r\n\r\n")
+    mark = head.partition(b"boundary=")[2].partition(b"\r\n")[0]
+    assert [part.partition(b"\r\n\r\n")[2][:-2] for part in body.split(b"--" + mark)[1:-1]] == contents
+
+
 def target(number: str) -> str:
     """What a descriptor of this process is of."""
     try:
@@ -166,8 +185,9 @@ CHALLENGE = b'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Digest realm="r", q
         lambda: {"data": late(SOME)},
         lambda: {"json": [SOME.decode()]},
         lambda: {"files": {"a": SOME, "b": io.BytesIO(b"b")}},
+        lambda: {"data": {"a": SOME.decode()}, "files": {"b": (None, "b")}},
     ],
-    ids=["bytes", "view", "file in memory", "json", "form"],
+    ids=["bytes", "view", "file in memory", "json", "form", "field"],
 )
 @pytest.mark.usefixtures("short_messages")
 def test_a_redirect_and_a_login_get_a_long_body_again(
@@ -178,6 +198,29 @@ def test_a_redirect_and_a_login_get_a_long_body_again(
     response = client.post(scripted(once_more(first)).url, auth=auth, **make())
     assert response.status == 200 and len(SOME) <= int(response.text) <= len(SOME) + 400
     assert client.call("request.list")["requests"] == []
+
+
+@pytest.mark.usefixtures("short_messages")
+def test_the_parts_of_a_form_are_the_same_when_they_are_sent_again(
+    client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted]
+) -> None:
+    seen: list[list[bytes]] = []
+
+    def talk(stream: socket.socket) -> None:
+        while request := whole_request(stream).removeprefix(b"\r\n\r\n"):
+            head, _, body = request.partition(b"\r\n\r\n")
+            mark = head.partition(b"boundary=")[2].partition(b"\r\n")[0]
+            seen.append(body.split(b"--" + mark))
+            first = REDIRECT if head.startswith(b"POST / ") else b"HTTP/1.1 200 OK\r\n"
+            stream.sendall(first + b"Content-Length: 0\r\n\r\n")
+
+    fields = {'a "name"\r\nin lines, ä': SOME.decode()}
+    own = [("Content-Disposition", 'form-data; name="c"'), ("X-Own", "1")]
+    files = [("b", (None, SOME, "text/x", {"X-Own": "1"})), ("c", (None, SOME, None, own)), ("d", ("d.png", SOME))]
+    assert client.post(scripted(talk).url, data=fields, files=files).status == 200
+    first = seen.pop(0)
+    assert [len(part) > len(SOME) for part in first] == [False, True, True, True, True, False]
+    assert seen == [first] * len(seen)
 
 
 @pytest.mark.usefixtures("short_messages")
@@ -195,8 +238,7 @@ def test_the_awaiting_client_sends_a_long_body_again(
 def test_a_long_body_that_cannot_be_read_again_is_not_sent_again(
     client: Client, scripted: Callable[[Callable[[socket.socket], None]], Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # a field of a form has no file name, and a file always has one
-    for options in ({"data": Trickle(SOME)}, {"data": {"a": SOME}, "files": {"b": "b"}}, {"data": SOME}):
+    for options in ({"data": Trickle(SOME)}, {"data": SOME}):
         monkeypatch.setattr("outrider._resources.feeding.MOST_AGAIN", len(SOME) - (options["data"] is SOME))
         with pytest.raises(outrider.ExchangeError, match="the body again, which cannot be sent twice") as problem:
             client.post(scripted(once_more(REDIRECT)).url, **options)  # type: ignore[arg-type]

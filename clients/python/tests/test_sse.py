@@ -118,6 +118,13 @@ def test_leaving_the_loop_closes_the_connection(client: Client, server: Any) -> 
     assert server.seen["/leave"][1].headers["last-event-id"] == "7"
 
 
+def test_the_header_names_the_first_id_as_the_option_does(client: Client, server: Any) -> None:
+    url = server.at("/header", [STREAM, b"data: a\n\n"], [STREAM, b"data: a\n\n"])
+    for options in ({"headers": {"last-event-id": "5"}}, {"headers": [("Last-Event-ID", "4")], "last_event_id": "5"}):
+        source = client.sse(url, reconnect=False, **options)  # type: ignore[arg-type]
+        assert [event.id for event in source] == ["5"] and source.last_event_id == "5"
+
+
 def test_leaving_the_awaiting_loop_closes_the_connection(service: str, server: Any) -> None:
     url = server.at("/aleave", [STREAM, b"id: 7\ndata: a\n\n", OPEN])
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone
-from .._resources.event_source import BATCH, PATIENCE, WAIT, Reading, ServerSentEvent, build_sse, events_of
+from .._resources.event_source import BATCH, PATIENCE, WAIT, Reading, ServerSentEvent, build_sse, events_of, first_id
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ class AsyncEventSource(Reading):
         options: Mapping[str, Any],
         built: Callable[[], Awaitable[Built]] | None = None,
     ) -> None:
-        super().__init__(client, options.get("last_event_id") or "")
+        super().__init__(client, first_id(options))
         self._call = client._result
         self._invoke = client.invoke
         self._built = built or build_sse(url, options, client._defaults)  # async

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import header_list
 from .._protocol.exceptions import OutriderError, ServerGone, from_failure
 from .._protocol.frames import decode, encode
 from .._protocol.parameters import FOREVER, Built, merged, spec_for
@@ -84,6 +85,13 @@ def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built
         guard = FOREVER
     spec.update(mode="pull", compact=True, wait="response")
     return Built(encode(spec, "the request"), guard, check)
+
+
+def first_id(options: Mapping[str, Any]) -> str:
+    """The id that the stream begins with, by the option or by the header."""
+    headers = options.get("headers") or ()
+    found = [value for name, value in header_list(headers) if name.lower() == "last-event-id"]
+    return str(options.get("last_event_id") or (found[0] if found else ""))
 
 
 def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from binascii import a2b_base64, b2a_base64
 from contextlib import contextmanager
 from itertools import chain
@@ -30,6 +31,9 @@ PIECE = 262_144
 
 LONG = 8 << 20
 """The most bytes of a body that is read at once, to be sent in a message."""
+
+MOST_FED = 200
+"""The most parts of a form that are written piece by piece though they are short: a connection may have 256 streams."""
 
 MOST_AGAIN = 256 << 20
 """The most bytes of a body that is copied, so that the service can send the body again."""
@@ -84,27 +88,35 @@ class Long:
 
 
 class LongForm(Form):
-    """The parts of a form, of which the long ones are written piece by piece."""
+    """The parts of a form, of which the long ones are written piece by piece, and so many others that the message has
+    room for the rest."""
 
     def __init__(self, form: Form) -> None:
         super().__init__(form)
-        self.bodies: list[Long] = []
-        self._places: list[int] = []
-        for place, part in enumerate(form):
-            content = part["text"].encode() if "text" in part else a2b_base64(part.get("base64", ""))
-            if len(content) > PIECE:
-                self.bodies.append(Long.of(content))
-                self._places.append(place)
+        given = {place: part for place, part in enumerate(form) if "text" in part or "base64" in part}
+        contents = {
+            place: part["text"].encode() if "text" in part else a2b_base64(part["base64"])
+            for place, part in given.items()
+        }
+        written = {
+            place: len(encode(part["text"])) if "text" in part else len(part["base64"]) for place, part in given.items()
+        }
+        rest = sum(written.values())
+        fed: list[int] = []
+        for place in sorted(contents, key=written.__getitem__, reverse=True):
+            if len(contents[place]) > PIECE or (rest > LONG and len(fed) < MOST_FED):
+                fed.append(place)
+                rest -= written[place]
+        self._places = sorted(fed)
+        self.bodies = [Long.of(contents[place]) for place in self._places]
 
     def fed(self, streams: list[str]) -> Form:
         """The form with the streams of the service in place of the long parts."""
         return self._with([{"stream": stream, "length": body.length} for stream, body in zip(streams, self.bodies)])
 
-    def filed(self, paths: list[str]) -> Form | None:
-        """The form with files in place of the long parts; ``None`` if a part must not have the name of its file."""
-        if not all("filename" in self[place] for place in self._places):
-            return None
-        return self._with([{"file": path} for path in paths])
+    def filed(self, paths: list[str]) -> Form:
+        """The form with files in place of the long parts, which do not get the names of these files."""
+        return self._with([{"file": path, **_bare(self[place])} for path, place in zip(paths, self._places)])
 
     def _with(self, contents: list[dict[str, Any]]) -> Form:
         made = Form(self)
@@ -112,6 +124,19 @@ class LongForm(Form):
             kept = {name: value for name, value in self[place].items() if name not in ("text", "base64")}
             made[place] = {**kept, **content}
         return made
+
+
+def _bare(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a part from a file that stay as they were, in their order: the service adds no file name to a
+    Content-Disposition. The name is escaped as the service does it."""
+    headers = part.get("headers", [])
+    if "filename" in part or any(field["name"].lower() == "content-disposition" for field in headers):
+        return {}
+    name = re.sub("\r\n|\r|\n", "%0D%0A", part["name"]).replace('"', "%22")
+    own = [{"name": "Content-Disposition", "value": f'form-data; name="{name}"'}]
+    if "mimeType" in part and not any(field["name"].lower() == "content-type" for field in headers):
+        own.append({"name": "Content-Type", "value": part["mimeType"]})
+    return {"headers": [*own, *headers]}
 
 
 def long_body(options: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -182,8 +207,7 @@ def _filed(options: Mapping[str, Any], descriptors: list[int]) -> dict[str, Any]
                     file.write(piece)
     form = options.get("files")
     if isinstance(form, LongForm):
-        made = form.filed(paths)
-        return None if made is None else {**options, "files": made}
+        return {**options, "files": form.filed(paths)}
     kind = options.get("content_type") or options["data"].kind
     return {**options, "data": None, "file": paths[0], "content_type": kind}
 

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from contextlib import contextmanager, suppress
+
 from .._protocol.exceptions import InvalidCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-    from typing import Any
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
@@ -56,5 +60,62 @@ def save_error(problem: InvalidCall, path: str) -> InvalidCall:
 
 
 def write_file(path: str, content: bytes, replace: bool) -> None:
-    with open(path, "wb" if replace else "xb") as file:
+    with whole_file(path, replace) as file:
         file.write(content)
+
+
+@contextmanager
+def whole_file(path: str, replace: bool) -> Iterator[BinaryIO]:
+    """A file to write, which gets its name when all is written. A failure leaves no file, and the former file as it
+    was. With ``replace``, pipes and devices are written to directly."""
+    from errno import EEXIST
+    from secrets import token_hex
+
+    mode = None
+    if replace:
+        with suppress(FileNotFoundError):
+            mode = os.stat(path).st_mode
+    elif os.path.lexists(path):
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), path)
+    # /dev/stdout may be a file, to which others write, too
+    is_open = path.startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    if mode is not None and (is_open or not stat.S_ISREG(mode)):
+        with open(path, "wb") as file:
+            yield file
+        return
+    if replace:
+        # a link stays, and leads to the new file
+        path = os.path.realpath(path)
+    part = os.path.join(os.path.dirname(path), f".outrider-{token_hex(8)}.part")
+    try:
+        number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as problem:
+        problem.filename = path
+        raise
+    try:
+        with open(number, "wb") as file:
+            if mode is not None:
+                with suppress(OSError):
+                    os.fchmod(number, stat.S_IMODE(mode))
+            yield file
+        if replace:
+            os.replace(part, path)
+        else:
+            _name(part, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+def _name(part: str, path: str) -> None:
+    """Gives a file its name, if no other file has taken the name."""
+    from errno import EEXIST
+
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise FileExistsError(EEXIST, os.strerror(EEXIST), path) from None
+    except OSError:
+        # a file system without links
+        with open(path, "xb"):
+            os.replace(part, path)

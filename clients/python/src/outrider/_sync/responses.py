@@ -106,8 +106,11 @@ class Response(ResponseData):
             yield line
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
-        """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path."""
-        from .._resources.saving import absolute, save_error, write_file
+        """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path.
+
+        The file appears whole or not at all.
+        """
+        from .._resources.saving import absolute, save_error, whole_file, write_file
 
         target = absolute(path)
         if self.handle is not None and self._content is None:
@@ -117,7 +120,7 @@ class Response(ResponseData):
             except InvalidCall as problem:
                 raise save_error(problem, target) from None
         elif self._content is None and self._flow() is not None:
-            with open(target, "wb" if replace else "xb") as file:
+            with whole_file(target, replace) as file:
                 for piece in self.iter_bytes():
                     file.write(piece)
             self.close()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 
 from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
@@ -15,6 +14,7 @@ from .responses import Response, end_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Awaitable, Callable
     from types import TracebackType
     from typing import Any
@@ -109,9 +109,14 @@ class Stream(Head):
         return b"".join([piece for piece in self.bytes()])
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
-        """Writes the rest to a file, which must not exist unless ``replace``. Gives its absolute path."""
-        target = os.path.abspath(os.fspath(path))
-        with open(target, "wb" if replace else "xb") as file:
+        """Writes the rest to a file, which must not exist unless ``replace``. Gives its absolute path.
+
+        The file appears when it is complete: a body that ends early leaves none.
+        """
+        from .._resources.saving import absolute, whole_file
+
+        target = absolute(path)
+        with whole_file(target, replace) as file:
             for piece in self.bytes():
                 file.write(piece)
         return target
