@@ -3,10 +3,14 @@
 """The scripts that a newcomer meets first: the origin, `make run`, the set-up, the counting."""
 
 import http.client
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -120,6 +124,30 @@ def wait_until_dead(pids):
     while any(is_alive(pid) for pid in pids):
         assert time.monotonic() < deadline, f"still there: {pids}"
         time.sleep(0.02)
+
+
+@pytest.mark.skipif(shutil.which("socat") is None, reason="socat is not here; scripts/setup installs it")
+@pytest.mark.parametrize("name", ["s", "a,b c", "it's: (one)", 'a"b[c]!{d}\\e'])
+def test_the_line_for_socat_reaches_a_socket_of_any_name(tmp_path, capsys, name):
+    path = str(tmp_path / name)
+    loader = importlib.machinery.SourceFileLoader("run", str(CHECKOUT / "scripts/run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+    loader.exec_module(module)
+    module.show(path, "http://127.0.0.1:1", ours=True)
+    shown = capsys.readouterr().out
+    start = shown.index("  printf")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(1)
+        listener.settimeout(10)
+        process = subprocess.Popen(["bash", "-c", shown[start : shown.index("or this")]], stderr=subprocess.PIPE)
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                assert b"data.send" in connection.recv(1000)
+        finally:
+            process.kill()
+            process.communicate(timeout=10)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -43,32 +43,44 @@
 
 (defun outrider--events-lost (feed failure ended)
   "Bring FAILURE, the end of the service, to FEED; ENDED if the stream had ended."
-  (let ((problem (list :kind (outrider-failure-kind failure) :message (outrider-failure-message failure)
-                       :retryable (if (outrider-failure-retryable failure) t :false))))
+  (let ((problem `(,@(and (outrider-failure-code failure) (list :code (outrider-failure-code failure)))
+                   :kind ,(outrider-failure-kind failure) :message ,(outrider-failure-message failure)
+                   :retryable ,(if (outrider-failure-retryable failure) t :false))))
     (if (and (outrider--feed-stream feed) (not ended))
         (outrider--events-told feed "event.end" (list :stream (outrider--feed-stream feed) :error problem))
       (outrider--events-told feed "lost" problem))))
 
-(defun outrider--events-open (feed connection params result)
-  "Let FEED have the events of what RESULT names.
-CONNECTION brought RESULT for a call with PARAMS."
+(defun outrider--events-open (feed call connection params result)
+  "Let FEED have the events of what RESULT names, until CALL is cancelled.
+CONNECTION brought RESULT for CALL, a request with PARAMS."
   (let* ((stream (plist-get result :stream)) (events (plist-get params :events))
          (request (and events (not (eq events :false)) (plist-get result :request)))
          (finishes (or (eq events t) (and (sequencep events) (seq-contains-p events "finish"))))
-         (subscription (plist-get result :subscription)) ended lost)
+         (open (delq nil (list stream request (plist-get result :subscription)))) ended
+         (forget (lambda (handle)
+                   (outrider--route connection handle nil)
+                   (unless (setq open (remove handle open)) (setf (outrider-request-opened call) nil))))
+         (lose (lambda (failure)
+                 (mapc forget open)
+                 (outrider--events-lost feed failure ended))))
     (setf (outrider--feed-connection feed) connection (outrider--feed-stream feed) stream)
-    (dolist (handle (delq nil (list stream request subscription)))
+    (when open
+      (setf (outrider-request-opened call)
+            (lambda ()
+              (funcall lose (outrider--cancelled))
+              (outrider--events-close connection result))))
+    (dolist (handle open)
       (outrider--route
        connection handle
        (lambda (name told)
-         (cond ((equal name "lost") (unless lost (setq lost t) (outrider--events-lost feed told ended)))
+         (cond ((equal name "lost") (when open (funcall lose told)))
                (t
                 (when (and (equal name "event.end") (equal (plist-get told :stream) stream))
                   (setq ended t)
-                  (outrider--route connection stream nil)
+                  (funcall forget stream)
                   ;; without `finish' among the events, none says that the request is over
-                  (when (and request (not finishes)) (outrider--route connection request nil)))
-                (when (and request (equal name "event.finish")) (outrider--route connection request nil))
+                  (when (and request (not finishes)) (funcall forget request)))
+                (when (and request (equal name "event.finish")) (funcall forget request))
                 (outrider--events-told feed name told))))))))
 
 (defun outrider--events-close (connection result)

@@ -15,8 +15,9 @@
 (cl-defstruct (outrider-request (:constructor outrider--make-request) (:copier nil))
   "A request that is under way: DONE once it has ended.
 GIVE-UP ends the request in the service.  ENDED is called with a failure or nil, and a value.
-QUIET is non-nil if no event shall follow its end, as it was cancelled or is waited for."
-  done give-up ended spec quiet)
+QUIET is non-nil if no event shall follow its end, as it was cancelled or is waited for.
+OPENED closes what a call with events has opened, which lives longer than the call; nil without that."
+  done give-up ended spec quiet opened)
 
 (defun outrider--finish (request failure &optional value)
   "End REQUEST with FAILURE, or with VALUE, unless it has ended."
@@ -29,11 +30,15 @@ QUIET is non-nil if no event shall follow its end, as it was cancelled or is wai
   "Cancel REQUEST, which `outrider' and its like returned.
 Its connection to the server is closed, and its `:else' gets an
 `outrider-failure' of the condition `outrider-cancelled'.  A request
-that has ended stays as it is."
-  (unless (outrider-request-done request)
-    (setf (outrider-request-quiet request) t)
-    (outrider--finish request (outrider--cancelled))
-    (when (outrider-request-give-up request) (funcall (outrider-request-give-up request)))))
+that has ended stays as it is.  What an `outrider-call' with `:event'
+has opened is closed also after its reply: the function of `:event'
+gets \"event.end\" with an `:error', or \"lost\" without a stream."
+  (let ((opened (outrider-request-opened request)))
+    (cond (opened (setf (outrider-request-opened request) nil) (funcall opened))
+          ((not (outrider-request-done request))
+           (setf (outrider-request-quiet request) t)
+           (outrider--finish request (outrider--cancelled))
+           (when (outrider-request-give-up request) (funcall (outrider-request-give-up request)))))))
 
 (defun outrider--tell (failure value args)
   "Call `:then' of ARGS with VALUE, or `:else' with FAILURE, and `:finally'."
@@ -62,7 +67,8 @@ that has ended stays as it is."
             (if (and process (process-live-p process)) (accept-process-output process)
               (accept-process-output nil 0.05))))
       (cancel-timer waker)
-      (outrider-cancel request))))
+      ;; what the reply has opened stays open
+      (unless (outrider-request-done request) (outrider-cancel request)))))
 
 (defun outrider--run (args make start)
   "Run a request: MAKE its spec, connect, and START it.

@@ -105,9 +105,10 @@ EVENT is a function of the name and the parameters of an event, such
 as \"event.message\" and a plist.  It gets the events of the call, and of
 the stream, the request or the subscription that the result names, in
 the buffer that is current now.  The events of a stream end with
-\"event.end\", which has an `:error' if the service ended before;
-without a stream \"lost\" says so.  With the mode \"push\" the service
-sends at most 256 KiB more than EVENT has returned from."
+\"event.end\", which has an `:error' if the service ended before, or
+`outrider-cancel' was called; without a stream \"lost\" says so.  With
+the mode \"push\" the service sends at most 256 KiB more than EVENT has
+returned from."
   (let* ((feed (and event (outrider--events event params)))
          (params (if feed (outrider--events-params feed params) params)))
     (outrider--run
@@ -120,7 +121,8 @@ sends at most 256 KiB more than EVENT has returned from."
                        ;; what was opened before the call was cancelled
                        ((and feed (outrider-request-done request)) (outrider--events-close connection result))
                        (t
-                        (when (and feed (not failure)) (outrider--events-open feed connection params result))
+                        (when (and feed (not failure))
+                          (outrider--events-open feed request connection params result))
                         (outrider--finish request failure result))))
                     (and feed (lambda (name told)
                                 (unless (outrider-request-done request) (outrider--events-told feed name told)))))))

@@ -199,6 +199,45 @@ def test_closing_the_handle_in_neovim_ends_the_websocket(editors):
     assert seen == [[1900], 1900, 0]
 
 
+def test_cancelling_a_call_in_emacs_after_its_reply_ends_the_websocket(editors):
+    with websockets_server(echo) as url:
+        seen = editors.emacs("""
+          (let* ((ends nil) opened
+                 (request (outrider-call 'websocket.open (list :url url :mode "push")
+                                         :then (lambda (result) (setq opened result))
+                                         :event (lambda (name params)
+                                                  (when (equal name "event.end")
+                                                    (push (plist-get (plist-get params :error) :code) ends))))))
+            (wait-for (lambda () opened))
+            (outrider-cancel request)
+            (outrider-cancel request)
+            (wait-for (lambda () ends))
+            (wait-for (lambda ()
+                        (memq (plist-get (plist-get (outrider-call "server.stats" nil) :requests) :running) '(nil 0))))
+            (finish (apply #'vector ends)))
+        """, url=url)
+    assert seen == [1900]
+
+
+def test_cancelling_a_call_in_emacs_after_its_reply_ends_the_subscription(editors):
+    seen = editors.emacs("""
+      (let* ((names nil) opened
+             (request (outrider-call 'events.subscribe (list :topics ["session.created"])
+                                     :then (lambda (result) (setq opened result))
+                                     :event (lambda (name _) (push name names)))))
+        (wait-for (lambda () opened))
+        (outrider-call 'session.create nil)
+        (wait-for (lambda () names))
+        (outrider-cancel request)
+        (outrider-call 'session.create nil)
+        (wait-for (lambda () (member "lost" names)))
+        (finish (vector (length names) (car names)
+                        (outrider-call 'events.unsubscribe (list :subscription (plist-get opened :subscription))
+                                       :else (lambda (_) "over")))))
+    """)
+    assert seen == [2, "lost", "over"]
+
+
 def test_cancelling_a_call_in_emacs_leaves_no_websocket(editors):
     with websockets_server(echo) as url:
         seen = editors.emacs("""
