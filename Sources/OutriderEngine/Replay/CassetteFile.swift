@@ -100,6 +100,7 @@ final class CassetteFile: @unchecked Sendable {
 
     /// Appends a line. Throws `cassetteUnusable` after it has put the old end back.
     func append(_ line: [UInt8]) throws(HTTPFailure) {
+        try checkName()
         let bytes = Array((hasEntries ? ",\n" : "\n").utf8) + line + CassetteWriter.tail
         guard end + bytes.count <= Self.most else {
             throw .unusableCassette(path, "it would be longer than \(Self.most >> 20) MiB: record fewer requests")
@@ -113,6 +114,13 @@ final class CassetteFile: @unchecked Sendable {
         }
         end += bytes.count - CassetteWriter.tail.count
         hasEntries = true
+    }
+
+    /// Throws `cassetteUnusable` if the file has no name any more, so that its entries are lost.
+    func checkName() throws(HTTPFailure) {
+        var info = stat()
+        guard fstat(file, &info) == 0, info.st_nlink == 0 else { return }
+        throw .unusableCassette(path, "it was removed or replaced while it was recorded: record it anew")
     }
 
     /// Puts a long body into a file of its own. Returns its name, beside the cassette.

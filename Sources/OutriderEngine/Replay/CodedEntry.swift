@@ -40,18 +40,39 @@ extension CassetteEntry {
         return (entry, found.bytes)
     }
 
-    /// The entry with its body decoded and without its coding, so that secrets can be found and masked; nil for a body
-    /// without a coding, or that cannot be decoded.
-    func decoded() -> CassetteEntry? {
-        guard isCoded, let fields = head?.fields,
-            let found = CodedBody.decoded(body, fields, from: "", isWhole: false, most: Self.mostDecoded),
-            found.failure == nil
-        else { return nil }
+    /// Whether the body is a part of a coded body, which no decoder can read.
+    private var isCodedPart: Bool {
+        guard let head, head.status == 206, messages == nil, !body.isEmpty else { return false }
+        return ContentCoding.layers(head.fields.all("Content-Encoding"))?.isEmpty == false
+    }
+
+    /// The entry with its body decoded and without its coding, so that secrets can be found and masked; the entry
+    /// itself if the body has no coding; nil if the body cannot be decoded.
+    func decoded(_ mask: CassetteMask) -> CassetteEntry? {
+        if isCodedPart, mask.searches(head?.fields.first("Content-Type")) { return nil }
+        guard isCoded, !body.isEmpty, let fields = head?.fields else { return self }
+        guard let plain = CodedBody.plain(body, fields, from: "", isWhole: false, most: Self.mostDecoded) else {
+            return nil
+        }
         var entry = self
-        entry.body = found.bytes
+        entry.body = plain
         entry.isCoded = false
         entry.chunks = []
         entry.head?.fields.remove("Content-Encoding")
+        return entry
+    }
+
+    /// The entry without its secrets. A coded body without a secret stays as it came; another body is decoded, since a
+    /// secret cannot be masked within a coding.
+    ///
+    /// - Parameter decoded: the entry with its body decoded.
+    func masked(_ mask: CassetteMask, decoded: CassetteEntry) -> CassetteEntry {
+        let masked = decoded.masked(mask)
+        guard isCoded, masked.body == decoded.body else { return masked }
+        var entry = self
+        (entry.body, entry.chunks) = ([], [])
+        entry = entry.masked(mask)
+        (entry.body, entry.chunks) = (body, chunks)
         return entry
     }
 }

@@ -209,8 +209,10 @@ package final class ReplayStage: Sendable {
     var hasNoStubs: Bool { stubs.withLock { $0.isEmpty && $0.unmatched == nil } }
 
     /// Decides about an attempt whose body is known.
-    func course(of attempt: Attempt, _ body: [UInt8]) -> Course {
-        let request = ReplayRequest(attempt, body: body)
+    ///
+    /// - Parameter isCoded: the body has a coding that cannot be decoded.
+    func course(of attempt: Attempt, _ body: [UInt8], isCoded: Bool = false) -> Course {
+        let request = ReplayRequest(attempt, body: body, isCoded: isCoded)
         let looks = looks
         let isLong =
             Self.isLong(request)
@@ -247,7 +249,9 @@ package final class ReplayStage: Sendable {
         ReplayRequest(
             method: request.method, url: Redaction.masked.url(request.url),
             fields: Redaction.masked.fields(request.fields),
-            body: Redaction.masked.body(request.body, contentType: request.contentType))
+            body: request.isCoded
+                ? Array(SecretFields.mask.utf8)
+                : Redaction.masked.body(request.body, contentType: request.contentType))
     }
 }
 

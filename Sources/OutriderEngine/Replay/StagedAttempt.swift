@@ -47,6 +47,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     /// Read by work that waits for a thread.
     private let isStopped = Atomic(false)
     private var given = 0
+    /// Bytes of the request body as events count them: those before the service compressed it.
+    private var bodySize = 0
     /// As what the request was found in a cassette, if it has an Authorization.
     private var origin: AttemptScript.Origin?
     private var isChunkDue = false
@@ -110,12 +112,6 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         }
     }
 
-    private static var tooMany: HTTPFailure {
-        HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time")
-    }
-
-    static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
-
     private func stop(_ failure: HTTPFailure) {
         let old = source
         if case .over = old { return }
@@ -172,31 +168,35 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
         collector.start()
     }
 
-    /// Decodes a body that was compressed before its sending: its bytes before that are compared, and have their secrets
-    /// masked.
+    /// Decodes a body that was compressed before its sending, by the service or by the client: its bytes before that are
+    /// compared, and have their secrets masked.
     private func uncompress(_ body: [UInt8]) {
-        guard attempt.plainBodySize != nil else { return begin(body) }
+        bodySize = body.count
+        guard !body.isEmpty, attempt.hasCodedBody else { return begin(body) }
+        let isCompressed = attempt.plainBodySize != nil
         let (fields, host) = (attempt.fields, attempt.url.host)
-        let decode = { @Sendable () -> [UInt8] in
-            guard
-                let plain = CodedBody.decoded(body, fields, from: host, isWhole: true, most: Self.mostBody),
-                plain.failure == nil
-            else { return body }
-            return plain.bytes
+        let decode = { @Sendable () -> [UInt8]? in
+            CodedBody.plain(body, fields, from: host, isWhole: true, most: Self.mostBody)
         }
-        if body.count <= Self.mostDecodedOnLoop { return begin(decode()) }
+        let go = { @Sendable (plain: [UInt8]?) in
+            if isCompressed, let plain { self.bodySize = plain.count }
+            self.begin(plain ?? body, isCoded: plain == nil)
+        }
+        if body.count <= Self.mostDecodedOnLoop { return go(decode()) }
         armDeadline()
         let isTaken = BlockingThreads.computing.run(for: attempt.client) {
             let plain = decode()
             self.loop.execute {
                 if case .over = self.source { return }
-                self.begin(plain)
+                go(plain)
             }
         }
         if !isTaken { stop(Self.tooMany) }
     }
 
-    private func begin(_ body: [UInt8]) { follow(stage.course(of: attempt, body), body) }
+    private func begin(_ body: [UInt8], isCoded: Bool = false) {
+        follow(stage.course(of: attempt, body, isCoded: isCoded), body)
+    }
 
     private func armDeadline() {
         guard deadline == nil else { return }
@@ -243,7 +243,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             self.origin = origin
             observer.sending(self)
             if attempt.body != .none {
-                observer.bodySent(Int64(body.count), onWire: nil)  // safe: an Int is an Int64
+                observer.bodySent(Int64(bodySize), onWire: nil)  // safe: an Int is an Int64
                 observer.bodyEnded()
             }
             if script.value.takesTime { armDeadline() }

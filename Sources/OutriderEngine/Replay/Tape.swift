@@ -158,6 +158,13 @@ package final class Tape: Sendable {
     package func stop() async {
         state.withLock { $0.isStopped = true }
         count(nil)
+        queue?.add { file in
+            do throws(HTTPFailure) {
+                try file.checkName()
+            } catch {
+                self.state.withLock { self.fail(error, &$0) }
+            }
+        }
         await queue?.end()
     }
 
@@ -186,6 +193,10 @@ package final class Tape: Sendable {
         }
         guard plays, let (step, origin) = simpleStep(request, attempt) ?? step(request, attempt) else {
             guard isRecording, state.withLock({ $0.failure == nil && !$0.isStopped }) else { return .network }
+            guard !request.isCoded else {
+                undecodable("the request body of \(request.title)")
+                return .network
+            }
             return .record(Recording(self, request, attempt))
         }
         switch step {
@@ -291,6 +302,17 @@ package final class Tape: Sendable {
         }
     }
 
+    /// A body has a coding in which secrets cannot be found: its exchange is not recorded.
+    private func undecodable(_ what: String) {
+        state.withLock {
+            fail(
+                HTTPFailure.unusableCassette(
+                    settings.path,
+                    "\(what) cannot be decoded, so that its secrets cannot be masked: list its URL in except"),
+                &$0)
+        }
+    }
+
     func letGo(_ count: Int) { state.withLock { $0.held -= count } }
 
     private func fail(_ failure: HTTPFailure, _ state: inout State) { state.failure = state.failure ?? failure }
@@ -305,18 +327,17 @@ package final class Tape: Sendable {
             var found = self.settings.mask.secrets(of: draft.request)
             if let login { found.add(username: login.username, password: login.password) }
             _ = self.learn(found)
-            let decoded = draft.decoded()
-            let body = decoded?.body ?? draft.body
-            let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: body))
+            guard let decoded = draft.decoded(self.settings.mask) else {
+                return self.undecodable("the body of \(draft.request.title)")
+            }
+            let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: decoded.body))
             if mask.values.isFull {
                 let failure = HTTPFailure.unusableCassette(
                     self.settings.path, "it has more secrets than can be masked: record fewer requests")
                 return self.state.withLock { self.fail(failure, &$0) }
             }
             do throws(HTTPFailure) {
-                var entry = draft.masked(mask)
-                // a secret within a coding cannot be masked there
-                if let masked = decoded?.masked(mask), masked.body != body { entry = masked }
+                var entry = draft.masked(mask, decoded: decoded)
                 try Self.moveBodies(&entry, to: file)
                 let time = WallTime(milliseconds: entry.started)
                 try file.append(CassetteWriter.line(entry, time: time.text))

@@ -29,12 +29,36 @@ struct CurlBody {
         case .bytes(let bytes):
             let type = attempt.fields.first("Content-Type")
             take(redaction.body(bytes, contentType: type))
-        case .composed(let body): take(body)
+        case .composed(let body): take(body, redaction, type: attempt.fields.first("Content-Type"))
         }
     }
 
+    /// The pieces without their secrets: bytes in a row are masked together, since a secret may lie in several of them.
+    private static func masked(
+        _ pieces: [ComposedBody.Piece], _ redaction: Redaction, type: String?
+    ) -> [ComposedBody.Piece] {
+        var (found, row): ([ComposedBody.Piece], [UInt8]) = ([], [])
+        var isChanged = false
+        func end() {
+            let shown = redaction.body(row, contentType: type)
+            if shown != row { isChanged = true }
+            if !row.isEmpty { found.append(.bytes(shown)) }
+            row = []
+        }
+        for piece in pieces {
+            if case .bytes(let bytes) = piece {
+                row += bytes
+            } else {
+                end()
+                found.append(piece)
+            }
+        }
+        end()
+        return isChanged ? found : pieces
+    }
+
     /// A pipeline that outputs the pieces in order.
-    private mutating func take(_ body: ComposedBody) {
+    private mutating func take(_ body: ComposedBody, _ redaction: Redaction, type: String?) {
         size = body.size
         words = ["--data-binary", "@-"]
         if !body.feeds.isEmpty {
@@ -45,7 +69,7 @@ struct CurlBody {
             note = "the body is too long for a command: give it on standard input"
             return
         }
-        let commands = body.pieces.map { piece in
+        let commands = Self.masked(body.pieces, redaction, type: type).map { piece in
             switch piece {
             case .bytes(let bytes): ShellText.printf(bytes)
             case .file(let path, _, _): "cat \(ShellText.quoted(path))"

@@ -40,7 +40,9 @@ package enum ExchangeDescription {
             let size = body.size.map { bytes(Int(clamping: $0)) } ?? "of unknown length"
             lines.append("    [Body]: \(size) in \(body.pieces.count) pieces")
         case .bytes(let body):
-            lines += self.body(body, size: body.count, type: attempt.fields.first("Content-Type"), redaction)
+            let shown = attempt.hasCodedBody ? facts.plainRequestBody : body
+            let type = attempt.fields.first("Content-Type")
+            lines += self.body(shown, size: shown?.count ?? body.count, type: type, redaction)
         }
         return lines
     }

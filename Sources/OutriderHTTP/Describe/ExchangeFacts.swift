@@ -7,6 +7,8 @@ package struct ExchangeFacts: Sendable {
     package var url: String
     /// The last attempt; nil if the request could not be built.
     package var attempt: Attempt?
+    /// In place of the coded bytes of the request's body: those before the coding; nil if unknown.
+    package var plainRequestBody: [UInt8]?
     /// Once a head arrived.
     package var head: ResponseHead?
     /// The received body, or its beginning; nil if hidden or not kept.

@@ -10,11 +10,42 @@ package enum Redaction: Sendable {
     package func value(of field: HTTPFields.Field) -> String {
         guard self == .masked else { return field.value }
         if SecretFields.contains(field.name) { return SecretFields.mask }
-        return Self.urls.contains { HTTPFields.same(field.name, $0) } ? url(field.value) : field.value
+        return Self.masked(field, SecretNames()) ?? field.value
     }
 
     /// Fields that hold a URL, which may hold a secret.
-    private static let urls = ["Location", "Content-Location", "Referer", "Refresh"]
+    private static let urls = ["Location", "Content-Location", "Referer", "Refresh", "Link"]
+
+    /// The value of a field that holds URLs, without the parameters of these names; nil for another field.
+    static func masked(_ field: HTTPFields.Field, _ names: SecretNames) -> String? {
+        guard let name = urls.first(where: { HTTPFields.same(field.name, $0) }) else { return nil }
+        switch name {
+        case "Link": return masked(field.value, from: "<", to: ">", names)
+        case "Refresh":
+            let quote = field.value.first { $0 == "\"" || $0 == "'" }
+            return quote.map { masked(field.value, from: $0, to: $0, names) } ?? masked(field.value, names)
+        default: return masked(field.value, names)
+        }
+    }
+
+    /// Masks each URL between two delimiters; what stands behind a URL, such as `; rel="next"`, stays.
+    private static func masked(
+        _ text: String, from start: Character, to end: Character, _ names: SecretNames
+    ) -> String {
+        var result = ""
+        var rest = text[...]
+        while let first = rest.firstIndex(of: start),
+            let last = rest[rest.index(after: first)...].firstIndex(of: end)
+        {
+            let inside = rest.index(after: first)
+            result += String(rest[..<inside])
+            result += masked(String(rest[inside..<last]), names)
+            result.append(end)
+            rest = rest[rest.index(after: last)...]
+        }
+        let tail = String(rest)
+        return result + (result.isEmpty || tail.contains(start) ? masked(tail, names) : tail)
+    }
 
     package func fields(_ fields: HTTPFields) -> HTTPFields {
         guard self == .masked else { return fields }
@@ -94,8 +125,12 @@ package enum Redaction: Sendable {
     /// Masks a body of a form, of parts of a form, or of JSON; other bodies stay unchanged.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
+        return WideText.changed(bytes, type) { Self.narrow($0, type) } ?? Self.narrow(bytes, type)
+    }
+
+    private static func narrow(_ bytes: [UInt8], _ type: MediaType) -> [UInt8] {
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {
-            return Self.masked(form: bytes, SecretNames()) ?? bytes
+            return masked(form: bytes, SecretNames()) ?? bytes
         }
         if type.subtype == "form-data" {
             return MultipartMask.masked(bytes, type[parameter: "boundary"], SecretNames()) ?? bytes

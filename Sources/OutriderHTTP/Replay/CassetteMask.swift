@@ -71,6 +71,7 @@ package struct CassetteMask: Sendable {
     private func find(in body: [UInt8], _ contentType: String?, _ found: inout FoundSecrets) {
         guard !body.isEmpty, body.count <= Self.mostLearned, let type = contentType.flatMap(MediaType.init(parsing:))
         else { return }
+        let body = WideText.narrowed(body, type)?.text ?? body
         if type.subtype == "x-www-form-urlencoded" {
             for pair in Self.pairs(of: body) where holdsSecret(pair.name) { found.add(pair.value) }
         } else if type.subtype == "form-data" {
@@ -140,8 +141,7 @@ package struct CassetteMask: Sendable {
 
     private func value(of field: HTTPFields.Field) -> String {
         guard names.isSecret(field: field.name) else {
-            let isURL = ["location", "content-location", "referer", "refresh", "link"].contains(field.name.lowercased())
-            return isURL ? url(field.value) : values.replaced(field.value)
+            return values.replaced(Redaction.masked(field, names) ?? field.value)
         }
         switch field.name.lowercased() {
         case "cookie": return Self.cookies(field.value)
@@ -166,6 +166,10 @@ package struct CassetteMask: Sendable {
     package func body(_ bytes: [UInt8], _ contentType: String?) -> [UInt8] {
         guard !bytes.isEmpty else { return bytes }
         let type = contentType.flatMap(MediaType.init(parsing:))
+        return WideText.changed(bytes, type) { narrow($0, type) } ?? narrow(bytes, type)
+    }
+
+    private func narrow(_ bytes: [UInt8], _ type: MediaType?) -> [UInt8] {
         var result = bytes
         switch type?.subtype {
         case "x-www-form-urlencoded": result = Redaction.masked(form: bytes, names) ?? bytes
@@ -175,6 +179,13 @@ package struct CassetteMask: Sendable {
         default: if let type, StreamPart.isStream(type) { result = stream(bytes, isEvents: StreamPart.isEvents(type)) }
         }
         return values.replaced(result) ?? result
+    }
+
+    /// Whether bodies of the type are searched for secret names.
+    package func searches(_ contentType: String?) -> Bool {
+        guard let type = contentType.flatMap(MediaType.init(parsing:)) else { return false }
+        return ["x-www-form-urlencoded", "form-data", "json"].contains(type.subtype)
+            || type.subtype.hasSuffix("+json") || StreamPart.isStream(type)
     }
 
     private func stream(_ bytes: [UInt8], isEvents: Bool) -> [UInt8] {

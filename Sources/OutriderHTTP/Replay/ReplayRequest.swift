@@ -9,6 +9,8 @@ package struct ReplayRequest: Sendable, Equatable {
     package var fields: HTTPFields
     /// The bytes before any compression; empty without a body.
     package var body: [UInt8]
+    /// The body has a coding that cannot be decoded.
+    package var isCoded = false
 
     package init(method: String, url: String, fields: HTTPFields = [], body: [UInt8] = []) {
         self.method = method
@@ -17,8 +19,9 @@ package struct ReplayRequest: Sendable, Equatable {
         self.body = body
     }
 
-    package init(_ attempt: Attempt, body: [UInt8]) {
+    package init(_ attempt: Attempt, body: [UInt8], isCoded: Bool = false) {
         self.init(method: attempt.method, url: attempt.url.description, fields: attempt.fields, body: body)
+        self.isCoded = isCoded
     }
 
     package var contentType: String? { fields.first("Content-Type") }

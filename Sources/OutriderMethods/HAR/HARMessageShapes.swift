@@ -34,8 +34,9 @@ struct HARRequestShape: JSONEncodable {
             writer.member("mimeType", type)
             switch attempt.body {
             case .bytes(let bytes) where showsBody:
-                let shown = redaction.body(bytes, contentType: type)
-                if let text = String(validating: shown, as: UTF8.self) {
+                let plain = attempt.hasCodedBody ? facts.plainRequestBody : bytes
+                let shown = plain.map { redaction.body($0, contentType: type) }
+                if let shown, let text = String(validating: shown, as: UTF8.self) {
                     writer.member("text", text)
                 } else {
                     writer.member("text", "")

@@ -10,6 +10,11 @@ extension RequestRecord {
         let snapshot = exchange.snapshot
         var facts = ExchangeFacts(method: exchange.method, url: exchange.url)
         if case .success(let attempt) = exchange.shownRequest { facts.attempt = exchange.withCookies(attempt) }
+        if let attempt = facts.attempt, attempt.hasCodedBody, case .bytes(let bytes) = attempt.body,
+            bytes.count <= bodyBytes
+        {
+            facts.plainRequestBody = await PlainBody.decoded(bytes, attempt.fields, isWhole: true, most: bodyBytes)
+        }
         facts.attempts = snapshot.attempts
         facts.redirects = snapshot.redirects
         facts.failure = snapshot.failure
@@ -22,6 +27,11 @@ extension RequestRecord {
         facts.timeline = outcome.timelines.last
         facts.total = outcome.total
         if outcome.bodyBytes <= bodyBytes { facts.body = await Self.body(of: outcome) }
+        // a body is decoded already, unless the request forbids that
+        if let body = facts.body, let head = outcome.head, head.status != 206, facts.attempt?.decodesContent == false {
+            facts.body = await PlainBody.decoded(body, head.fields, isWhole: false, most: bodyBytes)
+            facts.bodySize = facts.body?.count ?? facts.bodySize
+        }
         return facts
     }
 

@@ -12,6 +12,8 @@ struct RequestBuild: Method {
 
     struct Result: JSONEncodable {
         var attempt: Attempt
+        /// The same for the command, whose secrets are masked.
+        var plain: Attempt
         var bodyKind: String?
         var followsRedirects: Bool
         /// The most bytes of a body that are shown.
@@ -32,7 +34,7 @@ struct RequestBuild: Method {
                         }
                     }
                 }
-                writer.member("curl", CurlCommand(attempt, followsRedirects: followsRedirects).text)
+                writer.member("curl", CurlCommand(plain, followsRedirects: followsRedirects).text)
             }
         }
 
@@ -68,7 +70,7 @@ struct RequestBuild: Method {
             // escaping may make text six times as long
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
             return Result(
-                attempt: attempt, bodyKind: kind(of: spec, attempt),
+                attempt: attempt, plain: await PlainBody.request(attempt), bodyKind: kind(of: spec, attempt),
                 followsRedirects: spec.shared?.plan.redirect.follows ?? true, mostBytes: most)
         } catch {
             throw RPCError(params.placed(error))

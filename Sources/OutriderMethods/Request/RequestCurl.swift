@@ -40,7 +40,8 @@ struct RequestCurl: Method {
         switch record.exchange.shownRequest {
         case .success(let attempt):
             let follows = record.exchange.followsRedirects
-            let shown = record.exchange.withCookies(attempt)
+            var shown = record.exchange.withCookies(attempt)
+            if redaction == .masked { shown = await PlainBody.request(shown) }
             return Result(command: CurlCommand(shown, redaction, followsRedirects: follows))
         case .failure(let failure):
             throw RPCError(

@@ -31,4 +31,16 @@ package enum CodedBody {
             return (bytes, error)
         }
     }
+
+    /// The body without its coding, so that secrets in the body can be found; nil if the coding is damaged, or if the
+    /// decoded body has more than `most` bytes. A body without a known coding is returned as it is.
+    package static func plain(
+        _ body: [UInt8], _ fields: HTTPFields, from host: String, isWhole: Bool, most: Int
+    ) -> [UInt8]? {
+        guard let found = decoded(body, fields, from: host, isWhole: isWhole, most: most) else { return body }
+        if found.failure == nil { return found.bytes }
+        // a field may name a coding that the body does not have
+        let isPlain = found.bytes.count >= min(body.count, CodingRoom.piece) && body.starts(with: found.bytes)
+        return isPlain ? body : nil
+    }
 }

@@ -2,9 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Cassettes: what is recorded plays without the network, and alike."""
 
-import base64
 import contextlib
-import gzip
 import json
 import os
 import threading
@@ -74,66 +72,6 @@ def test_a_run_plays_alike_without_its_server(server, tape, tmp_path):
             info = stop(wire)
             assert (info["played"], info["missed"], info["unused"]) == (13, 0, [])
     assert server.count == before and os.stat(tape).st_mtime_ns == stamp
-
-
-def packed(body, kind="text/plain"):
-    """A response with the body in gzip, and that body."""
-    coded = gzip.compress(body)
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Encoding: gzip\r\nContent-Length: {len(coded)}\r\n\r\n"
-    return head.encode() + coded, coded
-
-
-@pytest.mark.parametrize("decodes", [True, False])
-@pytest.mark.parametrize("recorded", [True, False])
-def test_a_coded_body_plays_to_requests_that_decode_and_to_others(tape, recorded, decodes):
-    """Whichever of them recorded the response."""
-    response, coded = packed(b"plain")
-    with Capture(response=response) as capture, fresh() as wire:
-        start(wire, tape)
-        assert get(wire, url := capture.url(), decode=recorded)["ok"]
-        stop(wire)
-    with fresh() as wire:
-        start(wire, tape)
-        played = get(wire, url, decode=decodes, serialize={"as": "base64"})
-    body = base64.b64decode(played["body"]["base64"])
-    fields = {field["name"]: field["value"] for field in played["headers"]}
-    if decodes:
-        assert body == b"plain"
-    elif recorded:
-        assert (body, fields["Content-Length"]) == (b"plain", "5") and "Content-Encoding" not in fields
-    else:
-        assert (body, fields["Content-Encoding"]) == (coded, "gzip")
-
-
-def test_a_secret_in_a_coded_body_is_masked(tape):
-    response, _ = packed(b'{"access_token":"hush-hush-hush","a":1}', "application/json")
-    with Capture(response=response) as capture, fresh() as wire:
-        start(wire, tape)
-        assert get(wire, capture.url(), decode=False)["ok"]
-        stop(wire)
-    (kept,) = entries(tape)
-    content = json.loads(kept["response"]["content"]["text"])
-    assert content["a"] == 1 and content["access_token"] != "hush-hush-hush"
-    assert "Content-Encoding" not in {field["name"] for field in kept["response"]["headers"]}
-
-
-@pytest.mark.parametrize("long", [False, True])
-def test_a_request_body_is_compared_and_masked_before_its_compression(server, tape, tmp_path, long):
-    """Whether it comes from memory or from a file."""
-    text = json.dumps({"a": 1, "password": "hush-hush-hush", "more": os.urandom(20_000).hex() if long else ""})
-    file = tmp_path / "body.json"
-    file.write_text(text)
-    kind = "application/json"
-    for mode in ("once", "none"):
-        with fresh() as wire:
-            start(wire, tape, mode=mode)
-            for body in ({"text": text, "contentType": kind}, {"file": str(file), "contentType": kind}):
-                response = get(wire, server.url + "/echo", method="POST", body=body, compress="gzip")
-                assert response["ok"], response
-            stop(wire)
-    for kept in entries(tape):
-        shown = json.loads(kept["request"]["postData"]["text"])
-        assert shown["a"] == 1 and shown["password"] == "***"
 
 
 def test_a_challenge_and_its_credential(server, tape):

@@ -3,6 +3,7 @@
 """Cassettes: modes, what is compared, misses, stages of sessions and of the service."""
 
 import json
+import os
 import time
 
 import contract
@@ -204,3 +205,18 @@ def test_the_service_plays_for_all(server, tape):
         assert get(wire, server.url + "/other", session=session)["error"]["code"] == 2200
         assert result(wire.call("replay.get", {}))["missed"] == 2
     assert server.count == 1
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_cassette_that_is_removed_meanwhile_is_told(server, tape, again):
+    """What was recorded is lost with the file, also if no request comes after that."""
+    with fresh() as wire:
+        start(wire, tape)
+        get(wire, server.url + "/json?1")
+        assert result(wire.call("replay.get", {}))["recorded"] == 1
+        os.remove(tape)
+        if again:
+            assert get(wire, server.url + "/json?2")["ok"]
+        info = stop(wire)
+    assert info["failure"]["reason"] == "cassetteUnusable" and "removed or replaced" in info["failure"]["message"]
+    assert not os.path.exists(tape)

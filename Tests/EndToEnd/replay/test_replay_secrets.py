@@ -9,6 +9,7 @@ import urllib.parse
 
 import contract
 import pytest
+from capture_server import Capture
 from request_client import get, result
 from tape_client import fresh, start, stop
 from tape_server import SECRET
@@ -138,6 +139,20 @@ def test_a_value_that_would_not_be_masked_is_no_recording(server, tape, value, w
         start(wire, tape, mode="none", mask=mask)
         assert get(wire, server.url + "/json")["status"] == 200
     assert open(tape).read() == before
+
+
+def test_a_link_whose_query_has_a_secret_still_names_its_relation(tape):
+    """So a program that follows the pages of a list plays them all."""
+    link = b'</items?page=2&page_token=abcdef>; rel="next", </items?page=9>; rel="last"'
+    response = b"HTTP/1.1 200 OK\r\nLink: " + link + b"\r\nContent-Length: 2\r\n\r\n[]"
+    with Capture(response=response) as capture, fresh() as wire:
+        start(wire, tape)
+        get(wire, url := capture.url())
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape)
+        fields = {field["name"]: field["value"] for field in get(wire, url)["headers"]}
+    assert fields["Link"] == link.decode().replace("abcdef", "***")
 
 
 def test_a_download_whose_body_was_masked_plays(server, tape, tmp_path):

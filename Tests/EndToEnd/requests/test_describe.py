@@ -3,6 +3,7 @@
 """What is shown of requests: descriptions for people, archives for programs."""
 
 import base64
+import gzip
 import json
 import os
 import re
@@ -39,6 +40,68 @@ def export(wire, **params):
     assert not list(har.faults(archive["har"])), list(har.faults(archive["har"]))
     assert archive["entries"] == len(archive["har"]["log"]["entries"])
     return archive["har"]["log"]["entries"]
+
+
+def coded_response():
+    body = gzip.compress(b'{"access_token":"s3cr3t","user":"wolf"}')
+    head = f"Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+    return f"HTTP/1.1 200 OK\r\n{head}\r\n".encode() + body
+
+
+def coded_request(which):
+    """A request with a secret in a body that the service compresses, or that the client has compressed."""
+    value = {"password": SECRET, "user": "wolf"}
+    if which == "service":
+        return {"method": "POST", "body": {"json": value}, "compress": "gzip"}
+    coded = base64.b64encode(gzip.compress(json.dumps(value).encode())).decode()
+    body = {"base64": coded, "contentType": "application/json"}
+    return {"method": "POST", "body": body, "headers": {"Content-Encoding": "gzip"}}
+
+
+@pytest.mark.parametrize("which", ["service", "client"])
+def test_coded_bodies_are_shown_decoded_and_masked(wire, which):
+    """No secret can be masked within a coding, and no person reads compressed bytes."""
+    with Capture(response=coded_response()) as capture:
+        handle = get(wire, capture.url(), decode=False, **coded_request(which))["request"]
+    text = describe(wire, handle)
+    assert text.count("wolf") == 2 and text.count("***") == 2 and SECRET not in text, text
+    (entry,) = export(wire, requests=[handle], bodies=True)
+    sent, content = entry["request"]["postData"], entry["response"]["content"]
+    assert json.loads(sent["text"]) == {"password": "***", "user": "wolf"}
+    assert json.loads(content["text"]) == {"access_token": "***", "user": "wolf"} and "encoding" not in content
+    command = result(wire.call("request.curl", {"request": handle}))["command"]
+    written = command.replace("\\055", "-")
+    assert '"user":' in written and "| gzip -c" in written and "***" in written and SECRET not in written
+    exact = result(wire.call("request.curl", {"request": handle, "secrets": True}))["command"]
+    assert "gzip -c" not in exact
+    built = result(wire.call("request.build", {"url": capture.url(), **coded_request(which)}))["curl"]
+    assert "| gzip -c" in built and "***" in built and SECRET not in built
+
+
+def test_damaged_coded_bodies_are_not_shown(wire):
+    coded = base64.b64encode(gzip.compress(b'{"password":"s3cr3t"}')[:-8] + bytes(8)).decode()
+    body = {"base64": coded, "contentType": "application/json"}
+    with Capture(response=coded_response()[:-8] + bytes(8)) as capture:
+        params = {"method": "POST", "body": body, "headers": {"Content-Encoding": "gzip"}}
+        handle = get(wire, capture.url(), decode=False, **params)["request"]
+    text = describe(wire, handle)
+    assert len(re.findall(r"\[Body\]: \d+ bytes", text)) == 2, text
+    (entry,) = export(wire, requests=[handle], bodies=True)
+    assert entry["request"]["postData"]["text"] == "" and "text" not in entry["response"]["content"]
+    assert "--data-binary @-" in result(wire.call("request.curl", {"request": handle}))["command"]
+
+
+def test_the_secrets_of_a_form_with_a_file_are_not_in_its_command(wire, origin, tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("here")
+    parts = [{"name": "password", "text": "hush-hush"}, {"name": "f", "file": str(file)}, {"name": "a", "text": "b"}]
+    handle = get(wire, origin + "/echo", method="POST", body={"multipart": parts})["request"]
+    command = result(wire.call("request.curl", {"request": handle}))["command"].replace("\\055", "-")
+    assert "hush" not in command and "***" in command and f"cat '{file}'" in command and 'name="a"' in command
+    shown = result(wire.call("request.curl", {"request": handle, "secrets": True}))["command"].replace("\\055", "-")
+    assert "hush-hush" in shown
+    built = result(wire.call("request.build", {"url": origin, "method": "POST", "body": {"multipart": parts}}))["curl"]
+    assert "***" in built and "hush" not in built
 
 
 # Descriptions
