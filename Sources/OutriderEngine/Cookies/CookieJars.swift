@@ -9,7 +9,7 @@ import Synchronization
 package final class CookieJars: Sendable {
     private struct Entry {
         weak var jar: SharedJar?
-        /// A jar without a store: its cookies are nowhere else.
+        /// A jar whose directory cannot be made: its cookies are nowhere else.
         var kept: SharedJar?
     }
 
@@ -76,6 +76,7 @@ package final class CookieJars: Sendable {
     ) -> Result<SharedJar, JarFailure> {
         let (found, count) = jars.withLock { jars in
             jars = jars.filter { $0.value.jar != nil }
+            for (name, entry) in jars where entry.kept?.isHomeless == false { jars[name]?.kept = nil }
             return (jars[name]?.jar, jars.count)
         }
         if let found { return .success(found) }
@@ -95,10 +96,9 @@ package final class CookieJars: Sendable {
             let worker = try JarWorker(
                 JarFiles(directory: "\(root)/\(name)"), isSealed: isSealed, keys: keys.withLock { $0 })
             jar = SharedJar(name: name, suffixes.current.list, store: JarStore(worker))
+            if worker.lock == nil { kept = jar }
         } catch {
-            guard error.reason == .unwritable || error.reason == .busy else { return .failure(error) }
-            jar = SharedJar(name: name, suffixes.current.list, problem: error.message)
-            kept = jar
+            return .failure(error)
         }
         jars.withLock { $0[name] = Entry(jar: jar, kept: kept) }
         return .success(jar)

@@ -78,15 +78,15 @@ package final class ExchangeCookies: Sendable {
 
     /// Nil if the jar must be read first; then `load` and call again, with `evenIfOld`.
     func apply(to attempt: Attempt, evenIfOld: Bool = false) -> Applied? {
-        var pairs: [String] = []
+        var pairs: [FieldText] = []
         var leftOut: [CookieChange] = []
         var principal: String?
-        let own = attempt.fields.all("Cookie")
+        let own = attempt.fields.texts("Cookie")
         if !own.isEmpty {
             pairs += own
         } else if let jar, options.sends, let request = request(attempt) {
             guard let chosen = jar.choose(for: request, evenIfOld: evenIfOld) else { return nil }
-            if let field = chosen.field {
+            if let field = chosen.fieldText {
                 pairs.append(field)
                 // without such a cookie any other may be the session's
                 let sessions = chosen.cookies.filter(\.isHTTPOnly)
@@ -99,12 +99,12 @@ package final class ExchangeCookies: Sendable {
         }
         if !options.extra.isEmpty, home.map({ attempt.url.isSameOrigin(as: $0) }) ?? false {
             let extra = options.extra.map { "\($0.name)=\($0.value)" }
-            pairs += extra
+            pairs += extra.map { FieldText($0) }
             principal = principal.map { $0 + extra.map { "\n" + $0 }.joined() }
         }
         guard !pairs.isEmpty else { return Applied(attempt: attempt, leftOut: leftOut) }
         var attempt = attempt
-        attempt.fields.set("Cookie", pairs.joined(separator: "; "))
+        attempt.fields.set(.init("Cookie", FieldText.joined(pairs, by: "; ")))
         return Applied(attempt: attempt, leftOut: leftOut, principal: principal)
     }
 
@@ -130,7 +130,7 @@ package final class ExchangeCookies: Sendable {
     /// Takes the cookies of a head. `commit` waits until they are on the disk; nil if there is no write to wait for.
     func take(_ fields: HTTPFields, from attempt: Attempt) -> (changes: [CookieChange], commit: JarCommit?)? {
         guard let jar else { return nil }
-        let values = fields.all("Set-Cookie")
+        let values = fields.texts("Set-Cookie")
         guard !values.isEmpty else { return nil }
         guard let request = request(attempt) else { return (refused(values, attempt.url, .noHost), nil) }
         switch options.accept {
@@ -141,9 +141,9 @@ package final class ExchangeCookies: Sendable {
         return jar.take(values, from: request)
     }
 
-    private func refused(_ values: [String], _ url: HTTPURL, _ reason: CookieRefusal) -> [CookieChange] {
+    private func refused(_ values: [FieldText], _ url: HTTPURL, _ reason: CookieRefusal) -> [CookieChange] {
         values.map { value in
-            let name = value.prefix { $0 != "=" && $0 != ";" }.prefix(64)
+            let name = value.text.prefix { $0 != "=" && $0 != ";" }.prefix(64)
             return CookieChange(refused: String(name), domain: url.hostName, path: "/", reason)
         }
     }

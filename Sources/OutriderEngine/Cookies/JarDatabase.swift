@@ -217,6 +217,7 @@ final class JarDatabase {
         cookie.used = (statement.integer(8) ?? 0).multipliedReportingOverflow(by: CookieJar.hour).partialValue
         cookie.isSecure = flags & 1 != 0
         cookie.isHTTPOnly = flags & 2 != 0
+        cookie.isLatin1 = flags & 16 != 0
         switch flags >> 2 & 3 {
         case 1: cookie.sameSite = Cookie.SameSite.none
         case 2: cookie.sameSite = .lax
@@ -306,7 +307,7 @@ final class JarDatabase {
             case .lax?: 2
             case .strict?: 3
             }
-        return (cookie.isSecure ? 1 : 0) | (cookie.isHTTPOnly ? 2 : 0) | sameSite << 2
+        return (cookie.isSecure ? 1 : 0) | (cookie.isHTTPOnly ? 2 : 0) | sameSite << 2 | (cookie.isLatin1 ? 16 : 0)
     }
 
     /// Removes deletions older than a day, expired cookies, and cookies of a session that were unused for 30 days.

@@ -49,11 +49,20 @@ final class JarStore: Sendable {
     }
 
     /// Changes with each commit of any process. A short read of a small file.
-    var mark: UInt64 { worker.lock.changes }
+    var mark: UInt64 { worker.lock?.changes ?? 0 }
 
-    var generation: UInt64 { worker.lock.generation }
+    /// Whether the jar has a directory. Without one, the cookies are in memory only.
+    var hasPlace: Bool { worker.lock != nil }
 
-    func raiseGeneration() { worker.lock.raiseGeneration() }
+    /// Nil without a directory.
+    var generation: UInt64? { worker.lock?.generation }
+
+    /// False without a directory.
+    func raiseGeneration() -> Bool {
+        guard let lock = worker.lock else { return false }
+        lock.raiseGeneration()
+        return true
+    }
 
     var storeState: JarStoreState {
         JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem ?? $0.notice })
@@ -134,7 +143,7 @@ final class JarStore: Sendable {
 
     /// The jar in memory continues; the rows are written when there is room again.
     private func giveBack(_ batch: [Cookie.Identity: JarRow], _ failure: JarFailure, now: Int64) {
-        let seconds: Int64 = failure.reason == .busy ? 1 : 60
+        let seconds: Int64 = failure.reason == .busy || !hasPlace ? 1 : 60
         let count = state.withLock { state in
             state.pending.merge(batch) { newer, _ in newer }
             state.retryAt = now + seconds * Cookie.second

@@ -4,12 +4,19 @@
 import Glibc
 import OutriderFiles
 import OutriderHTTP
+import Synchronization
 
 /// The thread's side of a store: the open database, and its repair.
-// proof: everything but the lock is used on the single thread of all jars only.
+// proof: everything but the place is used on the single thread of all jars only.
 final class JarWorker: @unchecked Sendable {
-    let files: JarFiles
-    let lock: StoreLock
+    private struct Place: Sendable {
+        let files: JarFiles
+        let lock: StoreLock
+    }
+
+    private let wanted: JarFiles
+    /// The directory and its lock; nil while the directory cannot be made, which each use tries again.
+    private let place = Mutex<Place?>(nil)
     private var database: JarDatabase?
     private var isSealed: Bool
     private let keys: (any JarKeySource)?
@@ -27,34 +34,33 @@ final class JarWorker: @unchecked Sendable {
     ///
     /// - Parameter isSealed: seal values from now on.
     init(_ files: JarFiles, isSealed: Bool, keys: (any JarKeySource)?) throws(JarFailure) {
-        let files = try files.prepare()
-        self.files = files
+        wanted = files
         self.isSealed = isSealed
         self.keys = keys
-        do throws(FileFault) {
-            lock = try StoreLock(files.lock)
-        } catch {
-            throw JarFailure(.unwritable, "\(files.lock) cannot be opened: \(error)")
-        }
         do throws(JarFailure) {
-            try held { () throws(JarFailure) in try open(now: CookieClock.now) }
+            try held { (lock: StoreLock) throws(JarFailure) in try open(lock, now: CookieClock.now) }
         } catch {
-            // a full or busy disk: each use tries again
+            // a full or busy disk, or no directory: each use tries again
             guard error.reason == .unwritable || error.reason == .busy else { throw error }
         }
     }
+
+    var files: JarFiles { place.withLock { $0?.files } ?? wanted }
+
+    /// Nil while the directory cannot be made.
+    var lock: StoreLock? { place.withLock { $0?.lock } }
 
     /// Whether the rows have been read at least once.
     var hasRead: Bool { mark != nil }
 
     /// Writes rows and reads those of other processes, in a single step under the lock.
     func sync(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
-        try held { () throws(JarFailure) in
+        try held { (lock: StoreLock) throws(JarFailure) in
             do throws(JarFailure) {
-                return try exchange(rows, now: now)
+                return try exchange(rows, lock, now: now)
             } catch {
                 guard error.reason == .damaged else { throw error }
-                return try rebuild(rows, now: now)
+                return try rebuild(rows, lock, now: now)
             }
         }
     }
@@ -70,7 +76,7 @@ final class JarWorker: @unchecked Sendable {
 
     func close() {
         // the last connection moves the log into the database: not while another process writes
-        _ = lock.hold { database = nil }
+        _ = lock?.hold { database = nil }
         database = nil
     }
 
@@ -79,8 +85,10 @@ final class JarWorker: @unchecked Sendable {
         if isSealed { return }
         isSealed = true
         do throws(JarFailure) {
-            try held { () throws(JarFailure) in try open(now: CookieClock.now) }
+            try held { (lock: StoreLock) throws(JarFailure) in try open(lock, now: CookieClock.now) }
         } catch {
+            // a directory that is made later is sealed then
+            if lock == nil, error.reason == .unwritable { return }
             isSealed = false
             throw error
         }
@@ -101,21 +109,35 @@ final class JarWorker: @unchecked Sendable {
 
     // MARK: with the lock
 
-    private func held<Value>(_ work: () throws(JarFailure) -> Value) throws(JarFailure) -> Value {
-        let result = lock.hold { Result { () throws(JarFailure) in try work() } }
+    private func held<Value>(_ work: (StoreLock) throws(JarFailure) -> Value) throws(JarFailure) -> Value {
+        let lock = try settled()
+        let result = lock.hold { Result { () throws(JarFailure) in try work(lock) } }
         guard let result else {
             throw JarFailure(.busy, "another process has used \(files.directory) for seconds without a pause")
         }
         return try result.get()
     }
 
-    private func open(now: Int64) throws(JarFailure) {
+    /// The lock of the directory, which is made if missing.
+    private func settled() throws(JarFailure) -> StoreLock {
+        if let lock { return lock }
+        let files = try wanted.prepare()
+        do throws(FileFault) {
+            let lock = try StoreLock(files.lock)
+            place.withLock { $0 = Place(files: files, lock: lock) }
+            return lock
+        } catch {
+            throw JarFailure(.unwritable, "\(files.lock) cannot be opened: \(error)")
+        }
+    }
+
+    private func open(_ lock: StoreLock, now: Int64) throws(JarFailure) {
         do {
             let opened = try openDatabase()
             try opened.clean(now: now)
             database = opened
         } catch let failure as SQLiteFailure where failure.isDamage {
-            _ = try rebuild([], now: now)
+            _ = try rebuild([], lock, now: now)
             // saved rows are not in memory yet: the next read returns them
             database?.rewind()
         } catch let failure as JarFailure {
@@ -128,8 +150,8 @@ final class JarWorker: @unchecked Sendable {
         files.clean(now: now)
     }
 
-    private func exchange(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
-        if database == nil || epoch != lock.epoch { try open(now: now) }
+    private func exchange(_ rows: [JarRow], _ lock: StoreLock, now: Int64) throws(JarFailure) -> JarNews {
+        if database == nil || epoch != lock.epoch { try open(lock, now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
         var news = JarNews(mark: lock.changes, isFirst: mark == nil, identity: database.identity)
         do throws(SQLiteFailure) {
@@ -154,7 +176,7 @@ final class JarWorker: @unchecked Sendable {
     }
 
     /// Reads the intact rows of a damaged database, sets the database aside, and makes a new database.
-    private func rebuild(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
+    private func rebuild(_ rows: [JarRow], _ lock: StoreLock, now: Int64) throws(JarFailure) -> JarNews {
         var salvaged: [JarRow] = []
         database = nil
         do {

@@ -32,14 +32,10 @@ package final class SharedJar: Sendable {
     private let store: JarStore?
     private let state = Mutex(State())
 
-    /// The reason why a named jar has no store.
-    private let problem: String?
-
-    init(name: String? = nil, _ suffixes: PublicSuffixes, store: JarStore? = nil, problem: String? = nil) {
+    init(name: String? = nil, _ suffixes: PublicSuffixes, store: JarStore? = nil) {
         self.name = name
         self.suffixes = suffixes
         self.store = store
-        self.problem = problem
         store?.listen { [weak self] in self?.receive($0) }
     }
 
@@ -56,7 +52,7 @@ package final class SharedJar: Sendable {
         }
     }
 
-    func take(_ fields: [String], from request: CookieRequest) -> (changes: [CookieChange], commit: JarCommit?) {
+    func take(_ fields: [FieldText], from request: CookieRequest) -> (changes: [CookieChange], commit: JarCommit?) {
         change { jar in jar.take(fields, from: request, suffixes, now: CookieClock.now) }
     }
 
@@ -130,7 +126,7 @@ package final class SharedJar: Sendable {
 
     /// Marks a change of the jar's user.
     package func raiseGeneration() {
-        if let store { return store.raiseGeneration() }
+        if store?.raiseGeneration() == true { return }
         state.withLock { $0.generation &+= 1 }
     }
 
@@ -153,9 +149,10 @@ package final class SharedJar: Sendable {
     }
 
     /// The state of the jar on disk, with its problem; nil for a jar in memory.
-    package var storeState: JarStoreState? {
-        store?.storeState ?? problem.map { JarStoreState(path: "", problem: $0) }
-    }
+    package var storeState: JarStoreState? { store?.storeState }
+
+    /// Whether the cookies are on no disk, since the directory of the jar cannot be made.
+    var isHomeless: Bool { store?.hasPlace == false }
 
     /// Notifies the observer of every change from now on, until `unobserve`.
     package func observe(_ observer: @escaping Observer) -> Int {

@@ -38,6 +38,7 @@ extension ExchangeDriver {
             adaptations.withholdCredentials(from: &attempt, home: built.url)
             withholdTokens(from: &attempt)
         }
+        attempt.takeExpectation()
         do throws(HTTPFailure) {
             try Adaptation.check(attempt, madeOf: built)
         } catch {

@@ -28,7 +28,7 @@ extension ExchangeDriver {
         }
         let hash = try await bodyHash(of: attempt.body, chosen)
         let digest = chosen.digest(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
-        outgoing.fields.add("Authorization", digest?.fieldValue ?? chosen.basicValue)
+        outgoing.fields.list.append(.init("Authorization", digest?.field ?? FieldText(chosen.basicValue)))
         outgoing.login = AppliedCredential(chosen.credential, chosen.scheme)
         signing.sent = SentSignature(signature: chosen, digest: digest)
         exchange.sends(outgoing)
@@ -48,7 +48,7 @@ extension ExchangeDriver {
     func tellChallenge(_ fields: HTTPFields, by source: ChallengeSource) {
         guard let url = attempt?.url else { return }
         exchange.tell(.challengeReceived) {
-            let challenges = ChallengeScanner.challenges(in: fields.all(source.challengeField))
+            let challenges = ChallengeScanner.challenges(in: fields.texts(source.challengeField))
             let offers = AuthenticationOffer.ranked(challenges, from: url)
             return .challenge(offers, url: url.description, attempt: exchange.attemptNumber)
         }
@@ -64,7 +64,7 @@ extension ExchangeDriver {
             return false
         }
         let number = machine.attempts
-        let offers = ChallengeScanner.challenges(in: response.fields.all(ChallengeSource.origin.challengeField))
+        let offers = ChallengeScanner.challenges(in: response.fields.texts(ChallengeSource.origin.challengeField))
         var (step, isRefusal) = authenticator.challenged(
             offers, by: .origin, at: attempt.url, sent: signing.sent?.signature)
         if isRefusal, let signature = signing.sent?.signature {

@@ -23,7 +23,7 @@ extension Attempt {
                 method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
             : signature.digest(method: method, uri: url.description, bodyHash: bodyHash)
         proxyAuthorization = ProxyAuthorization(
-            digest?.fieldValue ?? signature.basicValue, signature.credential)
+            digest?.field ?? FieldText(signature.basicValue), signature.credential)
         return SentSignature(signature: signature, digest: digest)
     }
 }
@@ -124,7 +124,7 @@ extension ExchangeDriver {
         for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator
     ) async -> Signature? {
         let number = machine.attempts
-        let offers = ChallengeScanner.challenges(in: head.fields.all(ChallengeSource.proxy.challengeField))
+        let offers = ChallengeScanner.challenges(in: head.fields.texts(ChallengeSource.proxy.challengeField))
         let sent = signing.proxy.sent?.signature
         var (step, isRefusal) = authenticator.challenged(offers, by: .proxy, at: proxy.url, sent: sent)
         if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent, attempt: number) } }

@@ -56,6 +56,7 @@ extension ExchangeDriver {
         found.attempt = changed
         found.hop.to = changed.url.described
         found.hop.dropped += try policy.leaveBehind(of: carried, in: &found.attempt)
+        found.attempt.takeExpectation()
         return found
     }
 

@@ -21,6 +21,8 @@ package struct Challenge: Sendable, Equatable {
     package var parameters: [Parameter] = []
     /// The token68 in place of parameters, as with Negotiate.
     package var token: String?
+    /// Whether the bytes of its texts are ISO 8859-1.
+    package var isLatin1 = false
 
     package init(_ scheme: String, _ parameters: [Parameter] = [], token: String? = nil) {
         self.scheme = scheme

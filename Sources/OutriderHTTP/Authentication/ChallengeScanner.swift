@@ -19,16 +19,22 @@ package struct ChallengeScanner {
     private var found: [Challenge]
 
     /// In the order in which they were written.
-    package static func challenges(in fields: [String]) -> [Challenge] {
+    package static func challenges(in fields: [FieldText]) -> [Challenge] {
         var found: [Challenge] = []
         var left = mostBytes
         for field in fields where left > 0 {
-            var scanner = ChallengeScanner(field.utf8.prefix(left), found)
+            let first = found.count
+            var scanner = ChallengeScanner(field.text.utf8.prefix(left), found)
             scanner.scan()
             found = scanner.found
-            left -= field.utf8.count
+            for index in first..<max(first, found.count) { found[index].isLatin1 = field.isLatin1 }
+            left -= field.text.utf8.count
         }
         return found
+    }
+
+    package static func challenges(in fields: [String]) -> [Challenge] {
+        challenges(in: fields.map { FieldText($0) })
     }
 
     /// The parameters of a field without a scheme, such as Authentication-Info.

@@ -26,6 +26,8 @@ package struct DigestChallenge: Sendable, Equatable {
     package var hashesUsername: Bool
     /// The server reads user names and passwords as UTF-8.
     package var isUTF8: Bool
+    /// Whether the bytes of realm, nonce and opaque are ISO 8859-1.
+    package var isLatin1: Bool
     /// Paths of the origin that share the credential; empty for all.
     package var paths: [String]
 
@@ -50,6 +52,7 @@ package struct DigestChallenge: Sendable, Equatable {
         isStale = Self.isTrue(challenge["stale"])
         hashesUsername = Self.isTrue(challenge["userhash"])
         isUTF8 = HTTPFields.same(challenge["charset"] ?? "", "UTF-8")
+        isLatin1 = challenge.isLatin1
         paths = Self.paths(challenge["domain"], url)
         for text in [realm, nonce, opaque ?? "", algorithmName ?? ""]
         where text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

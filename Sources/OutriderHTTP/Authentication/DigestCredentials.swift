@@ -27,21 +27,29 @@ package struct DigestCredentials: Sendable {
         self.bodyHash = bodyHash
     }
 
-    /// The value of Authorization or Proxy-Authorization.
-    package var fieldValue: String {
-        var parts = [usernamePart, quoted("realm", challenge.realm), quoted("uri", uri)]
-        if let name = challenge.algorithmName { parts.append("algorithm=\(name)") }
-        parts.append(quoted("nonce", challenge.nonce))
+    /// The value of Authorization or Proxy-Authorization, for display.
+    package var fieldValue: String { field.text }
+
+    /// The value of Authorization or Proxy-Authorization: the server's own texts go back with their bytes.
+    package var field: FieldText {
+        var parts = [
+            FieldText("Digest " + usernamePart), said(quoted("realm", challenge.realm)), FieldText(quoted("uri", uri)),
+        ]
+        if let name = challenge.algorithmName { parts.append(said("algorithm=\(name)")) }
+        parts.append(said(quoted("nonce", challenge.nonce)))
         if let protection = challenge.protection {
-            parts += ["nc=\(countText)", quoted("cnonce", clientNonce), "qop=\(protection.rawValue)"]
+            parts.append(FieldText("nc=\(countText), \(quoted("cnonce", clientNonce)), qop=\(protection.rawValue)"))
         } else if challenge.isSession {
-            parts.append(quoted("cnonce", clientNonce))
+            parts.append(FieldText(quoted("cnonce", clientNonce)))
         }
-        parts.append(quoted("response", response))
-        if let opaque = challenge.opaque { parts.append(quoted("opaque", opaque)) }
-        if challenge.hashesUsername { parts.append("userhash=true") }
-        return "Digest " + parts.joined(separator: ", ")
+        parts.append(FieldText(quoted("response", response)))
+        if let opaque = challenge.opaque { parts.append(said(quoted("opaque", opaque))) }
+        if challenge.hashesUsername { parts.append(FieldText("userhash=true")) }
+        return .joined(parts, by: ", ")
     }
+
+    /// A text of the server, with the server's bytes.
+    private func said(_ text: String) -> FieldText { FieldText(text, isLatin1: challenge.isLatin1) }
 
     /// RFC 7616 section 3.4.1; without a protection as in RFC 2069 section 2.1.2.
     package var response: String { proof(of: method + ":" + uri, bodyHash) }
@@ -58,22 +66,30 @@ package struct DigestCredentials: Sendable {
     }
 
     private func proof(of subject: String, _ bodyHash: String) -> String {
-        let subject = hash(challenge.protection == .authInt ? "\(subject):\(bodyHash)" : subject)
-        guard let protection = challenge.protection else { return hash("\(secret):\(challenge.nonce):\(subject)") }
-        return hash("\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(subject)")
+        let subject = hash([FieldText(challenge.protection == .authInt ? "\(subject):\(bodyHash)" : subject)])
+        guard let protection = challenge.protection else {
+            return hash([FieldText(secret), said(challenge.nonce), FieldText(subject)])
+        }
+        let use = "\(countText):\(clientNonce):\(protection.rawValue):\(subject)"
+        return hash([FieldText(secret), said(challenge.nonce), FieldText(use)])
     }
 
     /// A1, hashed (RFC 7616 section 3.4.2).
     private var secret: String {
-        let plain = hash("\(credential.username):\(challenge.realm):\(credential.password)")
-        return challenge.isSession ? hash("\(plain):\(challenge.nonce):\(clientNonce)") : plain
+        let plain = hash([
+            FieldText(credential.username), said(challenge.realm), FieldText(credential.password),
+        ])
+        guard challenge.isSession else { return plain }
+        return hash([FieldText(plain), said(challenge.nonce), FieldText(clientNonce)])
     }
 
     /// Hashed if the server requests that (`userhash`). Otherwise quoted; a name beyond ASCII is encoded as in RFC 8187
     /// if the server supports UTF-8 (RFC 7616 section 3.4.4).
     private var usernamePart: String {
         let name = credential.username
-        if challenge.hashesUsername { return quoted("username", hash("\(name):\(challenge.realm)")) }
+        if challenge.hashesUsername {
+            return quoted("username", hash([FieldText(name), said(challenge.realm)]))
+        }
         guard challenge.isUTF8, name.utf8.contains(where: { $0 >= 0x80 }) else { return quoted("username", name) }
         return "username*=UTF-8''\(PercentEncoding.segment.escape(name))"
     }
@@ -87,5 +103,6 @@ package struct DigestCredentials: Sendable {
         return text + "\""
     }
 
-    private func hash(_ text: String) -> String { challenge.algorithm.hash(text) }
+    /// Of the parts with colons between them.
+    private func hash(_ parts: [FieldText]) -> String { challenge.algorithm.hash(FieldText.joined(parts, by: ":")) }
 }

@@ -22,9 +22,12 @@ package enum DigestAlgorithm: String, Sendable, CaseIterable {
     package var strength: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     /// Of a text, as lower-case hexadecimal.
-    package func hash(_ text: String) -> String {
+    package func hash(_ text: String) -> String { hash(FieldText(text)) }
+
+    /// Of the bytes of a text.
+    func hash(_ text: FieldText) -> String {
         var hash = DigestHash(self)
-        hash.update(Array(text.utf8))
+        hash.update(text.bytes)
         return hash.finish()
     }
 }

@@ -26,7 +26,7 @@ package struct ConnectMachine: TunnelMachine {
 
     private let authority: String
     private let userAgent: String?
-    private let authorization: String?
+    private let authorization: FieldText?
     private let peerMaySpeakFirst: Bool
     private var state = State.head
     private var held: [UInt8] = []
@@ -39,7 +39,7 @@ package struct ConnectMachine: TunnelMachine {
     ///   - authorization: the value of Proxy-Authorization; of the request's own fields, the proxy gets only
     ///     User-Agent.
     ///   - peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
-    package init(to url: HTTPURL, userAgent: String?, authorization: String?, peerMaySpeakFirst: Bool = false) {
+    package init(to url: HTTPURL, userAgent: String?, authorization: FieldText?, peerMaySpeakFirst: Bool = false) {
         authority = url.authorityWithPort
         self.userAgent = userAgent
         self.authorization = authorization
@@ -47,13 +47,15 @@ package struct ConnectMachine: TunnelMachine {
     }
 
     package mutating func begin() -> [UInt8] {
-        var text = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
-        for (name, value) in [("User-Agent", userAgent), ("Proxy-Authorization", authorization)] {
+        var bytes = Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n".utf8)
+        for (name, value) in [
+            ("User-Agent", userAgent.map { FieldText($0).bytes }), ("Proxy-Authorization", authorization?.bytes),
+        ] {
             // attempts are checked where they are built; this is the last place before the wire
-            guard let value, !value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { continue }
-            text += "\(name): \(value)\r\n"
+            guard let value, !value.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { continue }
+            bytes += Array("\(name): ".utf8) + value + [0x0D, 0x0A]
         }
-        return Array((text + "\r\n").utf8)
+        return bytes + [0x0D, 0x0A]
     }
 
     package mutating func received(_ bytes: [UInt8]) -> TunnelStep {
@@ -87,7 +89,10 @@ package struct ConnectMachine: TunnelMachine {
                 return fail("sent too many informational responses")
             }
         }
-        return held.count > Self.mostHead ? tooLong : .wait
+        if held.count > Self.mostHead { return tooLong }
+        // a server of another protocol may send nothing more
+        return held.prefix(5).elementsEqual("HTTP/".utf8.prefix(held.count))
+            ? .wait : fail("did not respond in HTTP/1.1")
     }
 
     private var tooLong: TunnelStep {

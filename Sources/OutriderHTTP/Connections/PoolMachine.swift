@@ -185,8 +185,8 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
-    /// A connection that is being opened waits for room in the share of its client: other attempts no longer wait for
-    /// its protocol. The connection still counts.
+    /// A connection that is being opened takes long, or waits for room in the share of its client: other attempts no
+    /// longer wait for its protocol. The connection still counts.
     package mutating func openingWaits(of key: PoolKey) -> [Next] {
         guard key.mayBeShared, places[key] != nil else { return [] }
         return change(key) {

@@ -29,7 +29,7 @@ extension ResponseHead {
         guard line.allSatisfy(HTTPFields.Field.mayHold) else {
             throw .malformed("its status line has a control character")
         }
-        let reason = FieldRules.text(line.dropFirst(13))
+        let reason = FieldRules.text(line.dropFirst(13)).text
         self.init(
             status: hundreds * 100 + tens * 10 + ones, reason: String(FieldRules.trimmed(reason[...])),
             version: HTTPVersion(major, minor))

@@ -166,6 +166,7 @@ package struct ResponseReader: Sendable {
         let rest = bytes[position...]
         let end = rest.firstIndex(of: 0x0A)
         line.append(contentsOf: rest[..<(end ?? rest.endIndex)])
+        if case .head = place, head == nil { try checkStart() }
         guard line.count <= Self.mostBytes &+ 1024 else { throw .tooLong }
         guard let end else {
             position = bytes.count
@@ -174,6 +175,21 @@ package struct ResponseReader: Sendable {
         position = end &+ 1
         if line.last == 0x0D { line.removeLast() }
         return true
+    }
+
+    /// Refuses a line that cannot be a status line at its first wrong byte: a server of another protocol may wait for
+    /// bytes of the client instead of ending its line.
+    private func checkStart() throws(ResponseFault) {
+        guard let first = line.first, first != 0x0D,
+            !line.prefix(5).elementsEqual("HTTP/".utf8.prefix(line.count))
+        else { return }
+        switch first {
+        // an alert, or a handshake
+        case 0x15, 0x16: throw .malformed("it is TLS (use https or wss)")
+        // the length of SETTINGS
+        case 0: throw .malformed("it begins as in HTTP/2 (use httpVersion \"2\")")
+        default: throw .malformed("it does not begin with HTTP and a version")
+        }
     }
 
     /// Whether CR and LF have come, and nothing else.
@@ -283,7 +299,8 @@ private struct ResponseFields: Sendable {
         guard let last = list.indices.last else { throw .malformed("white space stands before the first field") }
         let field = try HTTPFields.Field(name: list[last].name, bytes: line[...])
         try weigh(field.value.utf8.count &+ 1)
-        list[last].value += (list[last].value.isEmpty || field.value.isEmpty ? "" : " ") + field.value
+        let separator = list[last].value.isEmpty || field.value.isEmpty ? "" : " "
+        list[last] = HTTPFields.Field(field.name, FieldText.joined([list[last].text, field.text], by: separator))
     }
 
     private mutating func weigh(_ more: Int) throws(ResponseFault) {

@@ -30,6 +30,8 @@ package struct Cookie: Sendable, Equatable {
     /// Never empty.
     package var name: String
     package var value: String
+    /// Whether the bytes of name and value are ISO 8859-1, as a server sent them: see `FieldText`.
+    package var isLatin1 = false
     /// The host, or the server's Domain: lower case, in punycode, without a dot at either end.
     package var domain: String
     /// The cookie is sent to exactly this host, and to no host below.
@@ -62,6 +64,9 @@ package struct Cookie: Sendable, Equatable {
 
     /// As in the Cookie field.
     package var pair: String { "\(name)=\(value)" }
+
+    /// The same with the bytes to send.
+    package var pairText: FieldText { FieldText(pair, isLatin1: isLatin1) }
 
     /// Most bytes of name and value together (RFC 6265bis section 5.6).
     package static let mostBytes = 4096

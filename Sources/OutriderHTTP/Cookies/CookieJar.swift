@@ -27,9 +27,14 @@ package struct CookieJar: Sendable {
         /// Cookies whose last use now falls into another hour.
         package var touched: [Cookie.Identity] = []
 
-        /// The value of the Cookie field; nil without cookies.
+        /// The value of the Cookie field, for display; nil without cookies.
         package var field: String? {
             cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+        }
+
+        /// The value of the Cookie field, with the bytes that servers sent; nil without cookies.
+        package var fieldText: FieldText? {
+            cookies.isEmpty ? nil : FieldText.joined(cookies.map(\.pairText), by: "; ")
         }
     }
 
@@ -39,12 +44,13 @@ package struct CookieJar: Sendable {
     ///
     /// - Parameter now: microseconds since 1970.
     package mutating func take(
-        _ fields: [String], from request: CookieRequest, _ suffixes: PublicSuffixes, now: Int64
+        _ fields: [FieldText], from request: CookieRequest, _ suffixes: PublicSuffixes, now: Int64
     ) -> [CookieChange] {
         var changes: [CookieChange] = []
         for field in fields {
             do throws(CookieError) {
-                let cookie = try CookieRules.cookie(field, from: request, suffixes, now: tick(now))
+                var cookie = try CookieRules.cookie(field.text, from: request, suffixes, now: tick(now))
+                cookie.isLatin1 = field.isLatin1
                 if !request.isSecure, !cookie.isSecure, overlaysSecure(cookie, site: request.site) {
                     throw CookieError(.overlaysSecure, name: SetCookieScanner.shown(cookie.name))
                 }

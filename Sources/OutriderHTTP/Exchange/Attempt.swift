@@ -78,6 +78,16 @@ package struct Attempt: Sendable {
         get { parts.values.plainBodySize }
         set { values.plainBodySize = newValue }
     }
+    /// Whether the body has a coding of the client, or of the service. A body that is compressed while it is sent has
+    /// none yet.
+    package var hasCodedBody: Bool {
+        if plainBodySize != nil { return true }
+        switch body {
+        case .none: return false
+        case .composed(let body) where body.coding != nil: return false
+        case .bytes, .file, .composed: return ContentCoding.layers(fields.all("Content-Encoding"))?.isEmpty == false
+        }
+    }
     /// The length of the body before compression; nil if unknown in advance.
     package var plainSize: Int64? { plainBodySize ?? body.plainSize }
     /// What must live as long as a long body: its memory in the budget, or its file. Nil for a short body.

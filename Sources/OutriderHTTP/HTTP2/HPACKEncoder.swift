@@ -58,6 +58,15 @@ struct HPACKEncoder: ~Copyable {
         field(name, value, known: index, hash: FieldHash.name(name), &output)
     }
 
+    /// A field whose value is not UTF-8: a server's own text, which no table keeps.
+    func field(_ name: String, bytes: [UInt8], _ output: inout WireBytes) {
+        let index = HPACKStaticTable.index(of: name, hash: FieldHash.name(name))
+        Self.integer(index, prefix: 4, 0x10, &output)
+        if index == 0 { Self.string(name, lower: true, &output) }
+        Self.integer(bytes.count, prefix: 7, 0, &output)
+        bytes.withUnsafeBytes { output.append($0) }
+    }
+
     private mutating func field(
         _ name: String, _ value: String, known: Int, hash: UInt32, _ output: inout WireBytes
     ) {

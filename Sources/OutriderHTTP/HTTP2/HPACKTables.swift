@@ -7,7 +7,8 @@ enum HPACKStaticTable {
 
     /// Entry `index - 1` has the index of the RFC.
     static let entries: [HPACKField] = list.map { name, value in
-        HPACKField(name, value, kind: .of(name: name), nameBytes: name.utf8.count, valueBytes: value.utf8.count)
+        HPACKField(
+            name, FieldText(value), kind: .of(name: name), nameBytes: name.utf8.count, valueBytes: value.utf8.count)
     }
 
     private static let list: [(String, String)] = [
@@ -129,15 +130,16 @@ enum FieldHash {
 final class HPACKField: HPACKEntry, Sendable {
     let name: String
     let value: String
+    let isLatin1: Bool
     let kind: HTTP2FieldKind
     /// The length of the name as received, which may have been invalid UTF-8.
     let nameBytes: Int
     /// The size by RFC 7541 section 4.1: the bytes of name and value, and 32.
     let size: Int
 
-    init(_ name: String, _ value: String, kind: HTTP2FieldKind, nameBytes: Int, valueBytes: Int) {
+    init(_ name: String, _ value: FieldText, kind: HTTP2FieldKind, nameBytes: Int, valueBytes: Int) {
         self.name = name
-        self.value = value
+        (self.value, isLatin1) = (value.text, value.isLatin1)
         self.kind = kind
         self.nameBytes = nameBytes
         size = nameBytes + valueBytes + 32

@@ -45,11 +45,12 @@ struct HTTP2FieldBlock {
 
     mutating func add(_ field: HPACKField) {
         let (name, value) = (field.name, field.value)
+        let text = FieldText(value, isLatin1: field.isLatin1)
         switch field.kind {
-        case .regular: fields.append(HTTPFields.Field(name, value))
+        case .regular: fields.append(HTTPFields.Field(name, text))
         case .contentLength:
             addLength(value)
-            fields.append(HTTPFields.Field(name, value))
+            fields.append(HTTPFields.Field(name, text))
         case .status: addStatus(value)
         case .pseudo: refuse("the pseudo-field \(FieldRules.shown(name))")
         case .connection: refuse("the field \(name), which HTTP/2 does not have")

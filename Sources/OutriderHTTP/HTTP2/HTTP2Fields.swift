@@ -10,11 +10,13 @@ enum HTTP2RequestFields {
         try check(target: url.target)
         guard url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         for field in attempt.fields.list {
-            guard isToken(field.name), field.value.allBytes({ $0 != 0x0A && $0 != 0x0D && $0 != 0 }) else {
-                throw refused("a header")
-            }
+            guard isToken(field.name), field.value.allBytes(isHarmless),
+                !field.isLatin1 || field.text.bytes.allSatisfy(isHarmless)
+            else { throw refused("a header") }
         }
     }
+
+    private static func isHarmless(_ byte: UInt8) -> Bool { byte != 0x0A && byte != 0x0D && byte != 0 }
 
     static func check(target: String) throws(HTTPFailure) {
         guard target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }
@@ -47,7 +49,11 @@ enum HTTP2RequestFields {
         let fields = attempt.fields
         var seen = Seen()
         for field in fields.list where !seen.isLeftOut(field) {
-            encoder.field(field.name, trimmed(field.value), &output)
+            if field.isLatin1 {
+                encoder.field(field.name, bytes: field.text.bytes, &output)
+            } else {
+                encoder.field(field.name, trimmed(field.value), &output)
+            }
         }
         if attempt.decodesContent, !seen.acceptEncoding, !seen.range {
             encoder.field("accept-encoding", ContentCoding.offered, &output)

@@ -33,10 +33,12 @@ package final class ProxyRoute: Sendable, Hashable {
 /// The proxy credentials of a single attempt. Sent to the proxy alone.
 package final class ProxyAuthorization: Sendable {
     /// The value of Proxy-Authorization (RFC 9110 section 11.7.2).
-    package let value: String
+    package let value: FieldText
     package let credential: UserCredential
 
-    package init(_ value: String, _ credential: UserCredential) {
+    package convenience init(_ value: String, _ credential: UserCredential) { self.init(FieldText(value), credential) }
+
+    package init(_ value: FieldText, _ credential: UserCredential) {
         self.value = value
         self.credential = credential
     }

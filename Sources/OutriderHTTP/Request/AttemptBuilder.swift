@@ -83,9 +83,8 @@ package enum AttemptBuilder {
         attempt.maximumBodyBytes = spec.options?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
         // also without a body, where the field must not be sent (RFC 9110 section 10.1.1)
-        let isExpected = takesExpectation(from: &attempt)
-        if case .none = attempt.body { return attempt }
-        attempt.expectsContinue = spec.expectsContinue || isExpected
+        attempt.takeExpectation()
+        if spec.expectsContinue { attempt.expectsContinue = true }
         return attempt
     }
 
@@ -113,13 +112,6 @@ package enum AttemptBuilder {
         }
         try checkBody(spec, at: pointer)
         return url
-    }
-
-    /// Whether the caller's own fields request 100 Continue; the transport then writes that field.
-    private static func takesExpectation(from attempt: inout Attempt) -> Bool {
-        guard let value = attempt.fields.first("Expect"), HTTPFields.same(value, "100-continue") else { return false }
-        attempt.fields.list.removeAll { HTTPFields.same($0.name, "Expect") }
-        return true
     }
 
     private static func checkBody(_ spec: RequestSpec, at pointer: String) throws(HTTPFailure) {
@@ -172,5 +164,15 @@ package enum AttemptBuilder {
             fields.list.append(field)
         }
         return fields
+    }
+}
+
+extension Attempt {
+    /// Takes a field `Expect: 100-continue` of the caller, of an interceptor or of a callback for the expectation: the
+    /// transport writes the field, and only with content (RFC 9110 section 10.1.1).
+    package mutating func takeExpectation() {
+        guard let value = fields.first("Expect"), HTTPFields.same(value, "100-continue") else { return }
+        fields.remove("Expect")
+        expectsContinue = true
     }
 }

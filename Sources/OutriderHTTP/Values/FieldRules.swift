@@ -14,6 +14,19 @@ package enum FieldRules {
         return nil
     }
 
+    private static let usualMethods = [
+        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
+    ]
+
+    /// Why a method that requests are compared with cannot be meant, or nil: methods are case-sensitive (RFC 9110
+    /// section 9.1), so that `get` is the method of hardly any request.
+    package static func fault(inComparedMethod method: String) -> String? {
+        if !isToken(method) { return "must be a token, such as GET" }
+        let upper = method.uppercased()
+        guard upper != method, usualMethods.contains(upper) else { return nil }
+        return "must be \(upper), not \(method): methods are case-sensitive"
+    }
+
     /// Why a field may not be sent, or nil. The message names the field and never shows the value.
     package static func fault(inField name: String, _ value: String) -> String? {
         if name.isEmpty { return "a header needs a name" }
@@ -42,7 +55,7 @@ package enum FieldRules {
     }
 
     private static let reservedNames: [(String, String)] = [
-        ("Host", "it follows from the url; only loopback and private addresses may be asked for another host"),
+        ("Host", "it follows from the url; only headers of a request to a local or private address may name another"),
         ("Content-Length", "it follows from the body"),
         ("Transfer-Encoding", "it follows from the body"),
         ("Connection", "connections are kept by the service"),
@@ -85,8 +98,8 @@ package enum FieldRules {
     /// The text of a field value or a reason phrase: UTF-8, or else ISO 8859-1, which HTTP allowed before (RFC 9110
     /// section 5.5). Of a Location the bytes that are not ASCII are percent-encoded instead, so that they are requested
     /// as they are.
-    static func text(_ bytes: some Collection<UInt8>, of name: String = "") -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
+    static func text(_ bytes: some Collection<UInt8>, of name: String = "") -> FieldText {
+        if let text = String(validating: bytes, as: UTF8.self) { return FieldText(text) }
         let isLocation = HTTPFields.same(name, "Location")
         var text = ""
         for byte in bytes {
@@ -96,7 +109,7 @@ package enum FieldRules {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             }
         }
-        return text
+        return FieldText(text, isLatin1: !isLocation)
     }
 
     /// Parses digits alone, up to the largest Int64.

@@ -7,11 +7,21 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
     package struct Field: Sendable, Equatable {
         package var name: String
         package var value: String
+        /// Whether the bytes of the value are ISO 8859-1: see `FieldText`.
+        package var isLatin1 = false
 
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
+
+        package init(_ name: String, _ value: FieldText) {
+            self.name = name
+            (self.value, isLatin1) = (value.text, value.isLatin1)
+        }
+
+        /// The value with its bytes.
+        package var text: FieldText { FieldText(value, isLatin1: isLatin1) }
     }
 
     package var list: [Field]
@@ -23,9 +33,12 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
     package mutating func add(_ name: String, _ value: String) { list.append(Field(name, value)) }
 
     /// Replaces all fields of that name by a single field, in the place of the first.
-    package mutating func set(_ name: String, _ value: String) {
-        guard let index = list.firstIndex(where: { Self.same($0.name, name) }) else { return add(name, value) }
-        list[index] = Field(name, value)
+    package mutating func set(_ name: String, _ value: String) { set(Field(name, value)) }
+
+    package mutating func set(_ field: Field) {
+        let name = field.name
+        guard let index = list.firstIndex(where: { Self.same($0.name, name) }) else { return list.append(field) }
+        list[index] = field
         var kept = index
         list.removeAll { field in
             guard Self.same(field.name, name) else { return false }
@@ -37,7 +50,7 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
     /// Each name once: in the place of its first field, with the spelling and the value of its last.
     package func unique() -> HTTPFields {
         var fields = HTTPFields()
-        for field in list { fields.set(field.name, field.value) }
+        for field in list { fields.set(field) }
         return fields
     }
 
@@ -59,6 +72,11 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
 
     package func all(_ name: String) -> [String] {
         list.compactMap { Self.same($0.name, name) ? $0.value : nil }
+    }
+
+    /// The same with their bytes.
+    package func texts(_ name: String) -> [FieldText] {
+        list.compactMap { Self.same($0.name, name) ? $0.text : nil }
     }
 
     /// Names are compared as ASCII without case.

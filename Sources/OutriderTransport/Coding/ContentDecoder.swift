@@ -69,7 +69,7 @@ struct ContentDecoder {
             return found.count < mark.count ? nil : true
         case .zstd:
             let mark = start.getInteger(at: start.readerIndex, endianness: .little, as: UInt32.self)
-            return mark.map(ZstdStream.beginsFrame)
+            return mark.map(ZstdStream.beginsFrame) ?? (ZstdStream.mayBeginFrame(start.readableBytesView) ? nil : false)
         case .deflate, .br: return true
         }
     }

@@ -68,6 +68,13 @@ final class ZstdStream: DecodingStream {
     /// The library also reads the formats before RFC 8878, without a limit of the window.
     static func beginsFrame(_ magic: UInt32) -> Bool { magic == 0xFD2F_B528 || magic & ~0xF == 0x184D_2A50 }
 
+    /// The same for fewer than four bytes.
+    static func mayBeginFrame(_ start: some Collection<UInt8>) -> Bool {
+        guard let first = start.first else { return true }
+        let marks: [[UInt8]] = [[0x28, 0xB5, 0x2F, 0xFD], [0x50 | (first & 0xF), 0x2A, 0x4D, 0x18]]
+        return marks.contains { start.elementsEqual($0.prefix(start.count)) }
+    }
+
     private func decode(_ state: OpaquePointer, into output: inout ByteBuffer) -> Int {
         var code = 0
         var taken = 0

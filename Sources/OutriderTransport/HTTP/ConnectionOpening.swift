@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import FoundationEssentials
 import NIOCore
 import OutriderHTTP
 
@@ -51,6 +50,11 @@ final class ConnectionOpening: @unchecked Sendable {
     /// The proxy is passed: later failures are not the proxy's.
     private var isThrough: Bool
     private var isCallbackRunning = false
+    /// Other attempts wait for the protocol of the origin, for so long: a server that stalls must not hold all of them.
+    private static let sharedPatience = TimeAmount.seconds(1.0)
+    private var alarm: Scheduled<Void>?
+    /// The pool knows that no other attempt is to wait.
+    private var isAlone = false
     /// The generation of trusted roots at the beginning.
     private let generation: Int
 
@@ -84,12 +88,17 @@ final class ConnectionOpening: @unchecked Sendable {
             case .failure(let failure): self.fail(failure)
             }
         }
-        if placeID != nil { tell(.waits) }
+        guard placeID != nil else { return }
+        isAlone = true
+        tell(.waits)
     }
 
     private func begin() {
         // the attempt was cancelled in the meantime
         guard tell != nil else { return cancel() }
+        if key.mayBeShared, !isBare, !isAlone {
+            alarm = pool.loop.assumeIsolated().scheduleTask(in: Self.sharedPatience) { self.lasts() }
+        }
         guard let proxy = key.proxy?.server else { return findOrigin { self.connect(to: $0) } }
         if key.proxy?.isTunnel == true, let spare = pool.spares.take(for: key) {
             channel = spare
@@ -109,10 +118,20 @@ final class ConnectionOpening: @unchecked Sendable {
         }
     }
 
+    /// The opening takes long: another attempt may open a connection. While a client decides, its reply serves all.
+    private func lasts() {
+        alarm = nil
+        guard tell != nil, !isCallbackRunning, !isAlone else { return }
+        isAlone = true
+        pool.openingWaits(of: key)
+    }
+
     /// Cancels the opening; no more steps are reported.
     func cancel() {
         pool.loop.assertInEventLoop()
         tell = nil
+        alarm?.cancel()
+        alarm = nil
         connector?.cancel()
         connector = nil
         channel?.close(promise: nil)
@@ -296,6 +315,8 @@ final class ConnectionOpening: @unchecked Sendable {
     private func opened(_ connection: any AttemptConnection, capacity: Int?) {
         guard let tell else { return }
         self.tell = nil
+        alarm?.cancel()
+        alarm = nil
         channel = nil
         place = nil
         pool.opened(connection, capacity: capacity)
@@ -307,31 +328,6 @@ final class ConnectionOpening: @unchecked Sendable {
         guard let tell else { return }
         cancel()
         tell(.failed(isThrough ? failure : failure.blamed(on: key.proxy?.server)))
-    }
-}
-
-extension ConnectionSecurity {
-    /// How long a connection may be reused if its policy is stricter than the default, or if a client certificate is
-    /// set.
-    private static let patience = TimeAmount.minutes(10)
-
-    /// The time after which no attempt may begin on a connection.
-    fileprivate func lastUse(of facts: TLSFacts) -> NIODeadline {
-        let isPlain = (policy == .default || policy.isNone) && settings.identity == nil
-        let usual = isPlain ? NIODeadline.distantFuture : .now() + Self.patience
-        guard let end = facts.expires else { return usual }
-        return min(usual, .now() + .seconds(end - Date.now.timeIntervalSince1970))
-    }
-}
-
-/// The fields that a proxy gets with CONNECT.
-struct ProxyGreeting {
-    var userAgent: String?
-    var authorization: ProxyAuthorization?
-
-    init(_ attempt: Attempt) {
-        userAgent = attempt.proxies == nil ? nil : attempt.fields.first("User-Agent")
-        authorization = attempt.proxyAuthorization
     }
 }
 
@@ -375,7 +371,7 @@ extension HTTPFailure {
 
     /// What a proxy wants with status 407.
     private static func demand(of head: ResponseHead, isAuthorized: Bool) -> String {
-        let offers = ChallengeScanner.challenges(in: head.fields.all(ChallengeSource.proxy.challengeField))
+        let offers = ChallengeScanner.challenges(in: head.fields.texts(ChallengeSource.proxy.challengeField))
         let schemes = offers.prefix(4).map { String($0.scheme.prefix(40)) }
         if !offers.isEmpty, !offers.contains(where: { ["basic", "digest"].contains($0.scheme.lowercased()) }) {
             return "offers only \(schemes.joined(separator: ", ")), which is not supported"

@@ -50,6 +50,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private var running = Running()
     private var context: ChannelHandlerContext?
     private var isClosed = false
+    /// The socket, since NIO finds it slowly; -1 if there is none, nil before the first look.
+    private var descriptor: CInt?
     /// The current or last user.
     private(set) var holder: PoolHolder
     /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
@@ -104,8 +106,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         channel.eventLoop.assertInEventLoop()
         let bytes = try RequestWriter.head(attempt, expects: expects)
         guard !isClosed, let context else { return nil }
-        let mayReplay = Replay.isIdempotent(attempt.method) && attempt.body.isReplayable
-        if machine.requests > 0, machine.isIdle, !mayReplay, isShut(context) {
+        if machine.requests > 0, machine.isIdle, hasUnread(context) {
             finish()
             return nil
         }
@@ -115,15 +116,18 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         return BegunStream(stream: self, bytes: bytes.readableBytes, number: nil, isReused: machine.isReused)
     }
 
-    /// Whether the server has closed the connection, though the loop has not read so far: a request that may not be
-    /// replayed would be lost. Behind TLS, an alert may hide the end.
-    private func isShut(_ context: ChannelHandlerContext) -> Bool {
-        let isShut = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { descriptor in
-            var byte: UInt8 = 0
-            let count = recv(descriptor, &byte, 1, CInt(clamping: MSG_PEEK) | CInt(clamping: MSG_DONTWAIT))
-            return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+    /// Whether the server has sent something after the last response, or has closed the connection, though the loop has
+    /// not read so far. Such bytes must not count as the response to a request that comes after them (RFC 9112 section
+    /// 9.2), and a request on a closed connection would be lost. Behind TLS, the bytes may be an alert.
+    private func hasUnread(_ context: ChannelHandlerContext) -> Bool {
+        if descriptor == nil {
+            let found = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { $0 }
+            descriptor = found ?? -1
         }
-        return isShut ?? false
+        guard let descriptor, descriptor >= 0 else { return false }
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, CInt(clamping: MSG_PEEK) | CInt(clamping: MSG_DONTWAIT))
+        return count >= 0 || errno != EAGAIN && errno != EINTR
     }
 
     func decline() {

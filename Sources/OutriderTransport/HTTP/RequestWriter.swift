@@ -64,7 +64,9 @@ enum RequestWriter {
         for field in fields.list where !seen.isOurs(field) {
             let isName = head.add(field.name, where: FieldRules.isTokenByte)
             head.add(": ")
-            let isValue = head.add(field.value) { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+            let isValue =
+                field.isLatin1
+                ? head.add(field.text, where: isHarmless) : head.add(field.value, where: isHarmless)
             guard isName, isValue, !field.name.isEmpty else { throw refused("a header") }
             head.add("\r\n")
         }
@@ -89,7 +91,7 @@ enum RequestWriter {
     /// authorization.
     private struct Forwarder {
         let origin: String
-        let authorization: String?
+        let authorization: FieldText?
 
         /// Nil for direct connections, and through a tunnel: there the origin reads the request.
         init?(_ attempt: Attempt) {
@@ -98,7 +100,7 @@ enum RequestWriter {
             authorization = attempt.proxyAuthorization?.value
         }
 
-        var mostBytes: Int { origin.utf8.count + 32 + (authorization?.utf8.count ?? 0) }
+        var mostBytes: Int { origin.utf8.count + 32 + (authorization?.text.utf8.count ?? 0) }
     }
 
     /// Fields that are written differently, or that change the added fields.
@@ -164,6 +166,9 @@ enum RequestWriter {
         head.add("\r\n")
     }
 
+    @inline(__always)
+    private static func isHarmless(_ byte: UInt8) -> Bool { byte != 0x0A && byte != 0x0D && byte != 0 }
+
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.allBytes(FieldRules.isTokenByte)
     }
@@ -212,6 +217,13 @@ private struct HeadText {
         if let isAdded { return isAdded }
         var text = text
         return text.withUTF8 { add($0, where: isFine) }
+    }
+
+    /// The same for the value of a field.
+    @inline(__always)
+    mutating func add(_ value: FieldText, where isFine: (UInt8) -> Bool) -> Bool {
+        guard value.isLatin1 else { return add(value.text, where: isFine) }
+        return value.bytes.withUnsafeBufferPointer { add($0, where: isFine) }
     }
 
     @inline(__always)

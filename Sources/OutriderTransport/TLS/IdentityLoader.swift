@@ -185,14 +185,14 @@ private final class IdentityReader {
     }
 
     private func readPEM(_ certificate: String, _ keyFile: String) throws(HTTPFailure) -> IdentityLoader.Identity {
-        let blocks = PEMBlock.all(in: try contents(certificate)).filter { $0.label == "CERTIFICATE" }
+        let blocks = PEMBlock.all(in: try contents(certificate, "/certificate")).filter { $0.label == "CERTIFICATE" }
         let chain = blocks.compactMap { try? NIOSSLCertificate(bytes: $0.bytes, format: .der) }
         guard !chain.isEmpty, chain.count == blocks.count else {
             let what = blocks.isEmpty ? "holds no certificate" : "holds a certificate that cannot be read"
             throw unusable(
                 "\(certificate) \(what) (give a PEM file with BEGIN CERTIFICATE, or name it as pkcs12)", "/certificate")
         }
-        let bytes = try contents(keyFile)
+        let bytes = try contents(keyFile, "/key")
         guard let block = PEMBlock.all(in: bytes).first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
             throw unusable("\(keyFile) holds no private key (give a PEM file with BEGIN PRIVATE KEY)", "/key")
         }
@@ -246,7 +246,7 @@ private final class IdentityReader {
     }
 
     private func readPKCS12(_ file: String) throws(HTTPFailure) -> IdentityLoader.Identity {
-        let bytes = try contents(file)
+        let bytes = try contents(file, "/pkcs12")
         guard bytes.first == DERScanner.sequence else {
             throw unusable("\(file) is no PKCS#12 file (name PEM files as certificate and key)", "/pkcs12")
         }
@@ -290,12 +290,12 @@ private final class IdentityReader {
                 + "the one of the key)", "/key")
     }
 
-    private func contents(_ file: String) throws(HTTPFailure) -> [UInt8] {
+    private func contents(_ file: String, _ member: String) throws(HTTPFailure) -> [UInt8] {
         do throws(HTTPFailure) {
             return try CertificateFile.contents(of: file)
         } catch {
             let reason = error.underlying?.message ?? "it is too large"
-            var failure = unusable("\(file) cannot be read: \(reason)", "")
+            var failure = unusable("\(file) cannot be read: \(reason)", member)
             failure.underlying = error.underlying
             throw failure
         }

@@ -9,6 +9,7 @@ import time
 
 import contract
 import pytest
+import tls_server
 from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -97,6 +98,29 @@ def test_a_request_behind_a_stalled_opening_says_what_it_waits_for(wire):
         late = wire.call("data.send", {"url": url, "timeout": {"total": 0.2}})["result"]["error"]
         assert late["code"] == 1405 and "the connection that another request is opening" in late["message"], late
     assert not wire.replies([first])[first]["result"]["ok"]
+
+
+def test_a_stalled_opening_does_not_hold_the_other_requests(trusting, certificates):
+    """As with one stuck server of several behind a name: after a second, a waiting request opens another connection."""
+    began, over = threading.Event(), threading.Event()
+    speaks = tls_server.context(certificates, "good")
+
+    def serve(connection):
+        if not began.is_set():
+            began.set()
+            return over.wait(60)
+        with speaks.wrap_socket(connection, server_side=True) as secure:
+            while secure.recv(65536):
+                secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    with Host(serve) as host:
+        url = f"https://127.0.0.1:{host.port}/"
+        first = trusting.start("data.send", {"url": url})
+        assert began.wait(20)
+        others = [trusting.start("data.send", {"url": url}) for _ in range(3)]
+        assert all(reply["result"]["ok"] for reply in trusting.replies(others, 20).values())
+        over.set()
+        trusting.replies([first], 20)
 
 
 def test_a_session_keeps_to_its_own_limit(service, slow):

@@ -10,6 +10,7 @@ import time
 
 import contract
 import pytest
+import tls_server
 from http_server import Listening
 from listeners import shut
 
@@ -113,6 +114,55 @@ def test_a_request_does_not_go_over_a_connection_that_has_ended(wire, method):
         replies = wire.replies([first, second])
         assert all(reply["result"]["ok"] for reply in replies.values()), replies
         assert server.arrived == ["/first", "/second"] and server.connections == 2
+
+
+class Overflowing(Listening):
+    """The response to the first request, of that many bytes, has another one behind it that nothing asked for."""
+
+    def __init__(self, size, context=None):
+        self.go, self.size, self.context = threading.Event(), size, context
+        super().__init__()
+
+    def serve(self, connection, number):
+        if self.context:
+            connection = self.context.wrap_socket(connection, server_side=True)
+        self.note(self.arrived, path_of(connection))
+        if number > 1:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return connection.recv(4096)
+        assert self.go.wait(10)
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %05d\r\n\r\n"
+        length = self.size - len(head % 0)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        connection.sendall(head % length + b"x" * length)
+        connection.sendall(head % 6 + b"forged")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+        return connection.recv(4096)
+
+
+def overflow(wire, server, scheme):
+    session = wire.call("session.create", {"connectionsPerHost": 1})["result"]["session"]
+    first = wire.start("data.send", {"url": server.url("/first", scheme), "session": session})
+    server.wait_for("/first")
+    second = wire.start("data.send", {"url": server.url("/second", scheme), "session": session})
+    until_one_waits(wire)
+    server.go.set()
+    replies = wire.replies([first, second])
+    assert replies[second]["result"]["body"]["text"] == "ok", replies[second]
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize("size", [1024, 2048, 4096, 8192])
+def test_bytes_that_came_before_a_request_are_not_its_response(wire, size):
+    """RFC 9112 section 9.2: also where a read of the service ends exactly with the response before them."""
+    with Overflowing(size) as server:
+        overflow(wire, server, "http")
+
+
+@pytest.mark.parametrize("size", [2026, 4074, 8170])
+def test_the_same_behind_tls(trusting, certificates, size):
+    with Overflowing(size, tls_server.context(certificates, "good")) as server:
+        overflow(trusting, server, "https")
 
 
 class Unexpected(Listening):

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import stat
 import threading
+import time
 
 import contract
 import pytest
@@ -85,6 +86,21 @@ def test_two_services_share_a_jar(jars, server):
         result(one.call("cookies.delete", {"jar": "work", "name": "a"}))
         assert header(other, url=server.url()) == "b=2"
         assert header(one, url=server.url()) == "b=2"
+
+
+def test_a_cookie_goes_back_byte_for_byte(jars, server):
+    """As in RFC 6265 section 5.4, whether or not the bytes are UTF-8, and from the disk, too."""
+    server.planted = ["a=caf\xe9; Max-Age=100", "b=caf\xc3\xa9; Max-Age=100", "c=3; Max-Age=100"]
+    # the server shows each byte as a character
+    expected = "a=caf\xe9; b=caf\xc3\xa9; c=3"
+    for first in ("/planted", "/"):
+        with wire(jars) as line:
+            session = result(line.call("session.create", {"cookies": "work"}))["session"]
+            for path in (first, "/"):
+                assert result(line.call("data.send", {"url": server.url(path), "session": session}))["ok"]
+            assert server.sent() == expected
+            shown = {cookie["name"]: cookie["value"] for cookie in listed(line)["cookies"]}
+            assert shown == {"a": "caf\xe9", "b": "caf\xe9", "c": "3"}
 
 
 def test_two_services_that_write_without_rest_lose_nothing(jars):
@@ -266,6 +282,23 @@ def test_a_store_that_cannot_be_made_stays_in_memory(tmp_path):
     with wire(tmp_path / "file") as line:
         put(line, "a=1")
         assert header(line) == "a=1" and "problem" in listed(line)
+
+
+def test_a_directory_that_can_be_made_later_is_used(tmp_path):
+    """Cookies of the time without it are stored, too."""
+    place = tmp_path / "file"
+    place.write_text("no directory")
+    with wire(place) as line:
+        put(line, "a=1; Max-Age=100")
+        assert "problem" in listed(line)
+        place.unlink()
+        end = time.monotonic() + 20
+        while "problem" in listed(line) and time.monotonic() < end:
+            time.sleep(0.05)
+        put(line, "b=2; Max-Age=100")
+        assert header(line) == "a=1; b=2" and "problem" not in listed(line)
+    with wire(place) as line:
+        assert header(line) == "a=1; b=2"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -109,6 +109,8 @@ class Greeting(Listening):
 NO_PROXIES = {
     "garbage": (b"\x16\x03\x01\x00\x02nonsense\r\n\r\n", 1408),
     "SSH": (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", 1408),
+    "SSH, which waits": (b"SSH-2.0-OpenSSH_9.2\r\n", 1408),
+    "an alert of TLS": (b"\x15\x03\x01\x00\x02\x02\x46", 1408),
     "HTTP/2": (b"HTTP/2.0 200 OK\r\n\r\n", 1408),
     "a status that is none": (b"HTTP/1.1 2x0 OK\r\n\r\n", 1408),
     "a field without a colon": (b"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n", 1408),

@@ -61,6 +61,28 @@ def test_more_than_one_length_is_refused(wire, name):
         assert get(wire, server.url("/next"))["body"]["text"] == "hello"
 
 
+OTHERS = {
+    "a banner": (b"SSH-2.0-x", "does not begin with HTTP"),
+    "an alert of TLS": (b"\x15\x03\x01\x00\x02\x02\x46", "use https"),
+    "an alert of TLS with a line feed": (b"\x15\x03\x01\x00\x02\x02\x0a", "use https"),
+    "SETTINGS of HTTP/2": (b"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64", 'httpVersion "2"'),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_protocol_is_noticed_at_once(wire, name):
+    """The server waits for bytes of the client, and ends no line."""
+    said, words = OTHERS[name]
+
+    def act(connection, head):
+        connection.sendall(said)
+        server.until_gone(connection)
+
+    with Odd(act) as server:
+        error = get(wire, server.url("/"), timeout=10)["error"]
+    assert error["code"] == 1408 and words in error["message"], error
+
+
 def test_a_head_behind_some_empty_lines_is_read(wire):
     with Odd(lambda connection, head: connection.sendall(b"\r\n\r\n" + WHOLE)) as server:
         assert get(wire, server.url("/"))["body"]["text"] == "hello"

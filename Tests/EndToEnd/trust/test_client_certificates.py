@@ -94,7 +94,8 @@ def test_one_that_may_be_left_out(client, pki, start):
 
 
 @pytest.mark.parametrize("change, words, pointer", [
-    (dict(certificate="nothing.pem"), "nothing.pem cannot be read", ""),
+    (dict(certificate="nothing.pem"), "nothing.pem cannot be read", "/certificate"),
+    (dict(key="nothing.key"), "nothing.key cannot be read", "/key"),
     (dict(certificate="client.key"), "holds no certificate", "/certificate"),
     (dict(key="client.crt"), "holds no private key", "/key"),
     (dict(key="aes.key"), "there is no passphrase", "/passphrase"),

@@ -4,6 +4,7 @@
 
 import contract
 import pytest
+from callback_client import callback, exchange
 from request_client import result, upload
 from upload_server import Taker
 
@@ -66,6 +67,23 @@ def test_there_is_nothing_to_expect_without_a_body(wire, taker):
     for more in ({"expectContinue": True}, {"headers": {"Expect": "100-continue"}}):
         assert result(wire.call("data.send", {"url": taker.url("/keep"), **more}))["ok"]
         assert taker.last().field("expect") is None
+
+
+EXPECT = {"Expect": "100-continue"}
+OTHERS = [{"headers": EXPECT}, callback(asks=["adapt"])]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=["rule", "code"])
+@pytest.mark.parametrize("more", [{}, {"expectContinue": True}])
+def test_an_interceptor_may_add_the_field(wire, taker, other, more):
+    def send(**spec):
+        params = {"url": taker.url("/continue"), "interceptors": [other], **spec}
+        return exchange(wire, "request", params, {"adapt": lambda _: {"headers": EXPECT}})[0]
+
+    assert send(method="POST", body=HELLO, **more)["ok"] and not taker.last().early
+    assert [value for name, value in taker.last().fields if name.lower() == "expect"] == ["100-continue"]
+    # not without content
+    assert send(url=taker.url("/keep"), **more)["ok"] and taker.last().field("expect") is None
 
 
 def test_the_field_and_the_parameter_together_are_one_expectation(wire, taker):

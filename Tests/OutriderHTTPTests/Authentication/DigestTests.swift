@@ -109,6 +109,20 @@ import Testing
         #expect(!credentials.fieldValue.contains("nc=") && !credentials.fieldValue.contains("cnonce"))
     }
 
+    @Test func `a realm in other bytes than UTF-8 is hashed and sent back as it came`() throws {
+        let text = FieldText("Digest realm=\"caf\u{E9}\", nonce=\"n\u{E9}\", opaque=\"\u{FF}\"", isLatin1: true)
+        let found = try #require(ChallengeScanner.challenges(in: [text]).first)
+        let challenge = try #require(DigestChallenge(found, from: try Self.url()))
+        let credentials = DigestCredentials(
+            challenge, UserCredential("\u{FC}", "p"), method: "GET", uri: "/", count: 1, clientNonce: "x")
+        // user and password are in UTF-8: MD5(MD5(C3BC ":caf" E9 ":p") ":n" E9 ":" MD5("GET:/"))
+        #expect(credentials.response == "147af14ea4c5fb367394331689142d78")
+        let field = credentials.field
+        let start = Array("Digest username=\"".utf8) + [0xC3, 0xBC] + Array("\", realm=\"caf".utf8) + [0xE9, 0x22]
+        #expect(field.isLatin1 && field.bytes.starts(with: start))
+        #expect(field.bytes.reversed().starts(with: [0x22, 0xFF, 0x22]))
+    }
+
     @Test func `a session binds the secret to both nonces, and auth-int the proof to the body`() throws {
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\", algorithm=MD5-sess")
         #expect(challenge.isSession && challenge.protection == .authInt)

@@ -34,7 +34,7 @@ struct StateFieldFuzzTests {
         for field in Mutations(of: samples, count: Self.rounds, seed: 6265, spice: "=;, \"aZ09.-/_%") {
             number += 1
             let sender = senders[Int(number % 3)]
-            _ = jar.take([field], from: sender, suffixes, now: Self.now &+ number)
+            _ = jar.take([FieldText(field)], from: sender, suffixes, now: Self.now &+ number)
             // a jar that grows costs more with each round, and shows no more
             guard number % 64 == 0 else { continue }
             let chosen = jar.choose(for: sender, now: Self.now &+ number)

@@ -24,7 +24,8 @@ import Testing
 
     @Test func `it asks for host and port, and says nothing else of the request [AD3]`() throws {
         var machine = ConnectMachine(
-            to: try HTTPURL(parsing: "https://h.test/x?token=t"), userAgent: "u/1", authorization: "Basic eDp5")
+            to: try HTTPURL(parsing: "https://h.test/x?token=t"), userAgent: "u/1",
+            authorization: FieldText("Basic eDp5"))
         #expect(
             String(decoding: machine.begin(), as: UTF8.self)
                 == "CONNECT h.test:443 HTTP/1.1\r\nHost: h.test:443\r\nUser-Agent: u/1\r\nProxy-Authorization: Basic eDp5\r\n\r\n"
@@ -37,7 +38,7 @@ import Testing
     @Test func `nothing can end its head early`() throws {
         let url = try HTTPURL(parsing: "https://h.test/")
         for evil in ["a\r\nX: y", "a\nb", "a\u{0}"] {
-            var machine = ConnectMachine(to: url, userAgent: evil, authorization: evil)
+            var machine = ConnectMachine(to: url, userAgent: evil, authorization: FieldText(evil))
             #expect(
                 String(decoding: machine.begin(), as: UTF8.self)
                     == "CONNECT h.test:443 HTTP/1.1\r\nHost: h.test:443\r\n\r\n")

@@ -25,7 +25,7 @@ struct CookieStage {
 
     @discardableResult
     mutating func set(_ url: String, _ fields: String..., site: String? = nil) throws -> [CookieChange] {
-        jar.take(fields, from: try Self.request(url, site: site), Self.suffixes, now: time)
+        jar.take(fields.map { FieldText($0) }, from: try Self.request(url, site: site), Self.suffixes, now: time)
     }
 
     mutating func get(_ url: String, site: String? = nil, isNavigation: Bool = false) throws -> String? {

@@ -79,6 +79,16 @@ struct HPACKTests {
         #expect(found == [["a: \u{E9}", "a: \u{E9}", "a: \u{E9}\u{80}", "a: \u{E9}\u{80}", "location: /%E9"]])
     }
 
+    @Test func `a server's bytes go back as they came`() {
+        var encoder = HPACKEncoder()
+        var output = WireBytes()
+        encoder.begin(&output)
+        encoder.field("Cookie", bytes: [0x61, 0x3D, 0xE9], &output)
+        encoder.field("X-Y", bytes: [0xFF], &output)
+        let cookie: [UInt8] = [0x1F, 0x11, 0x03, 0x61, 0x3D, 0xE9]
+        #expect(Array(output.bytes) == cookie + [0x10, 0x03] + Array("x-y".utf8) + [0x01, 0xFF])
+    }
+
     @Test func `fields beyond the limits are decoded and not kept`() {
         var decoder = HPACKDecoder()
         var encoder = HPACKEncoder()

@@ -1,0 +1,1 @@
+../../../../../Sources/OutriderHTTP/Values/FieldText.swift
