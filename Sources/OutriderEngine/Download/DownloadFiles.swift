@@ -18,20 +18,33 @@ enum DownloadFiles {
 
     /// Throws the errors of `DownloadPlace` and `PartialFile`.
     ///
-    /// - Parameter suggested: the name if the destination is a directory without a name.
+    /// - Parameters:
+    ///   - suggested: the name if the destination is a directory without a name.
+    ///   - asked: the mark of the requested URL.
     static func open(
-        _ options: DownloadSpec.Options, suggested: String?, url: String, _ workspace: Workspace
+        _ options: DownloadSpec.Options, suggested: String?, url: String, asked: String?, _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
-        if let journal = options.journal { return try resume(journal, options, suggested, workspace) }
+        if let journal = options.journal { return try resume(journal, options, suggested, asked, workspace) }
         let place = try place(options, suggested, workspace)
         try place.check()
         let file = try PartialFile(in: place, url: url)
         file.change { journal in
             if options.place != .temporary { journal.target = place.path }
             journal.replaces = options.replaces
+            journal.asked = asked
         }
-        let hasSome = options.resumes && file.written().map { file.adopt($0) } ?? false
+        let written = options.resumes ? file.written() : nil
+        let hasSome = written.map { isOfSame($0, asked, options) && file.adopt($0) } ?? false
         return Opened(place: place, file: file, isTemporary: options.place == .temporary, hasSome: hasSome)
+    }
+
+    /// Whether a partial file at the destination is of the requested resource: tags and dates tell versions of one
+    /// resource apart, and not two resources (RFC 9110 section 8.8). A digest of the caller tells everything apart.
+    private static func isOfSame(
+        _ journal: DownloadJournal, _ asked: String?, _ options: DownloadSpec.Options
+    ) -> Bool {
+        guard options.checksums.isEmpty, let before = journal.asked, let asked else { return true }
+        return before == asked
     }
 
     private static func place(
@@ -53,7 +66,8 @@ enum DownloadFiles {
 
     /// Opens the partial file named in resume data; refuses a file that is not a partial file of ours.
     private static func resume(
-        _ journal: DownloadJournal, _ options: DownloadSpec.Options, _ suggested: String?, _ workspace: Workspace
+        _ journal: DownloadJournal, _ options: DownloadSpec.Options, _ suggested: String?, _ asked: String?,
+        _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
         let slash = journal.partial.lastIndex(of: "/") ?? journal.partial.startIndex
         let name = String(journal.partial[journal.partial.index(after: slash)...])
@@ -83,6 +97,7 @@ enum DownloadFiles {
         file.change { journal in
             journal.target = isTemporary ? nil : place.path
             journal.replaces = options.replaces
+            journal.asked = asked
         }
         return Opened(place: place, file: file, isTemporary: isTemporary, hasSome: hasSome)
     }

@@ -173,9 +173,17 @@ extension ExchangeDriver {
             await chooseDestination(download, attempt)
             return machine.received()
         } catch {
-            giveUp()
-            return machine.failed(error)
+            let rejection = error.kind == .checksumMismatch ? rejection(download, attempt) : nil
+            giveUp(isWhole: rejection != nil)
+            return machine.failed(rejection ?? error)
         }
+    }
+
+    /// Why the rules of the request reject a complete response: the page of an error never has the digest of the file.
+    private func rejection(_ download: DownloadRun, _ attempt: Attempt) -> HTTPFailure? {
+        guard download.state.withLock({ $0.stage == .complete }) else { return nil }
+        let moment = moment(attempt, showsHead: !download.isConfirmed)
+        return exchange.delegate?.headFault(moment, isEmpty: download.file?.held.count == 0)
     }
 
     /// A callback may choose the destination, now that the file has arrived.

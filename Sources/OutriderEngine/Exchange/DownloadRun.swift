@@ -133,8 +133,9 @@ final class DownloadRun: Sendable {
         let options = options
         let workspace = exchange.environment.workspace
         let url = attempt.url.description
+        let asked = (try? exchange.built.get()).map { DownloadJournal.mark(of: $0.url) }
         let opened = try await openFiles(for: exchange.quota.client) { () throws(HTTPFailure) in
-            try DownloadFiles.open(options, suggested: suggested, url: url, workspace)
+            try DownloadFiles.open(options, suggested: suggested, url: url, asked: asked, workspace)
         }
         state.withLock { state in
             state.opened = opened
@@ -171,7 +172,10 @@ final class DownloadRun: Sendable {
         if file == nil {
             try await open(suggested: name, attempt)
             // only now the name of the file is known: if a part exists, the rest is requested
-            if response.status == 200, missing(of: attempt) != nil { return false }
+            if response.status != 206, missing(of: attempt) != nil {
+                if response.status == 200 { return false }
+                throw ResumeRule.refused(response.status)
+            }
         }
         guard let file else { return true }
         let requested = state.withLock { $0.requested }

@@ -97,7 +97,10 @@ package final class Exchange: Sendable {
                 upload = ProgressMachine(.upload, interval: .seconds(interval))
                 download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)
             }
-            guard case .success(let attempt) = request else { return }
+            guard case .success(let attempt) = request else {
+                feeds = spec.body.feeds
+                return
+            }
             if attempt.body != .none { snapshot.progress.sentTotal = attempt.plainSize }
             if case .composed(let body) = attempt.body { feeds = body.feeds }
         }

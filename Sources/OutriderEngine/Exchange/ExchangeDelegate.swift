@@ -41,6 +41,11 @@ package protocol ExchangeDelegate: AnyObject, Sendable {
     /// For `judgesHead`: throws if the head is not acceptable; then the body is not read.
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure)
 
+    /// The failure by rules about the status and the type; nil if they accept the head. Without callbacks.
+    ///
+    /// - Parameter isEmpty: whether the body is empty.
+    func headFault(_ moment: ExchangeMoment, isEmpty: Bool) -> HTTPFailure?
+
     /// For `reviewsResponse`: throws if the response is not acceptable, or its conversion fails. Returns the failure of
     /// a handler, which the retriers see, and which is no failure of the exchange.
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure?
@@ -62,6 +67,8 @@ extension ExchangeDelegate {
     package func challenge(
         _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
     ) async -> CallbackCredential? { nil }
+
+    package func headFault(_ moment: ExchangeMoment, isEmpty: Bool) -> HTTPFailure? { nil }
 
     package func cacheResponse(_ name: String, _ draft: CacheDraft, _ moment: ExchangeMoment) async -> CacheDraft? {
         nil

@@ -75,8 +75,11 @@ extension ExchangeDriver {
     }
 
     /// The same, from the retrier of that index on.
+    ///
+    /// - Parameter fault: why the reply of an earlier retrier cannot be used; nil if none had a fault.
     private func verdict(
-        on context: RetryContext, from start: Int, then completion: @escaping @Sendable (RetryVerdict) -> Void
+        on context: RetryContext, from start: Int, fault: String? = nil,
+        then completion: @escaping @Sendable (RetryVerdict) -> Void
     ) {
         let retriers = exchange.plan?.plan.retriers ?? []
         let failure = context.failure
@@ -84,13 +87,18 @@ extension ExchangeDriver {
             if let work = awaitedVerdict(of: retriers[index], about: failure) {
                 return wait(for: work) { verdict in
                     if let last = verdict.conclusion(about: failure) { return completion(last) }
-                    self.verdict(on: context, from: index + 1, then: completion)
+                    var fault = fault
+                    if case .unusable(let reason) = verdict { fault = fault ?? reason }
+                    self.verdict(on: context, from: index + 1, fault: fault, then: completion)
                 }
             }
             if case .offline = retriers[index] { continue }
             if let last = retriers[index].verdict(context)?.conclusion(about: failure) { return completion(last) }
         }
-        completion(.doNotRetry)
+        // a handler's failure is that handler's alone
+        guard let fault, var told = failure, !machine.succeedsUnlessRetried else { return completion(.doNotRetry) }
+        told.message += " (no retry: \(fault))"
+        completion(.fail(told))
     }
 
     /// The verdict of a retrier that makes the exchange wait; nil if the retrier decides at once, or does not apply.
@@ -176,7 +184,7 @@ extension RetryVerdict {
     /// The verdict, if no later retrier is consulted; nil if the next retrier decides.
     fileprivate func conclusion(about failure: HTTPFailure?) -> RetryVerdict? {
         switch self {
-        case .doNotRetry: nil
+        case .doNotRetry, .unusable: nil
         case .retry: self
         case .fail(let reason): .fail(.retryFailed(reason, original: failure))
         }

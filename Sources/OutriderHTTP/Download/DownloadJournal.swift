@@ -8,6 +8,8 @@ package import OutriderJSON
 package struct DownloadJournal: Sendable, Equatable {
     /// The URL after redirects.
     package var url: String
+    /// Stands for the path of the requested URL, before redirects; nil in journals of earlier versions.
+    package var asked: String?
     /// The file with the received bytes, an absolute path.
     package var partial: String
     /// The destination; nil for a private file.
@@ -66,6 +68,7 @@ package struct DownloadJournal: Sendable, Equatable {
             let boot = object["boot"]?.string, let held = Self.ranges(object["held"])
         else { return nil }
         self.init(url: url, partial: partial, boot: boot)
+        asked = object["asked"]?.string
         target = object["target"]?.string
         replaces = object["replaces"] == .bool(true)
         isSequential = object["sequential"] != .bool(false)
@@ -79,6 +82,12 @@ package struct DownloadJournal: Sendable, Equatable {
     package init?(resumeData: String) {
         guard let bytes = Base64.decode(resumeData) else { return nil }
         self.init(bytes)
+    }
+
+    /// Stands for the path of a URL. The query does not count: a signed link has another one each time.
+    package static func mark(of url: HTTPURL) -> String {
+        let path = url.target.utf8.prefix { $0 != UInt8(ascii: "?") }
+        return checksum(Array(path)[...])
     }
 
     private static func ranges(_ value: JSONValue?) -> HeldRanges? {
@@ -111,6 +120,7 @@ extension DownloadJournal: JSONEncodable {
             writer.member("format", Int(Self.format))
             writer.member("url", url)
             writer.member("partial", partial)
+            writer.member("asked", asked)
             writer.member("target", target)
             if replaces { writer.member("replaces", true) }
             writer.member("total", version.total)

@@ -27,6 +27,14 @@ package struct ResourceVersion: Sendable, Equatable {
             coding: codings.isEmpty ? nil : codings.joined(separator: ", "))
     }
 
+    /// The version of bytes to keep: without a Last-Modified that is not at least a second before Date, since the
+    /// resource may change once more in that second (section 8.8.2.2).
+    package init(toKeep fields: HTTPFields, total: Int64?) {
+        self.init(fields, total: total)
+        let dates = [lastModified, fields.first("Date")].map { $0.flatMap { HTTPDate.parse($0, now: 0) } }
+        if let changed = dates[0], let sent = dates[1], changed >= sent { lastModified = nil }
+    }
+
     /// The entity tag if strong: equal tags mean equal bytes (section 8.8.1).
     package var strongTag: String? {
         guard let etag, etag.hasPrefix("\"") else { return nil }

@@ -57,13 +57,16 @@ package struct ResumeRule: Sendable {
         case 206: return part(requested, fields)
         case 412: return changed("the server says that its resource has changed", ResourceVersion(fields, total: nil))
         case 416: return unsatisfied(fields)
-        default:
-            return .fail(
-                HTTPFailure(
-                    .unacceptableStatusCode,
-                    "the request for the remaining bytes got status \(status); the partial file is kept",
-                    sent: .sent, details: [.status(status)]))
+        default: return .fail(Self.refused(status))
         }
+    }
+
+    /// The failure for a status that says nothing about the file.
+    package static func refused(_ status: Int) -> HTTPFailure {
+        HTTPFailure(
+            .unacceptableStatusCode,
+            "the request for the remaining bytes got status \(status); the partial file is kept",
+            sent: .sent, details: [.status(status)])
     }
 
     private func withoutRange(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {
@@ -74,12 +77,12 @@ package struct ResumeRule: Sendable {
                     .malformedResponse, "the server sent a part (206) although the whole was asked for",
                     phase: .response, sent: .sent))
         }
-        return .whole(ResourceVersion(fields, total: length))
+        return .whole(ResourceVersion(toKeep: fields, total: length))
     }
 
     /// The server does not support ranges, or If-Range found another version.
     private func ignored(_ fields: HTTPFields, _ length: Int64?) -> Verdict {
-        let whole = ResourceVersion(fields, total: length)
+        let whole = ResourceVersion(toKeep: fields, total: length)
         if whenChanged != .fail { return .whole(whole) }
         return .fail(failure("the server sends the whole again (200)", whole))
     }

@@ -292,7 +292,7 @@ package struct ExchangeMachine: ~Copyable {
         switch state {
         case .consulting(let failure):
             switch verdict {
-            case .doNotRetry:
+            case .doNotRetry, .unusable:
                 state = .over
                 return .finish(failure)
             case .fail(let reason):

@@ -9,6 +9,8 @@ package enum RetryVerdict: Sendable, Equatable {
     case retry(after: Double)
     /// No retry by this retrier: the next may decide.
     case doNotRetry
+    /// The same from a retrier whose reply cannot be used, for this reason.
+    case unusable(String)
     /// No retry, for this reason: no other retrier is consulted, and the exchange ends with this failure.
     case fail(HTTPFailure)
 }

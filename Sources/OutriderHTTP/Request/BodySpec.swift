@@ -44,6 +44,16 @@ package struct BodySpec: Sendable {
         }
     }
 
+    /// The streams of a client that feed the body, or parts of it.
+    package var feeds: [any BodyFeed] {
+        switch content {
+        case .stream(_, let feed?, _): [feed]
+        case .multipart(let form):
+            form.parts.compactMap { if case .stream(_, let feed, _) = $0.content { feed } else { nil } }
+        default: []
+        }
+    }
+
     /// The key under which a caller gives this content, such as "text"; nil for none.
     package var kind: String? {
         switch content {

@@ -7,7 +7,8 @@ import OutriderJSON
 /// sequences (RFC 7464).
 ///
 /// Brackets and quotes delimit a value; then the value is checked strictly. A malformed value becomes an error item.
-/// The search continues behind its last bracket, or behind the next line end if the value has no bracket.
+/// The search continues behind its last bracket, or behind the next line end if the value has no bracket. A record
+/// separator ends a value in any case: the writer of the value broke off.
 package struct JSONItems: ItemScanner {
     private enum Inside { case nothing, container, string, word }
 
@@ -28,8 +29,13 @@ package struct JSONItems: ItemScanner {
     private var hasNoBracket = false
     /// A byte order mark may follow.
     private var isFirst = true
+    /// A record separator stood before the value.
+    private var isRecord = false
     /// The length of the next value, once found.
     private var found: Int?
+
+    /// It occurs in no JSON text, not even within strings (RFC 7464 section 2.2).
+    private static let separator: UInt8 = 0x1E
 
     /// - Parameter longest: most bytes in a value; a longer value ends the stream with `limitExceeded`.
     package init(longest: Int = StreamItem.defaultLongest) { self.longest = longest }
@@ -56,7 +62,7 @@ package struct JSONItems: ItemScanner {
             let value = window.cut(count)
             content = .unmade { Self.content(value) }
         } else {
-            content = Self.content(Array(window.slice(count)))
+            content = isTruncated(count) ? Self.truncated : Self.content(Array(window.slice(count)))
             window.take(count)
         }
         hasNoBracket = inside == .word || inside == .nothing
@@ -88,7 +94,22 @@ package struct JSONItems: ItemScanner {
         depth = 0
         isQuoted = false
         isEscaped = false
+        isRecord = false
         found = nil
+    }
+
+    /// Whether a record may be the beginning of a number or a word: white space must follow it (RFC 7464 section 2.4).
+    private func isTruncated(_ count: Int) -> Bool {
+        guard isRecord, inside == .word else { return false }
+        return count == window.count || window[count] == Self.separator
+    }
+
+    private static var truncated: StreamItem.Content {
+        let reason = "white space must follow a number or a word in a text sequence, else it may be cut short"
+        return .failed(
+            HTTPFailure(
+                .jsonSerializationFailed, "an item of the stream is not JSON: \(reason)", sent: .sent,
+                underlying: .init(.json, 0, reason)))
     }
 
     /// Looks for the end of the next value.
@@ -110,6 +131,11 @@ package struct JSONItems: ItemScanner {
 
     /// Examines a byte of a value.
     private mutating func look(at byte: UInt8, _ place: Int) {
+        // the first byte of a value is none
+        if byte == Self.separator {
+            found = place
+            return
+        }
         switch inside {
         case .nothing:
             switch byte {
@@ -151,8 +177,7 @@ package struct JSONItems: ItemScanner {
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
-        // the record separator begins each text of a sequence (RFC 7464 section 2.2)
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == 0x1E
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == separator
     }
 
     private static func endsWord(_ byte: UInt8) -> Bool {
@@ -183,10 +208,11 @@ package struct JSONItems: ItemScanner {
         var index = bytes.startIndex
         while index < bytes.endIndex {
             if isLost {
-                isLost = bytes[index] != 0x0A && bytes[index] != 0x0D && bytes[index] != 0x1E
+                isLost = bytes[index] != 0x0A && bytes[index] != 0x0D && bytes[index] != Self.separator
             } else if !Self.isSpace(bytes[index]) {
                 break
             }
+            if bytes[index] == Self.separator { isRecord = true }
             index += 1
         }
         skip(index - bytes.startIndex)

@@ -71,6 +71,18 @@ final class ResponseReview: Sendable {
         throw failure
     }
 
+    /// The first failure of a rule about the status or the type.
+    func headFault(_ moment: ExchangeMoment, isEmpty: Bool) -> HTTPFailure? {
+        guard let validation else { return nil }
+        let facts = ResponseFacts(moment)
+        for rule in validation.rules {
+            guard let failure = rule.fault(facts, isEmpty: isEmpty) else { continue }
+            moment.exchange.tell(.requestValidated) { .outcome(failure, attempt: moment.attempt) }
+            return failure
+        }
+        return nil
+    }
+
     /// Throws the failure of a rule about the response, or of its conversion. Returns the first failure of a handler.
     func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         converted.withLock { $0 = Converted() }
@@ -124,6 +136,10 @@ final class ReviewOnly: ExchangeDelegate {
     ) async throws(HTTPFailure) -> Attempt? { nil }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) { try await reviewer.judge(moment) }
+
+    func headFault(_ moment: ExchangeMoment, isEmpty: Bool) -> HTTPFailure? {
+        reviewer.headFault(moment, isEmpty: isEmpty)
+    }
 
     func review(_ received: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
         try await reviewer.review(received, moment)

@@ -9,7 +9,8 @@ extension BodySpec {
     mutating func findStreams(in handles: HandleTable) throws(RPCError) {
         switch content {
         case .stream(let name, _, let length):
-            content = .stream(name, try handles.find(Handle<UploadStream>(named: name), "body/stream"), length: length)
+            let stream = try handles.find(Handle<UploadStream>(named: name), "body/stream")
+            content = .stream(name, UploadUse(stream), length: length)
         case .multipart(var form):
             try form.findStreams(in: handles)
             content = .multipart(form)
@@ -24,7 +25,7 @@ extension MultipartForm {
             guard case .stream(let name, _, let length) = parts[index].content else { continue }
             let parameter = String("\(place)/\(index)/stream".dropFirst())
             let stream = try handles.find(Handle<UploadStream>(named: name), parameter)
-            parts[index].content = .stream(name, stream, length: length)
+            parts[index].content = .stream(name, UploadUse(stream), length: length)
         }
     }
 }

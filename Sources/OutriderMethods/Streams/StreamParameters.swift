@@ -15,6 +15,7 @@ extension RPCError {
     static func wrongState(_ failure: HTTPFailure, _ state: String) -> RPCError {
         var error = RPCError(failure)
         error.code = Code.wrongState.rawValue
+        error.data?["what"] = nil
         error.data?["pointer"] = .string("/stream")
         error.data?["state"] = .string(state)
         return error

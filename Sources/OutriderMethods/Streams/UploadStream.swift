@@ -227,10 +227,10 @@ final class UploadStream: Holdable, BodyFeed {
             switch await pipe.read() {
             case .bytes(let bytes):
                 count += bytes.count
-                if let size, count > size { return give(up: pipe) }
+                if let size, count > size { return give(up: pipe, Self.unexpected(size, "more")) }
                 guard case .room? = try? await write(bytes, wait: .seconds(86400)) else { return give(up: pipe) }
             case .end:
-                if let size, count < size { return give(up: pipe) }
+                if let size, count < size { return give(up: pipe, Self.unexpected(size, "only \(count)")) }
                 _ = finish()
                 return pipe.finish()
             case .gone: return give(up: pipe)
@@ -238,9 +238,14 @@ final class UploadStream: Holdable, BodyFeed {
         }
     }
 
-    private func give(up pipe: any RawPipe) {
-        end()
+    private func give(up pipe: any RawPipe, _ failure: HTTPFailure? = nil) {
+        end(failure)
         pipe.abort()
+    }
+
+    private static func unexpected(_ size: Int, _ given: String) -> HTTPFailure {
+        let text = "the attached connection was to give \(size) bytes, its size, and gave \(given)"
+        return HTTPFailure(.inputStreamReadFailed, text, phase: .request)
     }
 
     /// No connection will finish the body any more.
@@ -251,6 +256,9 @@ final class UploadStream: Holdable, BodyFeed {
     // MARK: calls from the request
 
     var isFresh: Bool { state.withLock { !$0.isTaken && $0.phase != .done } }
+
+    /// Whether a request has claimed the stream.
+    var isTaken: Bool { state.withLock { $0.isTaken } }
 
     func take() -> Bool {
         state.withLock { state in

@@ -81,6 +81,7 @@ def test_exit_statuses_tell_what_went_wrong(fetch, server, tmp_path):
     refused(fetch("-o", "x", "http://127.0.0.1:1/", cwd=tmp_path), 12, "127.0.0.1:1")
     server.statuses["fine"] = 404
     refused(fetch("-o", "x", server.url("/fine"), cwd=tmp_path), 14, "404")
+    refused(fetch("-o", "x", "--sha256", "0" * 64, server.url("/fine"), cwd=tmp_path), 14, "404")
     server.statuses.clear()
     refused(fetch("-o", "none/x", server.url("/fine"), cwd=tmp_path), 16, "none")
     refused(fetch("-o", "x", "--sha256", "0" * 64, server.url("/fine"), cwd=tmp_path), 16, server.digest())

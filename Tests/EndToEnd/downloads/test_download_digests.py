@@ -4,11 +4,14 @@
 
 import base64
 import hashlib
+import os
 
 import contract
 import pytest
+from capture_server import Capture
 from download_client import PART, SIZE, download, failure, hidden, interrupted, journal, resumed, server, to
 from range_server import Ranging
+from request_client import read_all
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 __all__ = ["server"]
@@ -103,6 +106,19 @@ def test_segments_that_are_right_make_the_file(wire, tmp_path):
         path = tmp_path / "file"
         assert download(wire, server.url("/fine"), destination=to(path), segments=4)["ok"]
         assert path.read_bytes() == server.data and server.parts == 3
+
+
+@pytest.mark.parametrize("rule", [True, {"status": [200]}, {"contentType": ["video/*"]}])
+def test_the_page_of_an_error_is_told_by_its_status_and_not_by_its_digest(wire, tmp_path, rule):
+    page = b"HTTP/1.1 404 Gone\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\ngone"
+    digests = {"sha-256": hashlib.sha256(b"the file").hexdigest()}
+    with Capture(response=page) as capture:
+        path = tmp_path / "file"
+        wrong = download(wire, capture.url(), destination=to(path), checksum=digests, validate=rule)
+        failure(wrong, 1601 if "contentType" in str(rule) else 1600)
+        assert read_all(wire, wrong["body"]["response"]) == b"gone" and os.listdir(tmp_path) == []
+        # without a rule for the status the page is a file like any other
+        failure(download(wire, capture.url(), destination=to(path), checksum=digests), 1806)
 
 
 class Trailing(Ranging):

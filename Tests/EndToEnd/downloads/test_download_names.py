@@ -34,6 +34,14 @@ def test_the_name_comes_from_the_server_or_from_the_url(wire, server, tmp_path):
         assert response["body"]["path"] == str(directory / name)
 
 
+def test_the_end_of_a_wait_has_the_name_and_the_results_of_handlers(wire, server, tmp_path):
+    spec = {"url": server.url("/fine/plain.bin"), "destination": {"directory": str(tmp_path)}}
+    request = result(wire.call("download.start", spec))["request"]
+    assert result(wire.call("request.wait", {"request": request}))["suggestedFilename"] == "plain.bin"
+    request = result(wire.call("data.start", {"url": server.url("/fine"), "handlers": [{"id": "a"}]}))["request"]
+    assert [one["id"] for one in result(wire.call("request.wait", {"request": request}))["results"]] == ["a"]
+
+
 def hostile_names():
     """Three hundred names that an attacker might like to write to."""
     dots = ["..", "...", ".", ". .", ".. /", "..\\", "./..", "../" * 20 + "etc/passwd", "..%2f..%2fetc%2fpasswd"]

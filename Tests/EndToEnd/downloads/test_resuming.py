@@ -250,6 +250,14 @@ def test_what_cannot_be_told_from_something_else_is_begun_anew(wire, server, tmp
         assert path.read_bytes() == server.data and server.ranges()[-1] == f"bytes={PART}-"
 
 
+@pytest.mark.parametrize(("sent", "is_kept"), [(DATE, False), (OTHER, True)])
+def test_a_date_of_the_same_second_tells_no_versions_apart(wire, server, tmp_path, sent, is_kept):
+    """The file may change once more in that second (RFC 9110 section 8.8.2.2)."""
+    server.fields = [f"Date: {sent}"]
+    response = interrupted(wire, server, "/dated", tmp_path / "file")
+    assert ("resumeData" in response) is is_kept and bool(hidden(tmp_path)) is is_kept
+
+
 # Twelve servers that do not do as they should
 
 RESTARTED, CHANGED, KEPT, EXACT = "restarted", "changed", "kept", "exact"

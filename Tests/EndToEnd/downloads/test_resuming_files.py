@@ -119,6 +119,34 @@ def test_the_same_download_again_goes_on_when_it_may(wire, server, tmp_path):
         assert open(response["body"]["path"], "rb").read() == server.data
 
 
+def test_the_partial_file_of_another_url_is_not_gone_on_with(wire, server, tmp_path):
+    """Two files of one server may have the same tag. Only the query may differ, or the digest decides."""
+    path = tmp_path / "file"
+    digest = {"checksum": {"sha-256": server.digest()}}
+    for url, more, goes_on in (("/fine/b", {}, False), ("/fine/a?signature=2", {}, True), ("/fine/b", digest, True)):
+        interrupted(wire, server, "/fine/a?signature=1", path, resume=True)
+        assert download(wire, server.url(url), destination=to(path), resume=True, **more)["ok"]
+        assert server.ranges()[-1] == (f"bytes={PART}-" if goes_on else None), (url, more)
+        assert path.read_bytes() == server.data
+        path.unlink()
+
+
+@pytest.mark.parametrize("validate", [True, False])
+def test_the_page_of_an_error_takes_no_partial_file_away(wire, server, tmp_path, validate):
+    """By path, and by a name that only the server knows."""
+    for destination in (to(tmp_path / "file"), {"directory": str(tmp_path)}):
+        server.cut = PART
+        wish = {"url": server.url("/fine/name"), "destination": destination, "resume": True, "validate": validate}
+        assert result(wire.call("download.send", wish))["error"]["code"] == 1404
+        server.statuses["fine"] = 503
+        busy = result(wire.call("download.send", wish))
+        assert failure(busy, 1600, 503)["data"]["status"] == 503 and journal(busy["resumeData"])["held"] == [[0, PART]]
+        server.statuses.clear()
+        response = result(wire.call("download.send", wish))
+        assert response["ok"] and server.ranges()[-1] == f"bytes={PART}-", server.ranges()
+        assert open(response["body"]["path"], "rb").read() == server.data
+
+
 def test_without_resume_the_same_download_begins_anew(wire, server, tmp_path):
     path = tmp_path / "file"
     interrupted(wire, server, "/fine", path)

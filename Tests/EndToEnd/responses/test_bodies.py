@@ -55,6 +55,7 @@ BROKEN = {
     "no gzip": ("gzip", b"plain text", b"plain text"),
     "no gzip within": ("gzip, gzip", b"plain text", b"plain text"),
     "no zstd": ("zstd", b"plain text", b"plain text"),
+    "no zstd, and shorter than its mark": ("zstd", b"ok", b"ok"),
 }
 
 
@@ -170,3 +171,9 @@ def test_a_service_that_stops_leaves_nothing_behind(listening, server):
     while path.exists() or os.path.exists(listening):
         assert time.monotonic() < end, "something was left behind"
         time.sleep(0.02)
+
+
+def test_a_result_that_is_no_body_and_longer_than_the_client_reads_is_an_error(wire):
+    wire.call("server.hello", {"maxMessageBytes": 4096})
+    error = wire.call("diagnostics.blob", {"bytes": 10_000})["error"]
+    assert error["code"] == 1411 and error["data"] == {"limit": 4096}

@@ -226,6 +226,8 @@ def test_a_body_of_another_size_than_was_said_is_broken(owner, taker, size):
             raw.socket.shutdown(socket.SHUT_WR)
         failed = owner.reply(number)["result"]
     assert (failed["ok"], failed["error"]["code"]) == (False, 1232)
+    expected = {5: "4 bytes, its size, and gave more", 4: "5 bytes, its size, and gave only 4"}
+    assert expected.get(size, "3 bytes, its size, and gave only 0") in failed["error"]["message"]
 
 
 def test_a_client_that_breaks_off_has_not_finished_its_body(owner, taker):

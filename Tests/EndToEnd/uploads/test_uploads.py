@@ -247,6 +247,34 @@ def test_a_stream_can_be_sent_once_only(wire, taker):
     assert response["error"]["code"] == 1232 and response["error"]["pointer"] == "/body/stream"
 
 
+@pytest.mark.parametrize("wrong", [{"url": "foo://x"}, {"method": "GET"}, {"headers": {"Transfer-Encoding": "x"}}, {}])
+def test_a_request_that_cannot_be_made_ends_its_stream(wire, taker, wrong):
+    """A client that feeds it learns that, and does not wait for room."""
+    stream = opened(wire)
+    parts = [{"name": "a", "stream": stream}, {"name": "b", "file": "/does/not/exist"}]
+    body = {"stream": stream} if wrong else {"multipart": parts}
+    response = result(wire.call("upload.send", {"url": taker.url("/keep"), "body": body, **wrong}))
+    assert not response["ok"] and response["attempts"] == 0 and taker.taken == []
+    error = write(wire, stream, b"1")["error"]
+    assert (error["code"], error["data"]["state"]) == (-32013, "closed")
+
+
+def test_a_second_request_for_a_stream_leaves_the_first_its_body(wire, taker):
+    """Only the second fails, also if the stream is a part of its form. [Q12]"""
+    stream = opened(wire)
+    number = wire.start("upload.send", {"url": taker.url("/keep"), "body": {"stream": stream}})
+    result(write(wire, stream, b"123"))
+    taker.wait_for("/keep")
+    for body in ({"stream": stream}, {"multipart": [{"name": "a", "stream": stream}]}):
+        response = upload(wire, taker.url("/keep"), body)
+        assert (response["ok"], response["error"]["code"]) == (False, 1232)
+    assert wire.call("multipart.encode", {"parts": [{"name": "a", "stream": stream}]})["error"]
+    result(write(wire, stream, b"45"))
+    assert result(wire.call("stream.finish", {"stream": stream})) == {"size": 5}
+    assert result(wire.reply(number))["status"] == 200
+    assert b"12345" in [request.body for request in taker.taken]
+
+
 @pytest.mark.parametrize(("given", "length"), [(4, 5), (6, 5), (0, 5)])
 def test_a_stream_must_be_as_long_as_was_said(wire, taker, given, length):
     """[Q12]"""

@@ -10,6 +10,7 @@ struct JournalTests {
     private func journal() -> DownloadJournal {
         var journal = DownloadJournal(url: "http://a/ü?x=\"1\"", partial: "/d/.f.outrider-part", boot: "b-1")
         journal.target = "/d/f"
+        journal.asked = "mark"
         journal.replaces = true
         journal.version = ResourceVersion(total: 100, etag: "\"a\"", lastModified: "then", coding: "gzip")
         journal.held.insert(0..<40)

@@ -53,6 +53,20 @@ struct ResumeRuleTests {
         #expect(verdict(206, [rest, date], version: weak) == going)
     }
 
+    @Test(arguments: [
+        ("Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:01 GMT", true),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", false),
+        ("Wed, 21 Oct 2015 07:28:01 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", false),
+        ("then", "Wed, 21 Oct 2015 07:28:00 GMT", true), ("Wed, 21 Oct 2015 07:28:00 GMT", "now", true),
+    ])
+    func `a date of the same second as the response tells no versions apart`(
+        _ changed: String, _ sent: String, _ isStrong: Bool
+    ) {
+        let fields = HTTPFields([HTTPFields.Field("Last-Modified", changed), HTTPFields.Field("Date", sent)])
+        #expect(ResourceVersion(toKeep: fields, total: 1).isRecognizable == isStrong)
+        #expect(ResourceVersion(fields, total: 1).lastModified == changed)
+    }
+
     @Test func `what proves nothing is begun anew, or refused`() {
         #expect(verdict(206, [rest]) == .restart)
         #expect(verdict(206, [rest, ("ETag", "W/\"a\"")]) == .restart)

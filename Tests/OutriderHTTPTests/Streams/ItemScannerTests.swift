@@ -176,6 +176,18 @@ struct ItemScannerTests {
         Self.check(Self.bytes(body), JSONItems(), values)
     }
 
+    @Test(arguments: [
+        ("\u{1E}{\"a\":\n\u{1E}{\"b\":1}\n\u{1E}2\n", ["jsonSerializationFailed", #"{"b":1}"#, "2"]),
+        ("\u{1E}\"a\\\u{1E}[1]\u{1E}[\"", ["jsonSerializationFailed", "[1]", "jsonSerializationFailed"]),
+        ("\u{1E}12\u{1E}34\n\u{1E}\u{1E}null ", ["jsonSerializationFailed", "34", "null"]),
+        ("\u{1E}tr\u{1E}{}", ["jsonSerializationFailed", "{}"]),
+        ("\u{1E}1 2\u{1E}\"x\"\u{1E}5", ["1", "2", #""x""#, "jsonSerializationFailed"]),
+        ("{\u{1E}", ["jsonSerializationFailed"]),
+    ])
+    func `a record that breaks off takes nothing of the next record along`(_ body: String, _ values: [String]) {
+        Self.check(Self.bytes(body), JSONItems(), values)
+    }
+
     @Test func `what is not UTF-8 is no JSON`() {
         Self.check([0x22, 0xFF, 0x22, 0x0A, 0x31], JSONItems(), ["jsonSerializationFailed", "1"])
     }
