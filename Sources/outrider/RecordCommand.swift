@@ -91,7 +91,7 @@ struct StagedProgram {
         defer { rmdir(directory) }
         let socket = "\(directory)/s"
         // the service ends by itself if this command is killed
-        let words = ["serve", "--socket", socket, "--idle-exit", "60", "--replay", "\(path):\(mode)"]
+        let words = ["serve", "--staged", "--socket", socket, "--idle-exit", "60", "--replay", "\(path):\(mode)"]
         let service = try Child(words, [], isDetached: false, isAside: true)
         defer {
             unlink(socket)

@@ -156,6 +156,10 @@ struct ServeOptions: ParsableArguments {
     @Option(name: .long, help: .hidden)
     var starterSocket: Int32?
 
+    /// The service of `outrider record` or `outrider replay`, whose words have no --replay.
+    @Flag(name: .long, help: .hidden)
+    var staged = false
+
     func validate() throws { _ = try settings() }
 
     /// The settings from flags, with the environment for absent flags.
@@ -196,6 +200,7 @@ struct ServeOptions: ParsableArguments {
         settings.timeoutTotal = timeoutTotal
         settings.readyFile = readyFile
         settings.starterSocket = starterSocket
+        settings.isStaged = staged
         try settings.complete()
         return settings
     }

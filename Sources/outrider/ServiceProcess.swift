@@ -99,17 +99,18 @@ struct ServiceProcess {
 
     /// The cassette for all requests; nil for none.
     private func cassette() throws(CommandFailure) -> Tape? {
+        let place = settings.isStaged ? "" : "--replay, or OUTRIDER_REPLAY: "
         let wishes: Tape.Settings?
         do throws(JSONComplaint) {
             wishes = try settings.cassette()
         } catch {
-            throw CommandFailure(.usage, "--replay, or OUTRIDER_REPLAY: \(error.message)")
+            throw CommandFailure(.usage, place + error.message)
         }
         guard let wishes else { return nil }
         do throws(HTTPFailure) {
             return try Tape.openNow(wishes)
         } catch {
-            throw CommandFailure(.usage, "--replay, or OUTRIDER_REPLAY: \(error.message)")
+            throw CommandFailure(.usage, place + error.message)
         }
     }
 

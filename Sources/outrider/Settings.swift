@@ -56,6 +56,8 @@ struct Settings: Sendable {
     var readyFile: Int32?
     /// With `stdio`: a listening socket of the program that starts the service, for its further connections.
     var starterSocket: Int32?
+    /// Faults of the cassette name no flag.
+    var isStaged = false
 
     init() {}
 

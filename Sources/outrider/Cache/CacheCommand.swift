@@ -20,12 +20,17 @@ struct CacheCommand: ParsableCommand {
             """,
         subcommands: [List.self, Get.self, Delete.self, Stats.self, Verify.self])
 
-    /// A single call for a cache.
+    /// A single call for a cache. Throws if the cache does not exist.
+    ///
+    /// - Parameter isEmpty: whether the result is that of a cache without entries.
     static func call(
-        _ method: String, _ params: JSONObject, _ options: ServiceOptions
+        _ method: String, for cache: String, _ params: JSONObject, _ options: ServiceOptions,
+        isEmpty: (JSONObject) -> Bool
     ) throws(CommandFailure) -> JSONObject {
         var service = try options.connect(orPrivate: true)
-        return try service.client.object(method, params, by: Deadline(after: 60))
+        let found = try service.client.object(method, params, by: Deadline(after: 60))
+        if isEmpty(found) { try StoreNames.caches.check(cache, over: &service.client) }
+        return found
     }
 
     /// Writes an entry on a single line.
@@ -80,7 +85,10 @@ struct CacheCommand: ParsableCommand {
 
         func run() throws {
             let params: JSONObject = ["cache": .string(cache), "url": .string(ShellURL.complete(url))]
-            try StandardOutput.line(JSONWriter.bytes(of: try CacheCommand.call("cache.get", params, service)))
+            let found = try CacheCommand.call("cache.get", for: cache, params, service) { found in
+                found["entries"]?.array?.isEmpty == true
+            }
+            try StandardOutput.line(JSONWriter.bytes(of: found))
         }
     }
 
@@ -121,7 +129,9 @@ struct CacheCommand: ParsableCommand {
             if let tag { params["tag"] = .string(tag) }
             if let olderThan { params["olderThan"] = .integer(Int64(olderThan)) }
             if all { params["all"] = .bool(true) }
-            let found = try CacheCommand.call("cache.delete", params, service)
+            let found = try CacheCommand.call("cache.delete", for: cache, params, service) { found in
+                found["deleted"] == .integer(0)
+            }
             try StandardOutput.line("\(found["deleted"]?.integer ?? 0)".utf8)
         }
     }
@@ -135,7 +145,10 @@ struct CacheCommand: ParsableCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() throws {
-            let found = try CacheCommand.call("cache.stats", ["cache": .string(cache)], service)
+            let params: JSONObject = ["cache": .string(cache)]
+            let found = try CacheCommand.call("cache.stats", for: cache, params, service) { found in
+                found["entries"] == .integer(0)
+            }
             try StandardOutput.line(JSONWriter.bytes(of: found))
         }
     }

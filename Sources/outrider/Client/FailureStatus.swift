@@ -45,6 +45,7 @@ extension CommandFailure {
     static func inShell(_ sentence: String) -> String {
         sentence
             .replacing("(oauth.login, oauth.device), or give it one with oauth.set", with: "with `outrider login NAME`")
+            .replacing("make it with oauth.create", with: "make it with `outrider login NAME` (see its --help)")
             .replacing("log in again (oauth.login)", with: "log in again with `outrider login NAME`")
             .replacing("maxBody allows (raise maxBody, or drop it)", with: "--max-filesize allows")
     }

@@ -26,11 +26,20 @@ struct CookiesCommand: ParsableCommand {
         ])
 
     /// A single call for a jar.
+    ///
+    /// - Parameter jar: a jar that must exist; nil if the call makes the jar, or needs none.
     static func call(
-        _ method: String, _ params: JSONObject, _ options: ServiceOptions
+        _ method: String, _ params: JSONObject, _ options: ServiceOptions, existing jar: String? = nil
     ) throws(CommandFailure) -> JSONObject {
         var service = try options.connect(orPrivate: true)
+        if let jar { try check(jar, over: &service.client) }
         return try service.client.object(method, params, by: Deadline(after: 30))
+    }
+
+    /// Throws if there is no such jar.
+    private static func check(_ jar: String, over client: inout ServiceClient) throws(CommandFailure) {
+        let found = try client.object("cookies.list", ["jar": .string(jar)], by: Deadline(after: 30))
+        if found["cookies"]?.array?.isEmpty == true { try StoreNames.jars.check(jar, over: &client) }
     }
 
     /// Writes why a part of a file set no cookie.
@@ -215,7 +224,9 @@ extension CookiesCommand {
         }
 
         func run() throws {
-            try CookiesCommand.writeChanges(try CookiesCommand.call("cookies.delete", selection.params, service))
+            let result = try CookiesCommand.call(
+                "cookies.delete", selection.params, service, existing: selection.jar)
+            try CookiesCommand.writeChanges(result)
         }
     }
 
@@ -235,8 +246,8 @@ extension CookiesCommand {
             }
             var params = selection.params
             params["sessionOnly"] = .bool(sessionOnly)
-            let deleted = try CookiesCommand.call("cookies.clear", params, service)["deleted"]?.integer ?? 0
-            try StandardOutput.line("\(deleted) deleted".utf8)
+            let result = try CookiesCommand.call("cookies.clear", params, service, existing: selection.jar)
+            try StandardOutput.line("\(result["deleted"]?.integer ?? 0) deleted".utf8)
         }
     }
 
@@ -261,7 +272,17 @@ extension CookiesCommand {
                 "jar": .string(jar), "format": .string(json ? "json" : "netscape"),
                 "text": .string(String(decoding: bytes, as: UTF8.self)),
             ]
-            let found = try CookiesCommand.call("cookies.import", params, service)
+            let found: JSONObject
+            do throws(CommandFailure) {
+                found = try CookiesCommand.call("cookies.import", params, service)
+            } catch {
+                var failure = error
+                // the parameter is the file of the command
+                if let message = error.message, message.hasPrefix("text ") {
+                    failure.message = "\(file == "-" ? "standard input" : file) \(message.dropFirst(5))"
+                }
+                throw failure
+            }
             for one in found["skipped"]?.array ?? [] {
                 CookiesCommand.writeSkipped(one.object ?? [:], of: file, part: json ? "cookie" : "line")
             }
@@ -290,7 +311,7 @@ extension CookiesCommand {
                 params["file"] = .string(try CommandWords.absolute(output))
                 params["replace"] = .bool(true)
             }
-            let found = try CookiesCommand.call("cookies.export", params, service)
+            let found = try CookiesCommand.call("cookies.export", params, service, existing: selection.jar)
             for name in found["skipped"]?.array ?? [] {
                 StandardError.line(
                     "outrider: the cookie \(name.string ?? "") has a tab or a partition, and cannot stand in such a"

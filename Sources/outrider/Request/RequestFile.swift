@@ -34,6 +34,14 @@ struct RequestFile {
         /// `< file`: the path, and whether variables in the text are filled in.
         var file: (path: String, isFilled: Bool)?
         var followsRedirects = true
+
+        /// Whether the body is a form.
+        fileprivate var isForm: Bool {
+            fields.contains { field in
+                let field = field.lowercased()
+                return field.hasPrefix("content-type:") && field.contains("application/x-www-form-urlencoded")
+            }
+        }
     }
 
     private(set) var requests: [Request] = []
@@ -49,7 +57,9 @@ struct RequestFile {
 
     init(_ text: String, path: String) throws(CommandFailure) {
         self.path = path
-        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+        // other characters that end lines in Unicode belong to a body
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+        for line in lines {
             number += 1
             try take(String(line))
         }
@@ -141,7 +151,10 @@ struct RequestFile {
             throw fault("scripts are not run (outrider run sends requests alone)")
         }
         guard current.body.isEmpty, line.hasPrefix("< ") || line.hasPrefix("<@ ") else {
-            if !(current.body.isEmpty && line.trimmed.isEmpty) { current.body += line + "\n" }
+            if current.body.isEmpty, line.trimmed.isEmpty { return }
+            // a form goes on over several lines
+            if current.isForm, line.hasPrefix("&"), current.body.hasSuffix("\n") { current.body.removeLast() }
+            current.body += line + "\n"
             return
         }
         let isFilled = line.hasPrefix("<@")

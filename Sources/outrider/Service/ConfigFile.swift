@@ -33,7 +33,7 @@ struct ConfigFile {
     private static let mostBytes = 1 << 20
     /// The service cannot choose its socket, because clients must know where to connect.
     private static let refused: Set = [
-        "socket", "stdio", "ready-file", "starter-socket", "config", "no-config", "help", "version",
+        "socket", "stdio", "ready-file", "starter-socket", "staged", "config", "no-config", "help", "version",
     ]
     /// The settings that take a list.
     private static let lists: Set = ["allow-uid"]

@@ -24,6 +24,26 @@ struct RunningService {
         variables = info["environment"]?.object ?? JSONObject()
     }
 
+    /// The words of its command line; empty if they cannot be read.
+    private var words: [String] {
+        let file = open("/proc/\(pid)/cmdline", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        while bytes.count < 1 << 20, let piece = try? FileBytes.read(file) { bytes += piece }
+        return bytes.split(separator: 0, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The value of a flag on its command line; nil if the flag is absent.
+    func value(of flag: String) -> String? {
+        let words = words
+        for (index, word) in words.enumerated().reversed() {
+            if word.hasPrefix("\(flag)=") { return String(word.dropFirst(flag.count + 1)) }
+            if word == flag, index + 1 < words.count { return words[index + 1] }
+        }
+        return nil
+    }
+
     /// Why the service is older than this program; nil if both are the same file.
     var age: String? {
         if version != ProgramVersion.current {

@@ -23,12 +23,13 @@ enum StoreNames: String {
         throw CommandFailure(.error, "there is no \(rawValue.dropLast()) \(name) in \(root) (\(others))")
     }
 
-    /// The directory of the service, by the variables of its start, by the configuration, or the usual one; nil if
-    /// unknown.
+    /// The directory of the service, by its flag, by the variables of its start, by the configuration, or the usual one;
+    /// nil if unknown.
     private func directory(of service: RunningService) -> String? {
         // a fault of the file is that of another command
-        let entry = (try? ConfigFile.load(named: nil))?.entries.last { $0.key == rawValue }
-        if let named = service.variables["OUTRIDER_\(rawValue.uppercased())"]?.string ?? entry?.text {
+        let entry = (try? ConfigFile.load(named: service.value(of: "--config")))?.entries.last { $0.key == rawValue }
+        let variable = service.variables["OUTRIDER_\(rawValue.uppercased())"]?.string
+        if let named = service.value(of: "--\(rawValue)") ?? variable ?? entry?.text {
             // a relative path begins where the service was started, and a masked one cannot be read
             return named.hasPrefix("/") ? named : nil
         }

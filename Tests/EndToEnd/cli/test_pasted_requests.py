@@ -139,6 +139,24 @@ def test_a_file_of_requests_is_sent(run, file):
     assert run("run", file, "--name", "plain", "-i").stdout.startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "sent"),
+    [
+        ("application/x-www-form-urlencoded", "a=1\n&b=two\r\n&c=3\n", "a=1&b=two&c=3"),
+        ("Application/X-WWW-Form-Urlencoded; charset=utf-8", "a=1\nb=2", "a=1\nb=2"),
+        ("text/plain", "a=1\n&b=2", "a=1\n&b=2"),
+        ("application/json", '"a\u2028b\u0085c\x0bd"', '"a\u2028b\u0085c\x0bd"'),
+    ],
+    ids=["form", "form of lines", "text", "other ends of lines"],
+)
+def test_lines_of_a_body(run, tmp_path, origin, kind, body, sent):
+    """A form goes on over lines that begin with &, as in the REST Client of VS Code."""
+    path = tmp_path / "x.http"
+    path.write_bytes(f"POST {origin}/echo\nContent-Type: {kind}\n\n{body}".encode())
+    done = run("run", str(path))
+    assert json.loads(done.stdout)["body"] == sent, done.stderr
+
+
 def test_a_file_of_requests_is_listed_and_sent_in_order(run, file):
     listed = run("run", "--list", file).stdout.decode().splitlines()
     assert len(listed) == 5 and listed[1].startswith("2  POST {{path}}")

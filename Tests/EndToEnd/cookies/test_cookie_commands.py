@@ -11,6 +11,7 @@ import contract
 import pytest
 from cookie_server import CookieServer
 from shell import outrider, refused
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -91,8 +92,22 @@ def test_a_jar_that_does_not_exist_is_named_with_those_that_do(run, server):
     said(run("cookies", "set", "work", server.url(), "a=1; Max-Age=99"))
     refused(run("cookies", "list", "wrok"), 1, "no jar wrok", "there are: work")
     refused(run("cookies", "list", "wrok", "--json"), 1, "no jar wrok")
+    for words in (["clear", "wrok"], ["delete", "wrok", "--name", "a"], ["export", "wrok"]):
+        refused(run("cookies", *words), 1, "no jar wrok", "there are: work")
     said(run("cookies", "clear", "work"))
     assert said(run("cookies", "list", "work")) == said(run("cookies", "list", "work", "--name", "b")) == ""
+    assert said(run("cookies", "clear", "work")) == "0 deleted\n"
+    assert said(run("cookies", "export", "work")).startswith("# Netscape")
+
+
+@pytest.mark.parametrize("form", ["--{}|{}", "--{}={}"])
+def test_the_directory_of_a_flag_of_the_service_is_named(tmp_path, form):
+    path, flags = str(tmp_path / "s"), []
+    for kind in ("jars", "caches"):
+        flags += form.format(kind, tmp_path / kind).split("|")
+    with running(path, *flags, variables={"OUTRIDER_JARS": "/elsewhere", "OUTRIDER_CACHES": "/elsewhere"}):
+        refused(outrider("cookies", "list", "wrok", "--socket", path), 1, f"no jar wrok in {tmp_path}/jars (")
+        refused(outrider("cache", "list", "dosc", "--socket", path), 1, f"no cache dosc in {tmp_path}/caches (")
 
 
 def test_session_cookies_of_a_file_are_left_out_and_those_of_a_jar_stay(run, server, tmp_path):
@@ -111,6 +126,14 @@ def test_a_cookie_with_a_partition_is_named_as_such(run):
     done = run("cookies", "export", "work")
     assert done.returncode == 0 and b"\tp\t" not in done.stdout
     assert b"the cookie p has a tab or a partition" in done.stderr and b"--json" in done.stderr
+
+
+def test_a_file_that_is_no_json_is_named(run, tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "object.json").write_text("{}")
+    refused(run("cookies", "import", "--json", "work", "notes.txt"), 1, "notes.txt is no JSON")
+    refused(run("cookies", "import", "--json", "work", "object.json"), 1, "object.json must hold an array of cookies")
+    refused(run("cookies", "import", "--json", "work", "-", stdin=b"x"), 1, "standard input is no JSON")
 
 
 def test_what_is_wrong_is_said(run, server, tmp_path):

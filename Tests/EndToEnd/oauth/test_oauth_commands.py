@@ -34,7 +34,7 @@ def test_a_request_of_the_shell_is_sent_with_the_token(env, server):
     done = outrider("get", "-f", "--oauth", "work", server.url("/api"), env=env)
     assert done.returncode == 0, done.stderr
     refused(outrider("get", "-f", server.url("/api"), env=env), 14, "401")
-    refused(outrider("get", "--oauth", "play", server.url("/api"), env=env), 11, "play")
+    refused(outrider("get", "--oauth", "play", server.url("/api"), env=env), 11, "named play", "`outrider login NAME`")
 
 
 def test_a_token_that_does_not_last_is_refreshed_once(env, server):
