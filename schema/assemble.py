@@ -18,6 +18,7 @@ sys.path.insert(0, str(SCHEMA))
 sys.dont_write_bytecode = True
 
 import lists  # noqa: E402
+import marks  # noqa: E402
 import reference  # noqa: E402
 import tables  # noqa: E402
 import transcript  # noqa: E402
@@ -41,6 +42,8 @@ ENTRY_KEYS = ("name", "summary", "description", "since", "params")
 FAULTS = {"client", "outrider", "network", "server"}
 FORMATS = {"base64", "cache", "charset", "date-time", "document", "handle", "host", "jar", "json-pointer", "media-type",
            "path", "pattern", "proxy", "token", "url"}
+# methods that keep handles unresolved
+KEEPERS = {"router.define", "router.import"}
 LOWER_CAMEL = re.compile(r"[a-z][A-Za-z0-9]*")
 DOTTED = re.compile(r"[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)?")
 
@@ -142,6 +145,46 @@ def check_entries(sources):
                     yield "%s: error %s is not in errors.json" % (at, name)
     for name in sorted(known - used):
         yield "errors.json: no method has the error %s" % name
+
+
+def check_refusals(sources):
+    """Methods list the errors that follow from their params: unknown handles, and what other users may not give."""
+    types = sources["types"]
+
+    def is_handle(node):
+        return node.get("format") == "handle"
+
+    def is_owned(node):
+        return node.get("format") in ("path", "url")
+
+    for entry in sources["methods"]:
+        # the results of callbacks hold paths; a definition of a router keeps handles, and a request looks them up
+        owned = entry.get("ownerOnly") or marks.marked(entry["params"], types, is_owned, ["/"])
+        handles = entry["name"] not in KEEPERS and marks.marked(entry["params"], types, is_handle)
+        for error, follows in (("notPermitted", owned), ("unknownHandle", handles)):
+            if follows and error not in entry["errors"]:
+                yield "methods/%s: its params can give the error %s" % (entry["name"], error)
+
+
+def check_retries(sources):
+    """A retry policy can name every failure but the ends, as the service does."""
+    failures = sources["errors"]["failures"]
+    ends = {one["code"] for one in failures if one["code"] // 100 == 19}
+    names = {one.get("reason", one["kind"]) for one in failures if one["code"] not in ends}
+    method = next(one for one in sources["methods"] if one["name"] == "evaluate.retry")
+    for at, node in (
+        ("types/Retry.errors", sources["types"]["Retry"]["properties"]["errors"]["items"]),
+        ("methods/evaluate.retry.error", method["params"]["properties"]["error"]),
+    ):
+        for name in sorted(names ^ set(node["enum"])):
+            yield "%s: %s is a failure of errors.json, or is listed here, but not both" % (at, name)
+
+
+def check_waits(sources):
+    """The end of a wait is a Response, with the same members."""
+    whole, waited = (sources["types"][name]["properties"] for name in ("Response", "WaitResult"))
+    for name in sorted(set(whole) - set(waited)):
+        yield "types/WaitResult: has no member %s, which a Response has" % name
 
 
 def check_codes(sources):
@@ -267,7 +310,10 @@ def transcript_problems(steps, contract):
 
 def problems(sources):
     """Every broken rule, the ones that make the rest meaningless first."""
-    for checks in (check_types, check_entries, check_codes, reference.unlisted, check_topics):
+    for checks in (
+        check_types, check_entries, check_refusals, check_codes, check_retries, check_waits, reference.unlisted,
+        check_topics,
+    ):  # fmt: skip
         found = list(checks(sources))
         yield from found
         if found:

@@ -181,7 +181,8 @@ ERRORS = """# Errors and failures
 
 There are two ways in which things go wrong, and they never mix:
 
-* The **call** could not be served: the reply is a JSON-RPC `error` with a negative code. Nothing was sent.
+* The **call** could not be served: the reply is a JSON-RPC `error` with a negative code. Nothing was sent. One code is
+  positive: 1411, in place of a result longer than the client's `maxMessageBytes`, which is the `limit` in `data`.
 * The **exchange** failed: the reply is a result, a [Response](types.md#response) with `"ok": false`, whatever the
   server sent, and an `error` with a positive code.
 

@@ -50,7 +50,9 @@ def schema(node, closed):
             out["examples"] = examples(node)
         elif key not in ("callbackResult", "name", "open"):
             out[key] = value
-    if node.get("type") == OBJECT and closed and "values" not in node and not node.get("open"):
+    if node.get("open"):
+        out["additionalProperties"] = True
+    elif node.get("type") == OBJECT and closed and "values" not in node:
         out["additionalProperties"] = False
     return {key: out[key] for key in sorted(out)}
 
@@ -154,7 +156,8 @@ def result(source, schemas):
 def openrpc(sources):
     """The assembled document."""
     types, info = sources["types"], sources["info"]
-    sent = reachable([method["params"] for method in sources["methods"]], types)
+    given = [method["params"] for method in sources["methods"]]
+    sent = reachable(given + [callback["result"] for callback in sources["callbacks"]], types)
     schemas = {name: schema(types[name], name in sent) for name in sorted(types)}
     common = [error["name"] for error in sources["errors"]["errors"] if error["common"]]
     methods = []

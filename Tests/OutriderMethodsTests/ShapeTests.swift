@@ -5,6 +5,7 @@ import NIOPosix
 import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
+import OutriderRPC
 import Testing
 
 @testable import OutriderMethods
@@ -83,6 +84,15 @@ struct ShapeTests {
         let timeouts = params.spec.timeouts
         #expect(timeouts.total == 3)
         #expect(timeouts.connect == 7)
+    }
+
+    @Test func `a failure without a parameter at fault is no bug if the call may succeed later`() {
+        let busy = HTTPFailure(.sessionTaskFailed, "too much work waits", retryable: true)
+        #expect(RPCError(busy).code == -32011 && RPCError(busy).data?["what"] == .string("work"))
+        #expect(RPCError(busy, at: "/path").code == -32602)
+        #expect(RPCError(HTTPFailure(.sessionTaskFailed, "why?")).code == -32603)
+        let closed = RPCError.wrongState(busy, "closed")
+        #expect(closed.code == -32013 && closed.data?["what"] == nil && closed.data?["state"] == .string("closed"))
     }
 
     @Test func `every failure has a code of its own`() {

@@ -63,6 +63,29 @@ struct MalformedMessageTests {
         #expect(error.object?["message"]?.string?.contains("--memory") == true)
     }
 
+    @Test func `a malformed reply to a callback ends the callback, and a reply to no callback is refused`() throws {
+        func reply(_ text: String) throws -> Message {
+            let bytes = Array(text.utf8)
+            let failure = #expect(throws: JSONFailure.self) { try JSONParser.parse(bytes) }
+            return try bytes.withUnsafeBufferPointer {
+                MalformedMessage.reply(to: $0, try #require(failure), framing: .line)
+            }
+        }
+        let malformed = try reply(#"{"jsonrpc":"2.0","id":1000000001,"result":{"a\u0000":1}}"#)
+        guard case .reply(.integer(1_000_000_001), .error(let error)) = malformed else {
+            return #expect(Bool(false))
+        }
+        #expect(error.object?["code"] == .integer(-32700))
+        for text in [#"{"jsonrpc":"2.0","id":7,"result":{"a":"#, #"{"jsonrpc":"2.0","id":1000000001,"method":"a","#] {
+            guard case .broken(_, let error) = try reply(text) else { return #expect(Bool(false)) }
+            #expect(error.code == -32700)
+        }
+        let glimpse = Array(#"{"id":1000000002,"result":{"a":"xxxx"#.utf8)
+        let long = glimpse.withUnsafeBufferPointer { MalformedMessage.reply(toTooLong: $0, limit: 99) }
+        guard case .reply(.integer(1_000_000_002), .error(let other)) = long else { return #expect(Bool(false)) }
+        #expect(other.object?["code"] == .integer(-32010))
+    }
+
     @Test func `every prefix of a message is safe`() {
         let bytes = Array(#"{"params":{"a":["\u00e9\"",-1.5e3,null]},"id":"s","jsonrpc":"2.0","method":"m"}"#.utf8)
         for count in 0...bytes.count {

@@ -94,6 +94,7 @@ struct EndsTests {
         let lines = try await client.rest().split(separator: "\n")
         #expect(lines.count < 100)
         #expect(lines.last?.contains("-32016") == true)
+        #expect(lines.last?.contains("\"data\":{\"limit\":8388608}") == true)
         #expect(try await server.reaches { $0.closed == 1 })
         try await server.stop()
     }

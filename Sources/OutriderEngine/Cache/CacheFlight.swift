@@ -207,7 +207,7 @@ final class CacheFlight: @unchecked Sendable {
         for (number, reader) in waiting {
             reader.serve(
                 entry, CacheVerdict.CacheUse(isStale: status == .stale, reason), as: status, order.forward,
-                isCollapsed: number > 0, cookies: number == 0 ? response?.fields.all("Set-Cookie") ?? [] : [])
+                isCollapsed: number > 0, cookies: number == 0 ? response?.fields.texts("Set-Cookie") ?? [] : [])
         }
     }
 

@@ -260,7 +260,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     /// - Parameter cookies: the Set-Cookie fields of a response that was not given to the request itself.
     func serve(
         _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: CacheReport.Status, _ forward: CacheForward?,
-        isCollapsed: Bool = false, cookies: [String] = []
+        isCollapsed: Bool = false, cookies: [FieldText] = []
     ) {
         if case .over = source { return }
         joined = nil
@@ -270,7 +270,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let report = CacheReport(entry, use, as: status, forward, isCollapsed: isCollapsed, at: now)
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
-        for cookie in cookies { fields.add("Set-Cookie", cookie) }
+        for cookie in cookies { fields.list.append(.init("Set-Cookie", cookie)) }
         let hasBody = query.method != "HEAD"
         // made only to be delivered: a body that is dropped ends the attempt
         let deliver = { @Sendable [fields] (source: Source) in

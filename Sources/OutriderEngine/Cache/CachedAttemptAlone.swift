@@ -48,7 +48,7 @@ extension CachedAttempt {
                 response.body.abandon()
                 return self.serve(
                     entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward,
-                    cookies: response.fields.all("Set-Cookie"))
+                    cookies: response.fields.texts("Set-Cookie"))
             }
             self.learn(from: response, requestedAt)
             response.cache = CacheReport(

@@ -101,13 +101,19 @@ package enum MonitorDetail: Sendable {
         package var seconds: Double?
         /// Why there is no reply.
         package var problem: String?
+        /// The same for people; may quote the client's code.
+        package var reason: String?
 
-        package init(method: String, name: String, attempt: Int, seconds: Double? = nil, problem: String? = nil) {
+        package init(
+            method: String, name: String, attempt: Int, seconds: Double? = nil, problem: String? = nil,
+            reason: String? = nil
+        ) {
             self.method = method
             self.name = name
             self.attempt = attempt
             self.seconds = seconds
             self.problem = problem
+            self.reason = reason
         }
     }
 }

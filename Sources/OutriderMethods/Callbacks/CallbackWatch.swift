@@ -32,12 +32,15 @@ struct CallbackWatch {
         let name = RPCError.Code(rawValue: error.code).map { "\($0)" } ?? "\(error.code)"
         service.callbacks.failed(name)
         service.monitors.tell(.callbackFailed, subject) {
-            .callback(facts((ContinuousClock.now - began).seconds, problem: name))
+            .callback(facts((ContinuousClock.now - began).seconds, problem: name, reason: error.message))
         }
     }
 
-    private func facts(_ seconds: Double? = nil, problem: String? = nil) -> MonitorDetail.CallbackFacts {
+    private func facts(
+        _ seconds: Double? = nil, problem: String? = nil, reason: String? = nil
+    ) -> MonitorDetail.CallbackFacts {
         MonitorDetail.CallbackFacts(
-            method: kind.method, name: names.callback, attempt: names.attempt, seconds: seconds, problem: problem)
+            method: kind.method, name: names.callback, attempt: names.attempt, seconds: seconds, problem: problem,
+            reason: reason)
     }
 }

@@ -86,11 +86,14 @@ final class ClientDelegate: ExchangeDelegate {
         let code = code(name)
         if let verdict = decided.withLock({ $0[name] }) { return verdict }
         let content = CallbackParameters.Content.retry(failure, moment.request, moment.head, retries: moment.retries)
-        guard let decision: RetryDecision = try await callIfPossible(.retry, code, moment, content)?.value else {
-            return .doNotRetry
+        do throws(RPCError) {
+            let reply: CallbackReply<RetryDecision> = try await reply(.retry, code, moment, content)
+            let verdict = reply.value.verdict
+            if code.isCalledOnce { decided.withLock { $0[name] = verdict } }
+            return verdict
+        } catch {
+            return error.code == RPCError.Code.callbackFailed.rawValue ? .unusable(error.message) : .doNotRetry
         }
-        if code.isCalledOnce { decided.withLock { $0[name] = decision.verdict } }
-        return decision.verdict
     }
 
     func redirect(
@@ -158,6 +161,10 @@ final class ClientDelegate: ExchangeDelegate {
         if reply?.value.isAllowed == false {
             throw HTTPFailure(.explicitlyCancelled, "the client did not want the body of the response", sent: .sent)
         }
+    }
+
+    func headFault(_ moment: ExchangeMoment, isEmpty: Bool) -> HTTPFailure? {
+        review?.headFault(moment, isEmpty: isEmpty)
     }
 
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {

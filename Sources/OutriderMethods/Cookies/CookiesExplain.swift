@@ -93,7 +93,7 @@ struct CookiesExplain: Method {
             return (cookie, refusal ?? (leftOut.contains(cookie.identity) ? .fieldTooLong : nil))
         }
         let received = params.setCookie.map { field in
-            let changes = copy.take([field], from: request, jar.suffixes, now: now)
+            let changes = copy.take([FieldText(field)], from: request, jar.suffixes, now: now)
             let made = Swift.Result { () throws(CookieError) in
                 try CookieRules.cookie(field, from: request, jar.suffixes, now: now)
             }

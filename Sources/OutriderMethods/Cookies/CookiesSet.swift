@@ -42,23 +42,32 @@ struct CookiesSet: Method {
                 return CookieChangesShape(
                     changes: fields.map { _ in CookieChange(refused: "", domain: "", path: "/", .noHost) })
             }
+            let texts = fields.map { FieldText($0) }
             return CookieChangesShape(
-                changes: await jar.changed { $0.take(fields, from: request, jar.suffixes, now: CookieClock.now) })
+                changes: await jar.changed { $0.take(texts, from: request, jar.suffixes, now: CookieClock.now) })
         }
         return CookieChangesShape(changes: await jar.put(params.cookies ?? [], for: params.url))
     }
 }
 
 extension SharedJar {
+    /// In microseconds, the unit of the times of cookies.
+    private static let millisecond: Int64 = 1000
+
     /// Stores cookies in the jar, under the rules for all cookies.
     func put(_ cookies: [CookieParameter], for url: HTTPURL?) async -> [CookieChange] {
         await changed { jar in
             var changes: [CookieChange] = []
+            // the cookies of a response are created within the same millisecond, and exports have no smaller unit
+            var sameTime: [Int64: Int64] = [:]
             for (index, parameter) in cookies.enumerated() {
                 let now = CookieClock.now
                 do throws(CookieError) {
                     // keeps their order
-                    let cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
+                    var cookie = try parameter.made(for: url, suffixes, now: now + Int64(index))
+                    let rank = sameTime[cookie.created, default: 0]
+                    sameTime[cookie.created] = rank + 1
+                    if cookie.created % Self.millisecond == 0 { cookie.created &+= min(rank, Self.millisecond - 1) }
                     changes += jar.put(cookie, site: suffixes.site(of: cookie.domain), now: now)
                 } catch {
                     changes.append(

@@ -10,11 +10,9 @@ struct HeadersNormalize: Computation {
     static let name = "headers.normalize"
 
     struct Params: JSONDecodable {
-        var fields: HTTPFields
-        var added: HTTPFields
-        var replacing: HTTPFields
-        /// Whether `replacing` was an object, whose members may have several values each.
-        var replacesByMember: Bool
+        private var given: FieldLinesParameter?
+        private var adding: FieldLinesParameter?
+        private var setting: FieldLinesParameter?
         var removed: [String]
         var authorization: Authorization?
         var isUnique: Bool
@@ -22,17 +20,35 @@ struct HeadersNormalize: Computation {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            let given: FieldLinesParameter? = try fields.optional("headers")
-            added = try fields.optional("add", as: FieldLinesParameter.self)?.fields ?? []
-            let replacing: FieldLinesParameter? = try fields.optional("set")
-            self.replacing = replacing?.fields ?? []
-            replacesByMember = replacing?.isObject ?? false
+            given = try fields.optional("headers")
+            adding = try fields.optional("add")
+            setting = try fields.optional("set")
             removed = try fields.optional("remove") ?? []
             authorization = try fields.optional("auth", as: AuthParameter.self)?.authorization
             isUnique = try fields.optional("unique") ?? false
             isSorted = try fields.optional("sort") ?? false
             try fields.finish()
-            self.fields = given?.fields ?? []
+        }
+
+        var fields: HTTPFields { given?.fields ?? [] }
+        var added: HTTPFields { adding?.fields ?? [] }
+        var replacing: HTTPFields { setting?.fields ?? [] }
+        /// Whether `replacing` was an object, whose members may have several values each.
+        var replacesByMember: Bool { setting?.isObject ?? false }
+
+        /// Throws if the field may not be sent, with the place that gave the field.
+        fileprivate func check(_ field: HTTPFields.Field) throws(HTTPFailure) {
+            do throws(HTTPFailure) {
+                try FieldCheck.check([field])
+            } catch {
+                var failure = error
+                for (member, lines) in [("set", setting), ("add", adding), ("headers", given)] {
+                    guard let place = lines?.place(of: field.name) else { continue }
+                    failure.pointer = place.under(member: member).description
+                    break
+                }
+                throw failure
+            }
         }
     }
 
@@ -64,6 +80,7 @@ struct HeadersNormalize: Computation {
         for name in params.removed { fields.remove(name) }
         do throws(HTTPFailure) {
             if let value = try params.authorization?.fieldValue() { fields.set("Authorization", value) }
+            for field in fields.list { try params.check(field) }
             try FieldCheck.check(fields)
         } catch {
             throw RPCError(error)
@@ -77,6 +94,12 @@ struct HeadersNormalize: Computation {
 private struct FieldLinesParameter: JSONDecodable {
     var fields: HTTPFields
     var isObject = false
+
+    /// The place of the first field with the name; nil without such a field.
+    func place(of name: String) -> JSONPointer? {
+        guard let index = fields.list.firstIndex(where: { HTTPFields.same($0.name, name) }) else { return nil }
+        return isObject ? JSONPointer(member: fields.list[index].name) : JSONPointer.root.under(index: index)
+    }
 
     init(json: JSONValue) throws(JSONComplaint) {
         isObject = json.object != nil

@@ -51,7 +51,7 @@ extension InterceptorSpec {
             var chain = Interceptor()
             for (index, link) in links.enumerated() {
                 try link.add(to: &chain, call, "\(place)/chain/\(index)")
-                if chain.size > Interceptor.mostParts { throw Interceptor.tooLong("/chain") }
+                if chain.size > Interceptor.mostParts { throw Interceptor.tooLong("/\(place)/chain") }
             }
             whole.append(chain)
         }

@@ -108,7 +108,9 @@ struct MonitorDetailShape: JSONEncodable {
         case .token(let name, let failure):
             writer.member("credential", name)
             if let failure { writer.member("oauth", OAuthFailureShape(failure)) }
-        case .callback(let callback): Self.encode(callback, to: &writer)
+        case .callback(let callback):
+            Self.encode(callback, to: &writer)
+            if mask == .owner { writer.member("reason", callback.reason) }
         case .challenge(let offers, let url, let attempt):
             Self.number(attempt, to: &writer)
             writer.member("url", mask.url(url))

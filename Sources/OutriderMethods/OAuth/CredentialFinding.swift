@@ -16,7 +16,8 @@ extension CredentialName {
         if call.peer.info.isOtherUser {
             throw RPCError(
                 .notPermitted,
-                "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials")
+                "the token of \(text.prefix(40)) is refused: only the user of the service may use credentials",
+                data: ["pointer": .string(pointer)])
         }
         if !call.scope.mayUse(credential: text) { throw unknown(at: pointer) }
     }

@@ -84,8 +84,10 @@ private struct WhenParameter: JSONDecodable {
         var fields = try JSONFields(json)
         before = try fields.number("before", in: 0...86400)
         statuses = try fields.optional("statuses") { (statuses: [Int]) in
-            if statuses.count > 32 { return "must not hold more than 32" }
-            return statuses.allSatisfy { (400...599).contains($0) } ? nil : "must hold statuses from 400 to 599"
+            statuses.count > 32 ? "must not hold more than 32" : nil
+        }
+        if let index = statuses?.firstIndex(where: { !(400...599).contains($0) }) {
+            throw JSONComplaint("must be from 400 to 599").under(index: index).under(member: "statuses")
         }
         try fields.finish()
     }

@@ -75,8 +75,8 @@ struct ScopeParameter: JSONDecodable, Sendable {
         if words.count > 256 { throw JSONComplaint("must not hold more than 256 scopes") }
         for (index, word) in words.enumerated() {
             guard !Self.isWord(word) else { continue }
-            throw JSONComplaint("must be of visible ASCII characters, without quotes and backslashes")
-                .under(index: index)
+            let complaint = JSONComplaint("must be of visible ASCII characters, without quotes and backslashes")
+            throw json.string == nil ? complaint.under(index: index) : complaint
         }
     }
 }

@@ -20,9 +20,23 @@ struct EndpointPlaces: Sendable {
 extension RequestParameters {
     /// The failure of a request, with a pointer into the call.
     func placed(_ failure: HTTPFailure) -> HTTPFailure {
-        guard let places, let pointer = failure.pointer else { return failure }
+        guard let pointer = failure.pointer.map(JSONPointer.init(canonical:)) else { return failure }
         var failure = failure
-        failure.pointer = places.place(of: JSONPointer(canonical: pointer)).description
+        if let places {
+            failure.pointer = places.place(of: pointer).description
+        } else if listsHeaders {
+            failure.pointer = listed(pointer).description
+        }
         return failure
+    }
+
+    /// The place of a field in a list of fields: the first of that name that may not be sent.
+    private func listed(_ pointer: JSONPointer) -> JSONPointer {
+        let names = pointer.names
+        let index = spec.fields.list.firstIndex { field in
+            HTTPFields.same(field.name, names.last ?? "") && FieldRules.fault(inField: field.name, field.value) != nil
+        }
+        guard names.count == 2, names.first == "headers", let index else { return pointer }
+        return JSONPointer(index: index).under(member: "headers")
     }
 }

@@ -7,6 +7,8 @@ import OutriderJSON
 /// Fields from a client: an object of names and values (or lists of values), or a list of `{name, value}`.
 struct FieldsParameter: JSONDecodable {
     var fields: HTTPFields
+    /// Whether the client gave a list of `{name, value}`.
+    var isList = false
 
     init(json: JSONValue) throws(JSONComplaint) {
         fields = HTTPFields()
@@ -19,7 +21,9 @@ struct FieldsParameter: JSONDecodable {
                     throw error.under(member: member.name)
                 }
             }
-        case .array: fields = HTTPFields(try [NamedValue](json: json).map { HTTPFields.Field($0.name, $0.value) })
+        case .array:
+            fields = HTTPFields(try [NamedValue](json: json).map { HTTPFields.Field($0.name, $0.value) })
+            isList = true
         default: throw JSONComplaint("must be an object of names and values, or a list of {name, value}")
         }
     }

@@ -42,6 +42,8 @@ struct RequestParameters: LongParams {
     var codes: RequestCodes?
     /// Nil for a request whose members are those of the call.
     var places: EndpointPlaces?
+    /// Whether `headers` is a list of `{name, value}`.
+    private(set) var listsHeaders = false
     private var maxInline: Int?
 
     /// Whether long silence from the server is normal.
@@ -91,7 +93,10 @@ struct RequestParameters: LongParams {
         case .file: spec.destination = .file
         }
         if let method: String = try fields.optional("method") { spec.method = method }
-        if let headers: FieldsParameter = try fields.optional("headers") { spec.fields = headers.fields }
+        if let headers: FieldsParameter = try fields.optional("headers") {
+            spec.fields = headers.fields
+            listsHeaders = headers.isList
+        }
         timeout = try fields.optional("timeout")
         guard fields.hasMore else { return }
         showsHandle = try fields.optional("handles") ?? true

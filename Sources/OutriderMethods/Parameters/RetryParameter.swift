@@ -113,7 +113,7 @@ extension RetryPolicy {
         backoff.scale = try fields.number("scale", in: 0...Self.longest) ?? backoff.scale
         backoff.longest = try fields.number("maxDelay", in: 0...Self.longest) ?? backoff.longest
         backoff.jitter = try fields.choice("jitter") ?? backoff.jitter
-        methods = try fields.optional("methods", as: [String].self).map { Set($0) } ?? methods
+        methods = try fields.methods("methods").map { Set($0) } ?? methods
         repeatsUnsent = try fields.optional("unsent") ?? repeatsUnsent
         deadline = try fields.number("deadline", in: 0...Self.longest) ?? deadline
         return !said.isEmpty

@@ -36,7 +36,7 @@ struct SerializeParameter: JSONDecodable {
             Charset(label: label) == nil ? "must be a charset that is known, such as iso-8859-1" : nil
         }
         let status: StatusRangesParameter? = try fields.optional("emptyStatus")
-        let methods: [String]? = try fields.optional("emptyMethods")
+        let methods = try fields.methods("emptyMethods")
         if status != nil || methods != nil { extras.empty = EmptyRule(status: status?.ranges, methods: methods) }
         extras.preprocess = try fields.optional("preprocess", as: PreprocessParameter.self)?.preprocess
         extras.schema = try fields.schema("schema")

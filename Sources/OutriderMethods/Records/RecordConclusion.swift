@@ -54,7 +54,7 @@ extension RequestRecord {
         guard var again else {
             throw RPCError(
                 .wrongState, "the request cannot be sent again: only data.start keeps it, and bodies of at most 16 KiB",
-                data: ["pointer": .string("/reperform")])
+                data: ["pointer": .string("/reperform"), "state": .string("unkept")])
         }
         guard isGiven(by: call.scope) else {
             throw RPCError(

@@ -22,7 +22,7 @@ extension RequestAssembly {
         let isWithout = params.isQuiet || params.cache == nil && params.spec.download != nil
         // without the network there is nothing but the cache
         if isWithout, choice.spec.mode != .onlyIfCached { return }
-        if !opens, let name = choice.name, !call.scope.share.caches.isOpen(name) {
+        if !opens, let name = choice.name, !call.scope.share.caches.isReady(name) {
             unopened = name
             return
         }

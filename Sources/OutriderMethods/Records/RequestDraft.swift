@@ -66,7 +66,8 @@ struct RequestDraft: ~Copyable {
         _ request: Result<Attempt, HTTPFailure>, _ params: RequestParameters, _ call: Call<ClientScope>
     ) throws(RPCError) -> RequestRecord {
         let scope = call.scope
-        let request = params.places == nil ? request : request.mapError(params.placed)
+        let isPlain = params.places == nil && !params.listsHeaders
+        let request = isPlain ? request : request.mapError(params.placed)
         let memory = try call.kept(spec, request)
         let exchange = scope.service.engine.exchange(spec, request, setup(params, scope))
         // the body is counted with the exchange

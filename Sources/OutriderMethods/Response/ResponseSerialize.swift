@@ -64,6 +64,6 @@ struct ResponseSerialize: Method {
         guard let room = call.peer.terms.maxResultBytes, text.bytes.count > room else { return text }
         throw RPCError(
             .wrongState, "the body in this shape is longer than maxMessageBytes allows: read it with response.read",
-            data: ["pointer": .string(again == nil ? "/serialize" : "/request")])
+            data: ["pointer": .string("/serialize"), "state": .string("tooLong")])
     }
 }

@@ -48,7 +48,8 @@ enum ResponseSource: Sendable {
                     } else {
                         "the body went to the call that asked for it: use data.start, or bodyTo"
                     }
-                throw RPCError(.wrongState, reason, data: ["pointer": .string("/response")])
+                throw RPCError(
+                    .wrongState, reason, data: ["pointer": .string("/response"), "state": .string("bodiless")])
             }
             return Found(
                 facts: record.facts(outcome), body: outcome.body, failure: outcome.failure, callbacks: record.callbacks)

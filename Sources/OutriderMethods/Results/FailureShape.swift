@@ -79,7 +79,13 @@ extension RPCError {
         var inner: JSONObject = ["code": .integer(Int64(code.code)), "kind": .string(code.kind.description)]
         if let reason = code.reason { inner["reason"] = .string(reason.description) }
         data["failure"] = .object(inner)
-        self.init(failure.pointer == nil ? .internalError : .invalidParams, failure.message, data: data)
+        var kind = Code.invalidParams
+        if failure.pointer == nil {
+            // without a parameter at fault, what may succeed later was refused for want of threads or descriptors
+            kind = failure.retryable ? .tooMany : .internalError
+            if failure.retryable { data["what"] = .string("work") }
+        }
+        self.init(kind, failure.message, data: data)
     }
 
     /// The same for a file that the parameter at the pointer names.

@@ -12,6 +12,8 @@ final class NamedCaches: Sendable {
         var store: CacheStore
         /// Grows with each use of any cache.
         var lastUse: Int
+        /// Of a cache in memory for want of a directory: when the directory is tried again.
+        var retryAt: ContinuousClock.Instant?
     }
 
     private struct State {
@@ -56,7 +58,7 @@ final class NamedCaches: Sendable {
                 state.stores[last.key] = nil
                 close(last.value.store, &state)
             }
-            state.stores[name] = Open(store: fresh, lastUse: state.uses)
+            state.stores[name] = Open(store: fresh, lastUse: state.uses, retryAt: retry(fresh))
             return fresh
         }
     }
@@ -72,10 +74,46 @@ final class NamedCaches: Sendable {
 
     func isOpen(_ name: String) -> Bool { state.withLock { $0.stores[name] != nil } }
 
+    /// Whether the cache is open, and no directory is to be tried again.
+    func isReady(_ name: String) -> Bool {
+        let open = state.withLock { $0.stores[name] }
+        return open.map { open in open.retryAt.map { ContinuousClock.now < $0 } ?? true } ?? false
+    }
+
     /// Opens the cache away from the event loop, unless it is open.
     func prepare(_ name: String, in root: String?) async {
-        guard !isOpen(name) else { return }
-        await offLoop(owedTo: .service) { _ = self.store(name, maxBytes: nil, in: root) }
+        guard !isReady(name) else { return }
+        await offLoop(owedTo: .service) {
+            if self.isOpen(name) { return self.reopen(name, in: root) }
+            _ = self.store(name, maxBytes: nil, in: root)
+        }
+    }
+
+    /// Tries the directory again of a cache that is in memory for want of it. Blocks for a moment.
+    private func reopen(_ name: String, in root: String?) {
+        let known = state.withLock { state -> CacheLimits? in
+            guard let store = state.stores[name]?.store else { return nil }
+            state.stores[name]?.retryAt = retry(store)
+            var limits = store.limits
+            if limits.maxBytes == CacheLimits().maxBytes { limits.maxBytes = Self.bytesOnDisk }
+            return limits
+        }
+        let fresh = open(name, maxBytes: nil, known, in: root)
+        guard fresh.path != nil else { return }
+        state.withLock { state in
+            state.uses += 1
+            guard let old = state.stores[name], old.retryAt != nil else { return close(fresh, &state) }
+            state.stores[name] = Open(store: fresh, lastUse: old.lastUse)
+            close(old.store, &state)
+        }
+    }
+
+    /// Seconds until the directory of a cache is tried again.
+    private static let retrySeconds = 1
+
+    /// Nil for a cache on disk, and for one that belongs in memory.
+    private func retry(_ store: CacheStore) -> ContinuousClock.Instant? {
+        isOnDisk && store.path == nil ? ContinuousClock.now + .seconds(Self.retrySeconds) : nil
     }
 
     /// Whether the cache is open or on disk. A cache in memory needs no disk, and counts as existing.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
 import OutriderJSON
 
 /// Parameters that many methods have in common, with their complaints.
@@ -28,6 +29,16 @@ extension JSONFields {
         if let choice = Choice(rawValue: word) { return choice }
         let words = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         throw JSONComplaint("\(name) must be one of \(words)", at: JSONPointer(member: name.description))
+    }
+
+    /// Methods that those of requests are compared with.
+    mutating func methods(_ name: StaticString) throws(JSONComplaint) -> [String]? {
+        guard let list = try optional(name, as: [String].self) else { return nil }
+        for (index, method) in list.enumerated() {
+            guard let fault = FieldRules.fault(inComparedMethod: method) else { continue }
+            throw JSONComplaint(fault).under(index: index).under(member: name.description)
+        }
+        return list
     }
 
     /// The value, or the complaint that the member is missing. Called after `finish`, so that misspelt names are found

@@ -29,7 +29,7 @@ struct ServerStop: Method {
                 .wrongState,
                 "the tokens of \(unsaved.joined(separator: ", ")) are not on disk yet, and the next start of the machine would "
                     + "forget them: make room there, or stop with force",
-                data: ["credentials": .array(unsaved.map { .string($0) })])
+                data: ["credentials": .array(unsaved.map { .string($0) }), "state": .string("unsaved")])
         }
         let control = call.scope.control
         call.afterReply { control.stop(grace: .seconds(params.grace)) }

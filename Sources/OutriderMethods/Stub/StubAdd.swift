@@ -24,7 +24,7 @@ struct StubAdd: Method {
             var fields = try JSONFields(json)
             session = try fields.optional("session")
             let method: String? = try fields.optional("method") { (method: String) in
-                FieldRules.isToken(method) ? nil : "must be a token, such as GET"
+                FieldRules.fault(inComparedMethod: method)
             }
             let url: String? = try fields.optional("url")
             let query: JSONObject? = try fields.optional("query")

@@ -42,11 +42,11 @@ struct RequestTLSParameter: JSONDecodable, Sendable {
 struct SessionTLSParameter: JSONDecodable, Sendable {
     var settings: TLSSettings
     var identities: HostTable<IdentitySpec>
-    /// The JSON from the client, with `***` for passphrases.
+    /// The JSON from the client in the form of the contract, with `***` for passphrases.
     let shown: JSONValue
 
     init(json: JSONValue) throws(JSONComplaint) {
-        shown = Self.masked(json)
+        shown = GivenSecurity.shown(json)
         var fields = try JSONFields(json)
         settings = try TLSParameter(&fields).settings
         let hosts = try fields.optional("identities") { (hosts: HostsParameter<IdentityParameter>) in
@@ -54,15 +54,6 @@ struct SessionTLSParameter: JSONDecodable, Sendable {
         }
         try fields.finish()
         identities = hosts?.table.map(\.identity) ?? HostTable()
-    }
-
-    private static func masked(_ json: JSONValue) -> JSONValue {
-        guard let object = json.object else { return json }
-        var shown = JSONObject()
-        for member in object.members {
-            shown[member.name] = member.name == "passphrase" ? .string(SecretFields.mask) : masked(member.value)
-        }
-        return .object(shown)
     }
 }
 

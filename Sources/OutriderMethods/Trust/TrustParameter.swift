@@ -45,16 +45,18 @@ struct TrustParameter: JSONDecodable, Sendable {
             throw JSONComplaint("\(names) exclude each other: put both into all")
         }
         if let only = said.first, only.description != "callback" { try fields.refuseCallbackOptions() }
-        if let keys: PublicKeyPinsParameter = try fields.optional("publicKeys") { return .publicKeys(keys.pins) }
+        // all are read, so that null counts as absent, and an error tells all known names
+        var policy: TrustPolicy?
+        if let keys: PublicKeyPinsParameter = try fields.optional("publicKeys") { policy = .publicKeys(keys.pins) }
         if let pins: CertificatePinsParameter = try fields.optional("pinnedCertificates") {
-            return .pinnedCertificates(pins.pins)
+            policy = .pinnedCertificates(pins.pins)
         }
         if let revocation: RevocationParameter = try fields.optional("revocation") {
-            return .revocation(revocation.policy)
+            policy = .revocation(revocation.policy)
         }
-        if let spec = try fields.callback() { return .callback(ClientCode(.callback(spec))) }
-        guard let list = fields.value("all") else { return nil }
-        return try all(list, level: level)
+        if let spec = try fields.callback() { policy = .callback(ClientCode(.callback(spec))) }
+        if let list = fields.value("all") { policy = try all(list, level: level) }
+        return policy
     }
 
     private static func all(_ json: JSONValue, level: Int) throws(JSONComplaint) -> TrustPolicy {
@@ -170,11 +172,11 @@ struct SessionTrustParameter: JSONDecodable, Sendable {
     var policy: TrustPolicy?
     var hosts = HostTable<TrustPolicy>()
     var allHostsMustBeEvaluated = true
-    /// The JSON from the client.
+    /// The JSON from the client in the form of the contract.
     let shown: JSONValue
 
     init(json: JSONValue) throws(JSONComplaint) {
-        shown = json
+        shown = GivenSecurity.shown(json)
         guard json.object != nil else {
             policy = try TrustParameter(json: json).policy
             return

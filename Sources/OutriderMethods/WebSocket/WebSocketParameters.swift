@@ -65,12 +65,10 @@ struct SocketReconnectParameter: JSONDecodable {
         if let delay = try fields.number("delay", in: 0...86400) { policy.delay = delay }
         if let longest = try fields.number("maxDelay", in: 0...86400) { policy.longest = longest }
         policy.max = try fields.integer("max", in: 1...1_000_000_000)
-        let codes: [Int] =
-            try fields.optional("codes") { codes in
-                if codes.count > 64 { return "must hold at most 64 codes" }
-                return codes.allSatisfy { $0 == CloseCode.lost || CloseCode.isSendable($0) }
-                    ? nil : "must hold close codes, such as 4000"
-            } ?? []
+        let codes: [Int] = try fields.optional("codes") { $0.count > 64 ? "must hold at most 64 codes" : nil } ?? []
+        if let index = codes.firstIndex(where: { $0 != CloseCode.lost && !CloseCode.isSendable($0) }) {
+            throw JSONComplaint("must be a close code, such as 4000").under(index: index).under(member: "codes")
+        }
         policy.codes = Set(codes)
         policy.initial = try fields.optional("initial") ?? false
         try fields.finish()

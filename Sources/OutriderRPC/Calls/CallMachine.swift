@@ -54,15 +54,9 @@ package struct CallMachine: ~Copyable {
     private var tickets: [RequestID: CallTicket] = [:]
     private var nextTicket = 1
     private var callbacks: Set<Int64> = []
-    private var nextCallback = Self.firstCallback
+    private var nextCallback = RequestID.callbacks.lowerBound
     /// Calls whose clients wait for a reply.
     package private(set) var owedReplies = 0
-
-    /// Above the ids that clients count up to: Vim cannot reply to string ids, and small integers collide with its own
-    /// ids.
-    private static let firstCallback: Int64 = 1_000_000_001
-    /// 2^31 - 1, for clients with 32-bit integers.
-    private static let lastCallback: Int64 = 2_147_483_647
 
     package init(limits: CallLimits = CallLimits()) { self.limits = limits }
 
@@ -175,7 +169,8 @@ package struct CallMachine: ~Copyable {
     }
 
     private mutating func advance() {
-        nextCallback = nextCallback >= Self.lastCallback ? Self.firstCallback : nextCallback + 1
+        let ids = RequestID.callbacks
+        nextCallback = nextCallback >= ids.upperBound ? ids.lowerBound : nextCallback + 1
     }
 
     /// The callback that the client's reply belongs to; nil if no callback with that id waits (any more).

@@ -129,6 +129,9 @@ package struct OutboxMachine: ~Copyable {
         append(Entry(frame: frame, key: nil))
     }
 
+    /// The most unsent bytes of a client that reads nothing.
+    package var mostUnread: Int { limits.pauseBytes }
+
     /// Whether events may be queued without waiting.
     package var hasRoom: Bool { bytes < limits.eventBytes }
 

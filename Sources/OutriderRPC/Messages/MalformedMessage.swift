@@ -22,7 +22,7 @@ package enum MalformedMessage {
         return try? RequestID(value)
     }
 
-    /// The error message for bytes that are not JSON.
+    /// The error message for bytes that are not JSON. A reply to a callback ends the callback with the error.
     package static func reply(
         to bytes: UnsafeBufferPointer<UInt8>, _ failure: JSONFailure, framing: Framing
     ) -> Message {
@@ -32,7 +32,19 @@ package enum MalformedMessage {
                 "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing"
             )
         }
-        return .broken(id: id(in: bytes), RPCError(.parseError, "Parse error: \(failure.reason)", data: data))
+        let error = RPCError(.parseError, "Parse error: \(failure.reason)", data: data)
+        return callbackReply(bytes, error, within: RequestID.callbacks) ?? .broken(id: id(in: bytes), error)
+    }
+
+    /// The error as the reply to a callback, which would wait for its timeout otherwise; nil if the message does not
+    /// seem to be a reply.
+    private static func callbackReply(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ error: RPCError, within ids: ClosedRange<Int64>
+    ) -> Message? {
+        let found = id(in: bytes, where: { $0.hasResult && !$0.hasMethod })
+        guard case .integer(let number)? = found, ids.contains(number) else { return nil }
+        let shown: JSONObject = ["code": .integer(Int64(error.code)), "message": .string(error.message)]
+        return .reply(id: .integer(number), .error(.object(shown)))
     }
 
     /// The error message for a message that found no memory; only its beginning is known. If the message seems to be the
@@ -42,22 +54,17 @@ package enum MalformedMessage {
             .tooMany,
             "the memory of the service for large messages is full (send smaller pieces, read what is due, or raise --memory)",
             data: ["what": .string("memory")])
-        if let id = id(in: glimpse, where: { $0.hasResult && !$0.hasMethod }) {
-            let shown: JSONObject = ["code": .integer(Int64(error.code)), "message": .string(error.message)]
-            return .reply(id: id, .error(.object(shown)))
-        }
-        return .broken(id: id(in: glimpse), error)
+        return callbackReply(glimpse, error, within: 0...Int64.max) ?? .broken(id: id(in: glimpse), error)
     }
 
-    /// The error message for a message over the limit; only its beginning is known.
+    /// The error message for a message over the limit; only its beginning is known. A reply to a callback ends the
+    /// callback with the error.
     package static func reply(toTooLong glimpse: UnsafeBufferPointer<UInt8>, limit: Int) -> Message {
-        .broken(
-            id: id(in: glimpse),
-            RPCError(
-                .messageTooLong,
-                "the message is longer than \(limit) bytes (send a long body from a file, or in pieces with upload.open)",
-                data: ["limit": .integer(Int64(limit))])
-        )
+        let error = RPCError(
+            .messageTooLong,
+            "the message is longer than \(limit) bytes (send a long body from a file, or in pieces with upload.open)",
+            data: ["limit": .integer(Int64(limit))])
+        return callbackReply(glimpse, error, within: RequestID.callbacks) ?? .broken(id: id(in: glimpse), error)
     }
 }
 

@@ -7,6 +7,10 @@ package import OutriderJSON
 package enum RequestID: Sendable {
     case string(String)
     case integer(Int64)
+
+    /// The ids of callbacks: above the ids that clients count up to, since Vim cannot reply to string ids, and small
+    /// integers collide with its own ids; up to 2^31 - 1, for clients with 32-bit integers.
+    static let callbacks: ClosedRange<Int64> = 1_000_000_001...2_147_483_647
 }
 
 /// Strings are the same id if they have the same characters (RFC 8259 section 8.3). The strings of Swift are also equal

@@ -125,7 +125,9 @@ struct ConnectionState: ~Copyable {
         let check = phase == .closed ? .over : outbox.check(unwritten: unwritten &+ (filePiece?.count ?? 0))
         isWatched = check == .again
         guard check == .giveUp else { return check }
-        let error = RPCError(.clientTooSlow, "the client does not read; the connection is closed")
+        let error = RPCError(
+            .clientTooSlow, "the client does not read; the connection is closed",
+            data: ["limit": .integer(Int64(outbox.mostUnread))])
         outbox.lastWord(Outgoing.error(nil, error).frame(framing))
         phase = .finishing
         return check

@@ -207,6 +207,22 @@ def test_without_rights_requests_go_on(server, tmp_path, monkeypatch):
         assert fetch(wire, url)["ok"] and settle(wire)["problem"]
 
 
+def test_a_directory_that_can_be_made_later_is_used(server, tmp_path, monkeypatch):
+    place = tmp_path / "file"
+    place.write_text("no directory")
+    monkeypatch.setenv("OUTRIDER_CACHES", str(place))
+    url, _ = server.script(Reply())
+    with contract.Wire() as wire:
+        assert fetch(wire, url)["ok"] and settle(wire)["problem"]
+        place.unlink()
+        end = time.monotonic() + 20
+        while "problem" in settle(wire) and time.monotonic() < end:
+            assert fetch(wire, url)["ok"]
+            time.sleep(0.05)
+        assert fetch(wire, url)["ok"] and "problem" not in settle(wire)
+    assert (place / "docs/cache.db").exists()
+
+
 def test_no_credential_reaches_the_disk(server, folder):
     url, _ = server.script(Reply(fields=(("Cache-Control", "max-age=600"), ("Set-Cookie", "id=canary-3"))))
     with contract.Wire() as wire:
@@ -278,10 +294,13 @@ def test_the_shell_uses_caches(server, folder):
     assert run("get", "--cache", "docs", "--offline", url + "/other").returncode != 0 and len(seen) == 1
     assert url in run("cache", "list", "docs").stdout.decode()
     assert run("cache", "delete", "docs", "--all").stdout.strip() == b"1"
-    for words in (["list", "dosc"], ["verify", "dosc"]):
+    for words in (
+        ["list", "dosc"], ["verify", "dosc"], ["delete", "dosc", "--all"], ["get", "dosc", url], ["stats", "dosc"]
+    ):  # fmt: skip
         refused(run("cache", *words), 1, "no cache dosc", "there are: docs")
     for words in (["list", "docs"], ["verify", "docs"]):
         assert (run("cache", *words).returncode, run("cache", *words).stdout) == (0, b"")
+    assert run("cache", "delete", "docs", "--all").stdout.strip() == b"0"
 
 
 def test_a_full_disk_does_not_hold_up_requests(server, folder):

@@ -300,6 +300,17 @@ def test_a_refused_cookie_of_a_json_file_has_its_number(line):
     assert done["skipped"][0]["message"].startswith("b: "), done
 
 
+@pytest.mark.parametrize("form", ["netscape", "json"])
+def test_exported_cookies_are_imported_in_their_order(line, form):
+    """Though the cookies of a response have the same millisecond."""
+    url, names = "https://ordered.test/", "qwertyuiopasdfghjklzxcvbnm"
+    result(line.call("cookies.set", {"jar": "ordered", "url": url, "setCookie": [f"{name}=1" for name in names]}))
+    text = result(line.call("cookies.export", {"jar": "ordered", "format": form}))["text"]
+    result(line.call("cookies.import", {"jar": f"again-{form}", "format": form, "text": text}))
+    header = result(line.call("cookies.header", {"jar": f"again-{form}", "url": url}))["value"]
+    assert header == "; ".join(f"{name}=1" for name in names)
+
+
 def test_files_that_cannot_be_used_are_pointed_at(line, tmp_path):
     error = line.call("cookies.import", {"jar": "work", "path": str(tmp_path / "missing")})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == "/path", error

@@ -3,6 +3,7 @@
 """Stubs: responses and failures without a network."""
 
 import base64
+import gzip
 import time
 
 import contract
@@ -194,6 +195,34 @@ def test_uploads_and_downloads(wire, tmp_path):
 def test_bad_stubs(wire, params, pointer):
     error = wire.call("stub.add", params)["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+
+
+@pytest.mark.parametrize(("call", "params", "pointer"), [
+    ("stub.add", {"url": "/", "method": "get", "fault": "refused"}, "/method"),
+    ("data.send", {"url": "http://x.example/", "retry": {"methods": ["GET", "post"]}}, "/retry/methods/1"),
+    ("data.send", {"url": "http://x.example/", "serialize": {"as": "json", "emptyMethods": ["Head"]}},
+     "/serialize/emptyMethods/0"),
+])  # fmt: skip
+def test_a_usual_method_in_lower_case_is_refused_where_methods_are_compared(wire, call, params, pointer):
+    """Methods are case-sensitive: such a rule would fit no request that is meant."""
+    error = wire.call(call, params)["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+    assert "methods are case-sensitive" in error["message"]
+
+
+def test_methods_of_a_program_are_compared_as_they_are(wire):
+    stub(wire, url="/", method="Frobnicate", response={"text": "here"})
+    assert get(wire, "http://x.example/", method="Frobnicate")["body"]["text"] == "here"
+    assert get(wire, "http://x.example/", method="frobnicate")["error"]["code"] == 2203
+
+
+def test_a_body_that_the_client_compressed_is_compared_and_listed_decoded(wire):
+    stub(wire, url="/", body={"a": 1}, response={"text": "here"})
+    coded = base64.b64encode(gzip.compress(b'{"a":1,"password":"s3cr3t"}')).decode()
+    body = {"base64": coded, "contentType": "application/json"}
+    response = get(wire, "http://x.example/", method="POST", body=body, headers={"Content-Encoding": "gzip"})
+    assert response["body"]["text"] == "here"
+    assert result(wire.call("stub.requests", {}))["requests"][0]["text"] == '{"a":1,"password":"***"}'
 
 
 def test_an_unknown_stub_cannot_come_before(wire):

@@ -105,3 +105,29 @@ def test_media_types_match_patterns(wire, type, acceptable, match):
     assert found["matches"] == (match is not None) and found.get("match") == match
     if match:
         assert [found["type"], found["subtype"]] == type.split(";")[0].strip().lower().split("/")
+
+
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        ({"headers": {"a b": "1"}}, "/headers/a b"),
+        ({"headers": [{"name": "A", "value": "1"}, {"name": "B", "value": "\0"}]}, "/headers/1"),
+        ({"headers": {"A": "1"}, "add": {"a/b": "1"}}, "/add/a~1b"),
+        ({"headers": {"A": "1"}, "add": ["B: 1", "A B: 2"]}, "/add/1"),
+        ({"headers": {"A": "1"}, "set": {"A": "2", "B": "\0"}}, "/set/B"),
+        ({"headers": {"A": "1"}, "set": [{"name": "B", "value": "1"}, {"name": "C", "value": "\0"}]}, "/set/1"),
+    ],
+)
+def test_a_field_that_may_not_be_sent_is_named_by_the_member_that_gave_it(wire, params, pointer):
+    error = wire.call("headers.normalize", params)["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, pointer)
+
+
+def test_a_field_of_a_list_that_may_not_be_sent_is_named_by_its_number(wire, origin):
+    headers = [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}, {"name": "b", "value": "\0"}]
+    failure = result(wire.call("data.send", {"url": origin + "/echo", "headers": headers}))["error"]
+    assert (failure["code"], failure["pointer"]) == (1101, "/headers/2")
+    error = wire.call("request.build", {"url": origin, "headers": headers})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, "/headers/2")
+    failure = result(wire.call("data.send", {"url": origin + "/echo", "headers": {"A": "1", "B": "\0"}}))["error"]
+    assert failure["pointer"] == "/headers/B"

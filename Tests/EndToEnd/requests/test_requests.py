@@ -189,7 +189,7 @@ def test_a_bad_url_is_refused_unsent(wire, url):
         ({"method": ""}, 1101, "/method"),
         ({"headers": {"X-A": "b\r\nX-C: d"}}, 1101, "/headers/X-A"),
         ({"headers": {"X A": "b"}}, 1101, "/headers/X A"),
-        ({"headers": [{"name": "X-A", "value": "b\0"}]}, 1101, "/headers/X-A"),
+        ({"headers": [{"name": "X-A", "value": "b\0"}]}, 1101, "/headers/0"),
         ({"body": {"text": "x"}}, 1102, "/body"),
         ({"method": "POST", "body": {"file": "relative"}}, 1103, "/body/file"),
         ({"method": "POST", "body": {"file": "/nowhere/at/all"}}, 1103, "/body/file"),

@@ -224,9 +224,9 @@ def test_kept_responses_know_their_head(wire, server):
 def test_what_is_gone_cannot_be_shaped(wire, server, origin):
     sent = get(wire, origin + "/bytes/200000")["request"]
     error = wire.call("response.serialize", {"response": sent})["error"]
-    assert (error["code"], error["data"]["pointer"]) == (-32013, "/response")
+    assert (error["code"], error["data"]) == (-32013, {"pointer": "/response", "state": "bodiless"})
     error = wire.call("response.serialize", {"response": sent, "reperform": True})["error"]
-    assert (error["code"], error["data"]["pointer"]) == (-32013, "/reperform")
+    assert (error["code"], error["data"]) == (-32013, {"pointer": "/reperform", "state": "unkept"})
     discarded = result(wire.call("data.start", {"url": server.url(200, None, b"x"), "bodyTo": "discard"}))["request"]
     assert wire.call("response.validate", {"response": discarded, "validate": True})["error"]["code"] == -32013
     error = wire.call("response.validate", {"response": "rsp_aaaaaaaaaaaaaaaa", "validate": True})["error"]

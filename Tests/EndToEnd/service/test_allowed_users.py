@@ -128,13 +128,15 @@ def test_files_and_sockets_of_the_owner_are_refused(socket_path, origin, method,
     refused(reply, pointer)
 
 
-@pytest.mark.parametrize("params", [
-    {"auth": {"oauth": "work"}}, {"interceptors": [{"oauth": "work"}]},
-    {"interceptors": [{"chain": [{"chain": [{"chain": [{"chain": [{"oauth": "work"}]}]}]}]}]},
+@pytest.mark.parametrize(("params", "pointer"), [
+    ({"auth": {"oauth": "work"}}, "/auth/oauth"),
+    ({"interceptors": [{"oauth": "work"}]}, "/interceptors/0/oauth"),
+    ({"interceptors": [{"chain": [{"bearer": "x"}, {"chain": [{"oauth": "work"}]}]}]},
+     "/interceptors/0/chain/1/chain/0/oauth"),
 ])  # fmt: skip
-def test_tokens_of_the_owner_are_refused(socket_path, origin, params):
+def test_tokens_of_the_owner_are_refused(socket_path, origin, params, pointer):
     (reply,) = calls(socket_path, ("data.send", {"url": origin + "/json", **params}))
-    assert "credentials" in refused(reply)
+    assert "credentials" in refused(reply, pointer)
 
 
 def test_the_code_of_another_user_cannot_name_a_file(socket_path, origin):

@@ -206,6 +206,48 @@ def test_what_is_no_number_of_json_is_refused(wire, text):
     assert wire.call("diagnostics.echo", {"alive": True})["result"] == {"alive": True}
 
 
+def test_a_retry_policy_knows_the_failures_of_the_contract_and_no_others(wire):
+    errors = contract.CONTRACT.types["Retry"]["properties"]["errors"]["items"]["enum"]
+    assert wire.call("evaluate.retry", {"retry": {"errors": errors}})["result"] == {"retry": False}
+    for word in errors:
+        verdict = wire.call("evaluate.retry", {"retry": {"errors": [word], "scale": 0}, "error": word})["result"]
+        assert verdict == {"retry": True, "delay": 0}, word
+    message = wire.call("evaluate.retry", {"error": "stranger"})["error"]["message"]
+    assert set(message.partition("one of ")[2].split(", ")) == set(errors)
+
+
+# What the tests see in each message
+
+
+BODY = {"kind": "none", "size": 0}
+RESPONSE = {"ok": True, "url": "/", "method": "GET", "body": BODY, "attempts": 1, "redirects": []}
+RESPONSE |= {"cache": {"status": "bypass"}}
+LOST = {"code": 1404, "kind": "sessionTaskFailed", "reason": "connectionLost", "message": "lost", "retryable": True}
+STATE = {"method": "event.state", "params": {"request": "req_0000000000000000", "state": "created"}}
+FAULTS = [
+    ("data.send", {"result": {**RESPONSE, "draft": 1}}, "/draft: is not known"),
+    ("data.send", {"result": {**RESPONSE, "body": {**BODY, "draft": 1}}}, "/body/draft: is not known"),
+    ("data.send", {"result": {**RESPONSE, "ok": False, "error": {**LOST, "data": {"status": 1}}}}, "['status']"),
+    ("data.send", {"error": {"code": -32015, "message": "no"}}, "does not list"),
+    ("data.send", {"error": {"code": -32602, "message": "no"}}, "no pointer"),
+    ("data.send", {"error": {"code": -32012, "message": "no", "data": {"draft": 1}}}, "['draft']"),
+    ("events.next", {"result": {"events": [STATE], "dropped": 0, "end": True}}, "/seq: is missing"),
+]
+
+
+@pytest.mark.parametrize(("method", "rest", "why"), FAULTS)
+def test_a_message_that_the_contract_does_not_describe_fails_its_test(method, rest, why):
+    with pytest.raises(AssertionError) as failed:
+        contract.check_message(method, {"jsonrpc": "2.0", "id": 1, **rest})
+    assert why in str(failed.value)
+
+
+def test_a_described_message_passes():
+    failed = {**RESPONSE, "ok": False, "error": {**LOST, "data": {"resumeData": "a"}}}
+    for rest in ({"result": RESPONSE}, {"result": failed}, {"error": {"code": 1411, "message": "long", "data": {}}}):
+        contract.check_message("data.send", {"jsonrpc": "2.0", "id": 1, **rest})
+
+
 # What is shown
 
 

@@ -7,7 +7,9 @@ import time
 import contract
 import pytest
 from callback_client import Refuse, callback, converse, exchange, reply_to, sent
+from digest_server import Guard
 from request_client import result
+from subscription_client import pulled, subscribe
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -277,6 +279,20 @@ def test_a_reply_that_makes_no_sense_is_none(wire):
     for given in ({}, {"retry": "yes"}, {"retry": True, "delay": -1}, {"retry": False, "delay": 1}, {"again": True}):
         response, _ = exchange(wire, "request", spec, {"retry": lambda _, given=given: given})
         assert response["attempts"] == 1 and response["error"]["code"] == 1402
+        told = "refused the connection (no retry: the reply to callback.retry cannot be used: "
+        assert told in response["error"]["message"]
+
+
+def test_monitors_see_why_a_reply_cannot_be_used(wire):
+    subscription = subscribe(wire, "callback.failed", pull=True)
+    with Guard("MD5", "auth") as guard:
+        spec = {"url": guard.url("/vault"), "challenge": callback()}
+        response, _ = exchange(wire, "request", spec, {"challenge": lambda _: {"username": "u", "password": "p"}})
+    assert response["ok"] and response["status"] == 401
+    [event] = pulled(wire, subscription, last="callback.failed")
+    detail = event["detail"]
+    assert detail["problem"] == "callbackFailed"
+    assert detail["reason"].startswith("the reply to callback.challenge cannot be used: ")
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -320,3 +336,12 @@ def test_64_callbacks_wait_at_most(wire, origin):
         reply_to(wire, message, {})
     left = wire.replies([number for number in numbers if number not in replies])
     assert all(reply["result"]["ok"] for reply in left.values())
+
+
+def test_a_reply_that_is_no_json_ends_its_callback_at_once(wire):
+    number = wire.start("diagnostics.callback", {"method": "callback.ask", "timeout": 60})
+    asked = wire.receive()
+    wire.send_text('{"jsonrpc":"2.0","id":%d,"result":{"a\\u0000":1}}' % asked["id"])
+    error = wire.reply(number)["error"]
+    assert error["code"] == -32021 and "Parse error" in error["message"]
+    assert error["data"]["error"]["code"] == -32700

@@ -72,7 +72,11 @@ def test_chains_do_not_grow_without_end(wire):
     handle = result(wire.call("interceptor.create", {"interceptor": {"bearer": "x"}}))["interceptor"]
     for _ in range(8):
         handle = result(wire.call("interceptor.create", {"interceptor": {"chain": [handle, handle]}}))["interceptor"]
-    assert wire.call("interceptor.create", {"interceptor": {"chain": [handle, handle]}})["error"]["code"] == -32602
+    error = wire.call("interceptor.create", {"interceptor": {"chain": [handle, handle]}})["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, "/interceptor/chain")
+    inline = [{"bearer": "x"}, {"chain": [{"chain": [handle, handle]}]}]
+    error = wire.call("data.send", {"url": "http://127.0.0.1:1/", "interceptors": inline})["error"]
+    assert error["data"]["pointer"] == "/interceptors/1/chain/0/chain"
     error = wire.call("data.send", {"url": "http://127.0.0.1:1/", "interceptors": [handle, handle]})["error"]
     assert error["data"]["pointer"] == "/interceptors"
 
@@ -114,6 +118,22 @@ def test_a_session_says_what_its_requests_do_not(wire, origin):
     assert seen["x-a"] == "request" and "X-A" not in seen and seen["X-B"] == "session"
     assert get(wire, origin + "/delay/5", session=session)["error"]["code"] == 1405
     assert get(wire, origin + "/delay/0.4", session=session, timeout=5)["ok"]
+
+
+def test_a_session_shows_its_trust_and_tls_in_the_form_of_the_contract(wire):
+    """Clients may send null for what is absent, and `[]` for an empty object; the service returns neither."""
+    identity = {"certificate": "/a.pem", "passphrase": None, "_meta": {"a": 1}}
+    tls = {"maxVersion": None, "groups": ["X25519", "P-256"], "roots": {"file": None, "system": True}}
+    tls |= {"identity": identity, "identities": None, "_meta": {}}
+    session = create(wire, tls=tls, trust={"pinnedCertificates": [], "callback": None, "_meta": {}})
+    shown = result(wire.call("session.get", {"session": session}))
+    assert shown["trust"] == {"pinnedCertificates": {}}
+    assert shown["tls"] == {
+        "groups": ["x25519", "secp256r1"], "roots": {"system": True}, "identity": {"certificate": "/a.pem"},
+    }  # fmt: skip
+    result(wire.call("session.update", {"session": session, "trust": {"publicKeys": {"pins": {}}}}))
+    shown = result(wire.call("session.get", {"session": session}))
+    assert shown["trust"] == {"publicKeys": {"pins": []}}
 
 
 def test_a_request_is_built_as_its_session_would_send_it(wire, origin):

@@ -109,7 +109,7 @@ def test_a_refused_handshake_keeps_its_response(wire):
         ({"maxMessage": 0}, "/maxMessage"),
         ({"compression": {"window": 8}}, "/compression/window"),
         ({"ping": {"interval": 0}}, "/ping/interval"),
-        ({"reconnect": {"codes": [1]}}, "/reconnect/codes"),
+        ({"reconnect": {"codes": [4000, 1]}}, "/reconnect/codes/1"),
         ({"greeting": [{"text": "a", "base64": ""}]}, "/greeting/0"),
         ({"httpVersion": "2"}, "/httpVersion"),
         ({"expectContinue": True}, "/expectContinue"),

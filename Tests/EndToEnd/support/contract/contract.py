@@ -27,7 +27,11 @@ TEXT = (ROOT / "schema/openrpc.json").read_text("ascii")
 # The same value on one line, as the result of `rpc.discover`.
 LINE = json.dumps(json.loads(TEXT), separators=(",", ":"))
 CONTRACT = validator.Contract(json.loads(TEXT))
-CODES = {error["code"] for error in CONTRACT.document["x-outrider-errors"]}
+ERRORS = CONTRACT.document["components"]["errors"]
+# a result longer than the client's maxMessageBytes is an error, with the code of a failure
+TOO_LONG = 1411
+DATA = {error["code"]: set(error["data"]) for error in ERRORS.values()} | {TOO_LONG: {"limit"}}
+TOPICS = {topic["name"]: topic for topic in CONTRACT.document["x-outrider-topics"]}
 FAILURES = {failure["code"]: failure for failure in CONTRACT.document["x-outrider-failures"]}
 FIRST_CALLBACK = 1_000_000_001
 
@@ -45,6 +49,9 @@ def check_message(method, message):
     assert entry, f"{method} has a reply but is not in the contract"
     _accept(method, message["result"], entry["result"]["schema"])
     _check_failures(message["result"], method)
+    if method == "events.next":
+        for event in message["result"]["events"]:
+            _check_params(CONTRACT.events[event["method"]], event["params"])
     return message
 
 
@@ -53,8 +60,21 @@ def check_error(method, error):
     assert list(error) in (["code", "message"], ["code", "message", "data"]), f"error of {list(error)}"
     assert isinstance(error["message"], str) and error["message"], "an error has a message"
     assert isinstance(error.get("data", {}), dict), "data is an object"
-    if method != "diagnostics.fail":
-        assert error["code"] in CODES, f"{method}: code {error['code']} is not in errors.json"
+    if method == "diagnostics.fail":
+        return
+    code, data = error["code"], error.get("data", {})
+    assert code in DATA, f"{method}: code {code} is not in errors.json"
+    entry = CONTRACT.methods.get(method)
+    assert entry is None or code in codes(entry), f"{method}: its description does not list the error {code}"
+    more = sorted(set(data) - DATA[code])
+    assert not more, f"{method}: errors.json does not say that {code} has {more}"
+    assert code != -32602 or "pointer" in data, f"{method}: no pointer: {error['message']}"
+    _check_failure(data.get("failure"), method)
+
+
+def codes(entry):
+    """The codes of the errors that a method can give."""
+    return {TOO_LONG, *(ERRORS[error["$ref"].rpartition("/")[2]]["code"] for error in entry["errors"])}
 
 
 def check_event(message):
@@ -71,9 +91,17 @@ def check_event(message):
     if entry is None:
         assert not name.startswith("event."), f"{name} is not in the contract"
         return message
-    _accept(name, message["params"], CONTRACT.params(entry))
-    _check_failures(message["params"], name)
+    _check_params(entry, message["params"])
     return message
+
+
+def _check_params(entry, params):
+    """The params of an event or a callback; of `event.monitor`, the detail of the topic, too."""
+    name = entry["name"]
+    _accept(name, params, CONTRACT.params(entry))
+    _check_failures(params, name)
+    if name == "event.monitor":
+        _accept(params["topic"], params.get("detail", {}), TOPICS[params["topic"]]["detail"])
 
 
 def _accept(name, value, schema):
@@ -105,6 +133,12 @@ def _check_failure(failure, at):
     assert known, f"{at}: failure {failure['code']} is not in errors.json"
     assert failure["kind"] == known["kind"], f"{at}: {failure['code']} is {known['kind']}, not {failure['kind']}"
     assert failure.get("reason") == known.get("reason"), f"{at}: reason of {failure['code']} is {known.get('reason')}"
+    data = failure.get("data", {})
+    # any failure of a download can have resume data
+    more = set(data) - set(known["data"]) - {"resumeData"}
+    assert not more, f"{at}: errors.json does not say that {failure['code']} has {sorted(more)}"
+    for name in ("cause", "originalError"):
+        _check_failure(data.get(name), at)
 
 
 def await_socket(path, process, seconds=60.0):

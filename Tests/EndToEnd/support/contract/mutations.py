@@ -98,6 +98,9 @@ def _inside(example, path, schema, values):
         if schema.get("additionalProperties") is False:
             stranger = changed(example, path, lambda inner: inner.update({"stranger/~": 1}))
             yield Mutation(stranger, at + "/stranger~1~0", "added", known=schema["properties"])
+        absent = {name: None for name in schema["properties"] if name not in here}
+        if absent:
+            yield Mutation(changed(example, path, lambda inner: inner.update(absent)), at, "null for absent members")
         for name in here:
             yield Mutation(changed(example, path, lambda inner, n=name: inner.pop(n)), f"{at}/{name}", "removed")
             nulled = changed(example, path, lambda inner, n=name: inner.update({n: None}))
