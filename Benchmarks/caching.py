@@ -307,7 +307,7 @@ def many_entries(report, binary, origin, options):
     for count in (1000, options.entries):
         with tempfile.TemporaryDirectory() as place:
             folder = pathlib.Path(place)
-            cache = {"name": "many", "maxBytes": 1 << 30}
+            cache = {"name": "many", "maxBytes": 1 << 32}
             with Service(binary, folder) as service:
                 wire = Wire(service.path)
                 wire.call("data.send", {"url": origin.url("many/0"), "cache": cache})
