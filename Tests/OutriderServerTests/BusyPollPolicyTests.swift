@@ -66,6 +66,22 @@ struct BusyPollPolicyTests {
         #expect(!rhythm.isPollingAfterClose())
     }
 
+    @Test func `polls end if most of them are long`() {
+        #expect(rhythm.closeEventsToPolling() == BusyPollPolicy.fewest)
+        for _ in 0..<1000 {
+            rhythm.machine.came(after: BusyPollPolicy.short + 1)
+            rhythm.machine.came(after: BusyPollPolicy.short)
+        }
+        #expect(rhythm.isPollingAfterRare())
+        for _ in 1..<BusyPollPolicy.tolerance {
+            #expect(rhythm.isPollingAfterRare())
+            rhythm.machine.came(after: BusyPollPolicy.short + 1)
+        }
+        rhythm.machine.came(after: BusyPollPolicy.short + 1)
+        #expect(!rhythm.isPollingAfterRare())
+        #expect(rhythm.closeEventsToPolling() == BusyPollPolicy.fewest * 2)
+    }
+
     @Test func `polls that go well make up for those in vain`() {
         for _ in 0..<3 { rhythm.machine.missed() }
         #expect(rhythm.closeEventsToPolling() == BusyPollPolicy.fewest * 8)

@@ -45,22 +45,27 @@ package final class BusyPollingLoop: NIOEventLoopMetricsDelegate {
     func turned(after gap: Int64) -> Outcome {
         state.withLock { state in
             guard let selector = state.selector, state.machine.turned(after: gap) else { return .noPolling }
-            let came = Self.pollForEvent(selector)
-            if came { state.machine.came() } else { state.machine.missed() }
-            return came ? .came : .missed
+            guard let time = Self.pollForEvent(selector) else {
+                state.machine.missed()
+                return .missed
+            }
+            state.machine.came(after: time)
+            return .came
         }
     }
 
-    /// Whether an event came.
-    private static func pollForEvent(_ selector: Int32) -> Bool {
+    /// The nanoseconds until an event came; nil if none came in time.
+    private static func pollForEvent(_ selector: Int32) -> Int64? {
         var look = pollfd(fd: selector, events: Int16(POLLIN), revents: 0)
-        let end = NIODeadline.now() + .nanoseconds(BusyPollPolicy.patience)
+        let start = NIODeadline.now()
+        var time: Int64 = 0
         repeat {
-            if poll(&look, 1, 0) != 0 { return true }
+            if poll(&look, 1, 0) != 0 { return time }
             // the client, or a server on this machine, may wait for this very processor
             sched_yield()
-        } while NIODeadline.now() < end
-        return false
+            time = (NIODeadline.now() - start).nanoseconds
+        } while time < BusyPollPolicy.patience
+        return nil
     }
 
     /// The epoll descriptors of the process, which has few other descriptors at its start.

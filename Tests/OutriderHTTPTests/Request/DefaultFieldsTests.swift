@@ -5,11 +5,13 @@ import OutriderHTTP
 import Testing
 
 @Suite struct DefaultFieldsTests {
-    @Test(arguments: [
-        (nil, "de_DE.UTF-8", ["de-DE"]), ("de_AT:de:en", "en_US.UTF-8", ["de-AT", "de", "en", "en-US"]),
-        ("", "C.UTF-8", []), (nil, "POSIX", []), (nil, nil, []), ("C", "C", []), (nil, "sr_RS@latin", ["sr-RS"]),
-        ("de:de", "de", ["de"]), ("x\r\ny:en", nil, ["en"]), (nil, "zh_Hant_TW.UTF-8", ["zh-Hant-TW"]), ("::", "", []),
-    ] as [(String?, String?, [String])])
+    @Test(
+        arguments: [
+            (nil, "de_DE.UTF-8", ["de-DE"]), ("de_AT:de:en", "en_US.UTF-8", ["de-AT", "de", "en", "en-US"]),
+            ("", "C.UTF-8", []), (nil, "POSIX", []), (nil, nil, []), ("C", "C", []), (nil, "sr_RS@latin", ["sr-RS"]),
+            ("de:de", "de", ["de"]), ("x\r\ny:en", nil, ["en"]), (nil, "zh_Hant_TW.UTF-8", ["zh-Hant-TW"]),
+            ("::", "", []),
+        ] as [(String?, String?, [String])])
     func `languages come from the environment`(language: String?, lang: String?, expected: [String]) {
         #expect(DefaultFields.languages(language: language, lang: lang) == expected)
     }

@@ -9,7 +9,7 @@ import time
 import pytest
 from outrider import Client, RequestTimeout
 from outrider._connection import wire
-from outrider._connection.polling import CLOSE, FEWEST, MOST, PRICE, BusyPolling
+from outrider._connection.polling import CLOSE, FEWEST, MOST, PRICE, SHORT, TOLERANCE, BusyPolling
 
 LATE = 2 * CLOSE
 
@@ -61,7 +61,7 @@ def test_at_most_every_fifth_poll_is_in_vain(good: int) -> None:
 
 def test_after_vain_polls_more_close_messages_are_needed_until_polls_pay_again() -> None:
     polling = BusyPolling(2)
-    for wanted in (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2048):
+    for wanted in (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 4096):
         assert (polling.wanted, polling.credit) == (wanted, -wanted)
         for _ in range(wanted + 1):
             assert polling.credit <= 0
@@ -69,15 +69,27 @@ def test_after_vain_polls_more_close_messages_are_needed_until_polls_pay_again()
         polling.missed()
     for _ in range(MOST + 1):
         polling.slept(CLOSE)
-    for _ in range(FEWEST * 8):
+    for _ in range(FEWEST * 9):
         polling.came()
     assert polling.wanted == FEWEST
+
+
+def test_polls_end_if_most_of_them_are_long() -> None:
+    polling = polling_after(FEWEST + 1)
+    for _ in range(1000):
+        polling.came(2 * SHORT)
+        polling.came(SHORT)
+    assert polling.credit > 0
+    for _ in range(TOLERANCE):
+        assert polling.credit > 0
+        polling.came(2 * SHORT)
+    assert (polling.credit, polling.wanted) == (-2 * FEWEST, 2 * FEWEST)
 
 
 def test_a_reply_ends_a_poll_and_a_late_one_is_slept_for(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     came, missed = BusyPolling.came, BusyPolling.missed
-    monkeypatch.setattr(BusyPolling, "came", lambda self: (seen.append("came"), came(self))[1])
+    monkeypatch.setattr(BusyPolling, "came", lambda self, seconds: (seen.append("came"), came(self, seconds))[1])
     monkeypatch.setattr(BusyPolling, "missed", lambda self: (seen.append("missed"), missed(self))[1])
     client.info()
     connection = client._connection

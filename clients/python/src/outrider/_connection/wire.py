@@ -123,7 +123,7 @@ class Wire:
             while monotonic() - start < PATIENCE:
                 try:
                     [self._fresh] = map(self._stream.recv, (size,), (MSG_DONTWAIT,))
-                    return polling.came()
+                    return polling.came(monotonic() - start)
                 except BlockingIOError:
                     # the service may wait for this very processor
                     os.sched_yield()
