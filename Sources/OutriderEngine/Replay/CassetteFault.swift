@@ -14,14 +14,6 @@ extension HTTPFailure {
     }
 }
 
-extension StagedAttempt {
-    static var tooMany: HTTPFailure {
-        HTTPFailure(.limitExceeded, "too many requests wait for stubs and cassettes: send fewer at a time")
-    }
-
-    static var cancelled: HTTPFailure { HTTPFailure(.explicitlyCancelled, "the request was cancelled") }
-}
-
 extension CassetteReader {
     /// The contents of a cassette. Throws `cassetteUnusable`.
     static func read(_ bytes: [UInt8], of path: String) throws(HTTPFailure) -> Contents {
