@@ -180,10 +180,10 @@ def test_a_request_may_be_made_where_neovim_permits_few_functions_and_waited_for
 
 def test_an_error_in_a_callback_leaves_the_connection_alone(editors, origin):
     editor = editors.start_neovim("""
-      local seen
-      outrider.get(url .. "/json", {}, function() error("mine") end)
+      local seen, failed
+      outrider.get(url .. "/json", {}, function() failed = true error("mine") end)
       outrider.get(url .. "/json", { as = "json" }, function(_, response) seen = response.body.id end)
-      wait(function() return seen ~= nil end)
+      wait(function() return seen ~= nil and failed end)
       finish({ seen, outrider.sync("get", url .. "/json").status })
     """, url=origin)
     assert editor.result() == [1, 200]

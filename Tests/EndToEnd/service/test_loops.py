@@ -47,6 +47,13 @@ def loops(wire, clients=1):
         assert time.monotonic() < deadline, found
 
 
+def shared(wire, cache, requests):
+    """Until so many requests have shared the exchange of another one."""
+    deadline = time.monotonic() + 10
+    while result(wire.call("cache.stats", {"cache": cache}))["collapsed"] != requests:
+        assert time.monotonic() < deadline
+
+
 def statuses(wires, send):
     """The statuses of five requests of each client, sent at the same time."""
     numbers = [(wire, [wire.start("data.send", send) for _ in range(5)]) for wire in wires]
@@ -150,14 +157,23 @@ def test_one_cold_url_is_one_request_for_clients_of_all_loops(tmp_path):
             assert len(seen) == 1
             # both loops have the response at hand
             assert {result(wire.call("data.send", params))["cache"]["status"] for wire in wires} == {"hit"}
-            # two clients go, and the others get the whole body
-            url, seen = server.script(lambda number, _: Reply(b"y" * 3_000_000, pause=0.3))
+            # two clients go once ten requests share the exchange, and the others get the whole body
+            gone = threading.Event()
+
+            def held(number, _):
+                assert gone.wait(20)
+                return Reply(b"y" * 3_000_000)
+
+            url, seen = server.script(held)
             params = {**params, "url": url, "maxInline": 4_000_000}
             with connected(path, 2) as others:
                 for wire in others:
                     wire.start("data.send", params)
                 numbers = [wire.start("data.send", params) for wire in wires]
                 assert loops(others[0], 10) == [5, 5]
+                shared(others[0], "docs", 7 + 9)
+            assert loops(wires[0], 8) == [4, 4]
+            gone.set()
             replies = [result(wire.reply(number, 20)) for wire, number in zip(wires, numbers)]
             assert {len(reply["body"]["text"]) for reply in replies} == {3_000_000} and len(seen) == 1
     finally:
