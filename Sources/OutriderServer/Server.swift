@@ -126,7 +126,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             return state.listeners.first { $0.isListening(on: file) }
         }
         guard let listener else { return }
-        await listener.close()
+        await listener.closeBehindLast()
         listener.remove()
         do {
             try await listen(at: file.place)

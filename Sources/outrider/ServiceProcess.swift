@@ -31,7 +31,7 @@ struct ServiceProcess {
         }
         if settings.readyFile != nil { Detachment.detach() }
         // Ends by itself, while the rest of the service is made.
-        let timers = Task { await LibraryTimers.open() }
+        let descriptorsOfLibraries = Task { await LibraryDescriptors.open() }
         let loops = ServiceLoops(try settings.loopCount(), most: settings.connectionsPerHost)
         let group = loops.group
         let own = settings.engine(loops: loops.count)
@@ -80,7 +80,7 @@ struct ServiceProcess {
         ) { peer, control in
             ClientScope(service, control, connection: peer.info.connection, user: peer.info.uid)
         }
-        await timers.value
+        await descriptorsOfLibraries.value
         let status = try await serve(server, listening)
         let unsaved = await engine.credentials.save()
         if !unsaved.isEmpty {

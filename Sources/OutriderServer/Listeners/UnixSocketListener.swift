@@ -11,6 +11,8 @@ import OutriderRPC
 /// Accepts clients on a listening Unix socket, and opens a connection for each that may come in.
 final class UnixSocketListener: Sendable {
     private let channel: any Channel
+    /// Of the channel.
+    private let descriptor: Int32
     private let file: SocketFile?
 
     /// Listens on the socket; `file` is nil for sockets passed in by systemd.
@@ -32,17 +34,33 @@ final class UnixSocketListener: Sendable {
             .childChannelInitializer { channel in welcome(channel, process, loops, framing, host) }
             .withBoundSocket(descriptor)
             .get()
-        return UnixSocketListener(channel, file)
+        return UnixSocketListener(channel, descriptor, file)
     }
 
-    private init(_ channel: any Channel, _ file: SocketFile?) {
+    private init(_ channel: any Channel, _ descriptor: Int32, _ file: SocketFile?) {
         self.channel = channel
+        self.descriptor = descriptor
         self.file = file
     }
 
     /// Accepts no more clients. The socket stays until `remove`, so that no second service starts beside this service.
     func close() async {
         try? await channel.close().get()
+    }
+
+    /// Closes once clients that connected before the file went away are accepted: a close would reset them. Waits for
+    /// them for a second at most.
+    func closeBehindLast() async {
+        for _ in 0..<100 where hasWaiting {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        await close()
+    }
+
+    /// Whether clients are connected that are not accepted yet.
+    private var hasWaiting: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&state, 1, 0) > 0
     }
 
     func remove() { file?.remove() }

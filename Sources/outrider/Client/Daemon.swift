@@ -15,7 +15,7 @@ import OutriderServer
 struct Daemon {
     /// The longest wait for the start in seconds; then the command fails.
     private static let patience = 60.0
-    /// Between starts while another service has the path, in microseconds.
+    /// Between looks at the path while another service has it, in microseconds.
     private static let pause: UInt32 = 100_000
 
     let socket: ServicePath
@@ -46,9 +46,12 @@ struct Daemon {
                 throw CommandFailure(
                     .noConnection, "the service was started, but does not answer at \(socket.path); see \(log)")
             }
-            // the other one puts its socket back just now, or ends
-            if deadline.milliseconds == 0 { throw refusal }
-            usleep(Self.pause)
+            // the other one puts its socket back just now, or ends; each start until then would log its refusal
+            repeat {
+                if deadline.milliseconds == 0 { throw refusal }
+                usleep(Self.pause)
+                if let wire = try socket.connect() { return wire }
+            } while socket.isLocked
         }
     }
 

@@ -66,6 +66,15 @@ struct ServicePath {
         return lstat(path, &info) == 0 && info.st_mode & S_IFMT != S_IFSOCK
     }
 
+    /// Whether a process holds the lock of the path: a service that starts, serves or ends. `/proc/locks` names files by
+    /// numbers that file systems share.
+    var isLocked: Bool {
+        let file = open(path + ".lock", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        return flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
     /// Creates a missing directory of the socket.
     func prepareDirectory() throws(CommandFailure) {
         do {

@@ -25,18 +25,10 @@ extension DoctorCommand {
         report.attempt("lock") { () throws(CommandFailure) in
             let path = try place.path()
             let file = path.path + ".lock"
-            guard Self.isLocked(file), let holder = Self.holder(of: file) else { return .fine("free") }
+            guard path.isLocked, let holder = Self.holder(of: file) else { return .fine("free") }
             if try path.connect() != nil { return .fine("held by process \(holder)") }
             return .fault("process \(holder) holds \(path.path).lock and does not answer (kill \(holder))")
         }
-    }
-
-    /// Whether a process holds a lock on the file. `/proc/locks` names files by numbers that file systems share.
-    private static func isLocked(_ path: String) -> Bool {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard file >= 0 else { return false }
-        defer { close(file) }
-        return flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
     /// The process with a lock on the file, by `/proc/locks`; nil if there is none.

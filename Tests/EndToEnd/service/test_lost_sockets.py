@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """A service whose socket file was removed or replaced does not lock its user out."""
 
+import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -65,6 +67,18 @@ def test_a_client_that_is_connected_does_not_notice(home, served):
         assert wire.call("diagnostics.echo", {"value": 1})["result"]
 
 
+def test_clients_that_are_not_accepted_yet_come_in_all_the_same(home, served):
+    with contextlib.ExitStack() as stack:
+        held = instance(home / "s")
+        os.kill(served.pid, signal.SIGSTOP)
+        wires = [stack.enter_context(contract.Wire(str(home / "s"))) for _ in range(20)]
+        os.unlink(home / "s")
+        os.kill(served.pid, signal.SIGCONT)
+        for wire in wires:
+            assert wire.call("server.info")["result"]["instanceId"].encode() == held
+        await_file(home / "s")
+
+
 def test_a_service_can_start_after_the_directory_was_removed(home, served):
     """The lock is gone with the directory: the first service to come makes both anew."""
     # at once, for the service that runs makes the directory again as soon as its socket is gone
@@ -81,6 +95,22 @@ def test_a_command_waits_for_the_end_of_a_service_that_stops(home, served):
         wire.call("server.stop", {"grace": 5})
         assert instance(home / "s", "--spawn") != before
     assert served.wait(10) == 0
+
+
+def test_a_command_that_waits_for_a_locked_path_logs_one_line(home):
+    """A start for each look at the path would be refused in the log ten times a second."""
+    log = home / "s.log"
+    with open(home / "s.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = [contract.binary(), "call", "--socket", str(home / "s"), "--spawn", "server.info"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as command:
+            while not (log.exists() and log.read_bytes().endswith(b"\n")):
+                assert command.poll() is None
+                time.sleep(0.01)
+            time.sleep(0.2)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert b"instanceId" in command.communicate(timeout=30)[0]
+    assert log.read_bytes().count(b"already serves") == 1
 
 
 def test_a_service_whose_path_belongs_to_another_socket_ends_with_its_last_client(home, served):
