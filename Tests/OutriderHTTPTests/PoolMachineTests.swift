@@ -124,6 +124,22 @@ struct PoolMachineTests {
         #expect(pool.counts == .init())
     }
 
+    @Test func `a connection is not lent, and ends, at the time that its server names`() {
+        var pool = machine { $0.idleSeconds = 60 }
+        for waiter in 1...3 { #expect(pool.ask(UInt64(waiter), for: key, limit: 3) == .open) }
+        #expect(pool.takeBack(11, of: key, now: 100) == .keep)
+        #expect(pool.takeBack(12, of: key, now: 101, until: 105) == .keep)
+        #expect(pool.takeBack(13, of: key, now: 102, until: 200) == .keep)
+        #expect(pool.nextExpiry == 105)
+        #expect(pool.ask(4, for: key, limit: 3, now: 104.9) == .lend(13))
+        #expect(pool.ask(5, for: key, limit: 3, now: 105) == .lend(11))
+        #expect(pool.expire(now: 104.9) == [])
+        #expect(pool.expire(now: 105) == [12])
+        #expect(pool.takeBack(13, of: key, now: 106, until: 200) == .keep)
+        #expect(pool.nextExpiry == 166)
+        #expect(pool.counts == .init(busy: 1, idle: 1))
+    }
+
     @Test func `of too many idle connections the oldest is closed`() {
         var pool = machine { $0.idleInAll = 2 }
         #expect(pool.ask(1, for: key, limit: 2) == .open)

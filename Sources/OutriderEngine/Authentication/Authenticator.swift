@@ -15,27 +15,34 @@ final class Authenticator: Sendable {
     ///   - sessionCredentials: of the session; nil for credentials that are forgotten with the exchange.
     ///   - source: the origin or a proxy.
     ///   - proxies: of the signed requests.
+    ///   - security: of the signed requests, for the places that they connect to.
     init(
         _ own: UserCredential?, callback: String?, _ sessionCredentials: SessionCredentials?,
         source: ChallengeSource = .origin,
-        proxies: ProxyRules? = nil
+        proxies: ProxyRules? = nil, security: SecurityPlan = .standard
     ) {
         self.callback = callback
         self.sessionCredentials = sessionCredentials ?? SessionCredentials()
         machine = Mutex(
             AuthenticationMachine(
                 own: own, hasCallback: callback != nil, source: source,
-                isConfidential: { $0.isConfidential(through: proxies) }
+                isConfidential: { $0.isConfidential(through: proxies, security) }
             ))
     }
 
     /// Nil for a request without credentials, as most are.
-    static func make(for spec: RequestSpec, _ sessionCredentials: SessionCredentials?) -> Authenticator? {
+    ///
+    /// - Parameter attempt: as built from the request; nil if it cannot be built.
+    static func make(
+        for spec: RequestSpec, _ attempt: @autoclosure () -> Attempt?, _ sessionCredentials: SessionCredentials?
+    ) -> Authenticator? {
         var own: UserCredential?
         if case .challenge(let credential)? = spec.authorization { own = credential }
         let callback = spec.shared?.plan.challenge
         guard own != nil || callback != nil || sessionCredentials?.isEmpty == false else { return nil }
-        return Authenticator(own, callback: callback, sessionCredentials, proxies: spec.proxies)
+        return Authenticator(
+            own, callback: callback, sessionCredentials, proxies: spec.proxies,
+            security: attempt()?.security ?? spec.security)
     }
 
     /// The authenticator for the proxies of a request; nil without proxies.

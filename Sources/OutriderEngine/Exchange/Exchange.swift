@@ -92,7 +92,7 @@ package final class Exchange: Sendable {
             observer = setup.observer
             delegate = setup.delegate
             outlet = setup.outlet
-            authenticator = Authenticator.make(for: spec, setup.sessionCredentials)
+            authenticator = Authenticator.make(for: spec, try? request.get(), setup.sessionCredentials)
             if let interval = observer?.progressInterval {
                 upload = ProgressMachine(.upload, interval: .seconds(interval))
                 download = ProgressMachine(.download, interval: .seconds(interval), hint: spec.expectedSize)

@@ -142,7 +142,7 @@ extension ExchangeDriver {
     ) throws(HTTPFailure) {
         guard let sentAs = signing.sent else { return }
         let number = machine.attempts
-        let info = AuthenticationInfo(response.fields.all(ChallengeSource.origin.infoField))
+        let info = AuthenticationInfo(response.fields.texts(ChallengeSource.origin.infoField))
         if let said = sentAs.digest {
             if let fault = info.fault(of: said, bodyHash: nil) {
                 self.response = response

@@ -20,7 +20,7 @@ extension Attempt {
         let digest =
             isTunneled
             ? signature.digest(
-                method: "CONNECT", uri: url.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
+                method: "CONNECT", uri: destination.authorityWithPort, bodyHash: signature.bodyHash?.hash("") ?? "")
             : signature.digest(method: method, uri: url.description, bodyHash: bodyHash)
         proxyAuthorization = ProxyAuthorization(
             digest?.field ?? FieldText(signature.basicValue), signature.credential)
@@ -142,7 +142,7 @@ extension ExchangeDriver {
     ) throws(HTTPFailure) {
         guard let sent = signing.proxy.sent else { return }
         // fields that an origin sends through a tunnel do not concern our proxy
-        let info = AuthenticationInfo(isTunnel ? [] : response.fields.all(ChallengeSource.proxy.infoField))
+        let info = AuthenticationInfo(isTunnel ? [] : response.fields.texts(ChallengeSource.proxy.infoField))
         if let said = sent.digest, let fault = info.fault(of: said, bodyHash: nil) {
             self.response = response
             giveUp()

@@ -70,11 +70,14 @@ extension Exchange {
                 proxyAuthenticator?.take(credential, isKept: isKept && sessionCredentials != nil, for: proxy)
                 return true
             }
-            let authenticator = state.authenticator ?? Authenticator(nil, callback: nil, sessionCredentials)
+            let attempt = try? (state.built ?? state.request).get()
+            let authenticator =
+                state.authenticator
+                ?? Authenticator(
+                    nil, callback: nil, sessionCredentials, proxies: attempt?.proxies,
+                    security: attempt?.security ?? .standard)
             state.authenticator = authenticator
-            var url: HTTPURL?
-            if case .success(let attempt) = state.built ?? state.request { url = attempt.url }
-            authenticator.take(credential, isKept: isKept && sessionCredentials != nil, for: url)
+            authenticator.take(credential, isKept: isKept && sessionCredentials != nil, for: attempt?.url)
             return true
         }
     }

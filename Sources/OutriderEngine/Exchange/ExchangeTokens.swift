@@ -77,10 +77,13 @@ extension ExchangeDriver {
         if Credential.mayKnow(attempt.url, home: home, origins: spec.origins) {
             if attempt.isConfidential { return true }
             guard isRequired else { return false }
+            let why =
+                attempt.proxy != nil
+                ? "through a proxy, which could read it: use https, or no proxy for this machine"
+                : "in the open, where connectTo leads to another machine: use https, or no connectTo"
             throw HTTPFailure(
                 .requestAdaptationFailed,
-                "the credential \(spec.name) must not go to \(attempt.url.origin) through a proxy, which could read it: use "
-                    + "https, or no proxy for this machine", pointer: "/auth/oauth")
+                "the credential \(spec.name) must not go to \(attempt.url.origin) \(why)", pointer: "/auth/oauth")
         }
         guard isRequired else { return false }
         let origins = spec.origins.map(\.origin).joined(separator: ", ")

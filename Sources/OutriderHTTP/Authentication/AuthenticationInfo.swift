@@ -4,17 +4,18 @@
 /// A server's Authentication-Info or Proxy-Authentication-Info for an accepted signature (RFC 7616 section 3.5).
 package struct AuthenticationInfo: Sendable, Equatable {
     /// The nonce for the next requests (`nextnonce`).
-    package var nextNonce: String?
+    package var nextNonce: FieldText?
     /// The server's proof that it knows the password (`rspauth`).
     package var serverResponse: String?
     /// The protection of that proof (`qop`), if the server names it.
     package var protection: DigestChallenge.Protection?
 
     /// - Parameter fields: of Authentication-Info, or of Proxy-Authentication-Info.
-    package init(_ fields: [String]) {
-        let parameters = Challenge("", ChallengeScanner.parameters(in: fields))
+    package init(_ fields: [FieldText]) {
+        let parameters = ChallengeScanner.parameters(in: fields)
         nextNonce = parameters["nextnonce"].flatMap { nonce in
-            nonce.isEmpty || nonce.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : nonce
+            nonce.isEmpty || nonce.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+                ? nil : FieldText(nonce, isLatin1: parameters.isLatin1)
         }
         serverResponse = parameters["rspauth"]
         protection = parameters["qop"].flatMap { DigestChallenge.Protection(rawValue: $0.lowercased()) }

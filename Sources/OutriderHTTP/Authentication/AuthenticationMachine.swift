@@ -121,7 +121,8 @@ package struct AuthenticationMachine: Sendable {
     /// The signature to send before any challenge; nil for none.
     package func early(_ url: HTTPURL, _ spaces: inout ProtectionSpaces) -> Signature? {
         let own = credential(at: url)
-        guard let signature = spaces.early(url, own: own, source: source) ?? ownEarly(url) else { return nil }
+        let known = spaces.early(url, own: own, source: source, isConfidential: isConfidential(url))
+        guard let signature = known ?? ownEarly(url) else { return nil }
         return isRefused(signature.credential, at: url, realm: signature.space.realm) ? nil : signature
     }
 

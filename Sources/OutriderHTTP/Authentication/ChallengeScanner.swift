@@ -37,15 +37,19 @@ package struct ChallengeScanner {
         challenges(in: fields.map { FieldText($0) })
     }
 
-    /// The parameters of a field without a scheme, such as Authentication-Info.
-    package static func parameters(in fields: [String]) -> [Challenge.Parameter] {
+    /// The parameters of a field without a scheme, such as Authentication-Info, as a challenge without one.
+    package static func parameters(in fields: [FieldText]) -> Challenge {
         var found = [Challenge("")]
+        let isLatin1 = fields.contains(where: \.isLatin1)
         for field in fields.prefix(mostChallenges) {
-            var scanner = ChallengeScanner(field.utf8.prefix(mostBytes), found)
+            let text = isLatin1 ? field.asLatin1.text : field.text
+            var scanner = ChallengeScanner(text.utf8.prefix(mostBytes), found)
             scanner.scan()
             found = Array(scanner.found.prefix(1))
         }
-        return found.first?.parameters ?? []
+        var challenge = found.first ?? Challenge("")
+        challenge.isLatin1 = isLatin1
+        return challenge
     }
 
     private init(_ bytes: some Sequence<UInt8>, _ found: [Challenge]) {

@@ -60,6 +60,18 @@ package struct DigestChallenge: Sendable, Equatable {
         }
     }
 
+    /// The same challenge with another nonce; the bytes of all texts stay.
+    func renewed(_ nonce: FieldText) -> DigestChallenge {
+        var challenge = self
+        challenge.nonce = nonce.text
+        guard nonce.isLatin1 != isLatin1 else { return challenge }
+        let inBytes = { (text: String) in FieldText(text, isLatin1: isLatin1).asLatin1.text }
+        challenge.nonce = nonce.asLatin1.text
+        (challenge.realm, challenge.opaque) = (inBytes(realm), opaque.map(inBytes))
+        challenge.isLatin1 = true
+        return challenge
+    }
+
     /// Prefers `auth`, which needs no hash of the body. The inner nil means no `qop`, the outer nil an unknown one.
     private static func protection(_ offered: String?) -> Protection?? {
         guard let offered else { return .some(nil) }

@@ -93,9 +93,11 @@ package struct ProtectionSpaces: Sendable {
     /// The signature for a request before any challenge: of a space in which the credential was accepted before, or
     /// Basic for an entry with `isEarly`.
     ///
-    /// - Parameter own: the request's own credential, in place of the kept ones.
+    /// - Parameters:
+    ///   - own: the request's own credential, in place of the kept ones.
+    ///   - isConfidential: whether the route hides the request; an earlier request may have had another route.
     package mutating func early(
-        _ url: HTTPURL, own: UserCredential?, source: ChallengeSource = .origin
+        _ url: HTTPURL, own: UserCredential?, source: ChallengeSource = .origin, isConfidential: Bool = true
     ) -> Signature? {
         let origin = url.securityOrigin
         let usable = own.map { [$0] } ?? candidates(url, realm: nil, source: source)
@@ -104,6 +106,7 @@ package struct ProtectionSpaces: Sendable {
         for (index, space) in learned.enumerated()
         where space.isProven && space.space.source == source && space.space.origin == origin
             && usable.contains(space.credential)
+            && (space.digest != nil || space.credential.permits(.basic, isConfidential: isConfidential))
         {
             guard let length = space.paths.filter({ $0.covers(path: url.path) }).map(\.utf8.count).max() else {
                 continue
@@ -207,14 +210,13 @@ package struct ProtectionSpaces: Sendable {
 
     /// Sets the nonce of the space (`nextnonce`, RFC 7616 section 3.5). Only the first successor of a nonce counts,
     /// since a server may send each of many requests a different nonce.
-    package mutating func renew(_ signature: Signature, nonce: String, clientNonce: String) {
+    package mutating func renew(_ signature: Signature, nonce: FieldText, clientNonce: String) {
         guard case .digest(let challenge, _, _) = signature.proof else { return }
         for index in learned.indices
         where learned[index].space == signature.space && learned[index].credential == signature.credential
             && learned[index].digest?.challenge.nonce == challenge.nonce
         {
-            var next = challenge
-            next.nonce = nonce
+            let next = challenge.renewed(nonce)
             learned[index].digest = Digest(challenge: next, clientNonce: clientNonce, count: 0)
         }
     }

@@ -118,7 +118,7 @@ package struct ConnectMachine: TunnelMachine {
         }
         // only the request for a password is followed by another request on the same connection
         guard head.status == 407, let (framing, isClear) = try? BodyFraming.of(head, to: "CONNECT"), isClear,
-            HTTP1Machine.staysOpen(head), case .length(let length) = framing, length <= Int64(Self.mostBody)
+            ConnectionOptions(head).staysOpen, case .length(let length) = framing, length <= Int64(Self.mostBody)
         else {
             state = .over
             return .refused(head, isReusable: false)

@@ -31,6 +31,8 @@ package struct HTTP1Machine: ~Copyable {
     private var followsBodyless = false
     /// Requests carried so far, the running one included.
     package private(set) var requests = 0
+    /// Seconds for which the connection may lie idle after the last response; nil if its server names no limit.
+    package private(set) var idleSeconds: Double?
 
     package init() {}
 
@@ -110,7 +112,9 @@ package struct HTTP1Machine: ~Copyable {
             }
             let (framing, clear) = try BodyFraming.of(head, to: exchange.method)
             exchange.framing = framing
-            exchange.reusable = clear && Self.staysOpen(head)
+            let options = ConnectionOptions(head)
+            exchange.reusable = clear && options.staysOpen
+            idleSeconds = options.idleSeconds
             state = .busy(exchange)
             return .response(framing, stopSending: !exchange.requestSent && head.status >= 300)
         } catch {
@@ -152,21 +156,5 @@ package struct HTTP1Machine: ~Copyable {
             throw HTTPFailure(
                 .malformedResponse, "the server switched protocols without a request to upgrade", sent: .sent)
         }
-    }
-
-    /// RFC 9112 section 9.3.
-    static func staysOpen(_ head: ResponseHead) -> Bool {
-        var staysOpen = head.version >= .http11
-        for field in head.fields.list where HTTPFields.same(field.name, "Connection") {
-            if field.value == "keep-alive" {
-                staysOpen = true
-                continue
-            }
-            for option in FieldRules.listed(field.value) {
-                if HTTPFields.same(option, "close") { return false }
-                if HTTPFields.same(option, "keep-alive") { staysOpen = true }
-            }
-        }
-        return staysOpen
     }
 }

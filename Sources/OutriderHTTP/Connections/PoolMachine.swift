@@ -21,7 +21,7 @@ package struct PoolMachine: ~Copyable {
     package typealias WaiterID = UInt64
 
     package struct Config: Sendable {
-        /// Seconds that a connection may lie idle. Default 60.
+        /// Seconds that a connection may lie idle, unless its server names a shorter time. Default 60.
         package var idleSeconds = 60.0
         /// Idle connections of all keys together; beyond this number the oldest is closed. Default 256.
         package var idleInAll = 256
@@ -97,13 +97,13 @@ package struct PoolMachine: ~Copyable {
             waiter: waiter, limit: limit, holder: holder, isReplay: isReplay, avoiding: avoiding)
         guard !key.mayBeShared else { return askShared(request, for: key, now: now()) }
         let most = config.waitersPerKey
-        return change(key) { $0.ask(request, mostWaiters: most, isPlain: true) }
+        return change(key) { $0.ask(request, mostWaiters: most, isPlain: true, now: now()) }
     }
 
     private mutating func askShared(_ request: Request, for key: PoolKey, now: Double) -> Ask {
         let isPlain = plain.contains(key, now: now)
         let most = config.waitersPerKey
-        return change(key) { $0.ask(request, mostWaiters: most, isPlain: isPlain) }
+        return change(key) { $0.ask(request, mostWaiters: most, isPlain: isPlain, now: now) }
     }
 
     /// Whether attempts for the key wait for a connection that is being opened, and not for a place.
@@ -205,11 +205,14 @@ package struct PoolMachine: ~Copyable {
     }
 
     /// A connection for single attempts has done its work and can carry another attempt.
+    ///
+    /// - Parameter until: the time from which the connection must not lie idle, as its server may close it then.
     package mutating func takeBack(
-        _ connection: ConnectionID, of key: PoolKey, by holder: PoolHolder = PoolHolder(), now: Double
+        _ connection: ConnectionID, of key: PoolKey, by holder: PoolHolder = PoolHolder(), now: Double,
+        until: Double = .infinity
     ) -> TakeBack {
         guard let index = index(of: key) else { return .evict(connection) }
-        if let waiter = places.values[index].takeBack(connection, by: holder, now: now) {
+        if let waiter = places.values[index].takeBack(connection, by: holder, now: now, until: until) {
             counts.waiting -= 1
             return .lend(waiter)
         }
@@ -283,10 +286,10 @@ package struct PoolMachine: ~Copyable {
     package mutating func expire(now: Double) -> [ConnectionID] {
         var expired: [ConnectionID] = []
         for key in Array(places.keys) {
-            while let oldest = places[key]?.oldest, now - oldest.since >= config.idleSeconds,
-                change(key, { $0.removeIdle(oldest.connection) })
+            while let first = places[key]?.firstExpiry(config.idleSeconds), first.time <= now,
+                change(key, { $0.removeIdle(first.connection) })
             {
-                expired.append(oldest.connection)
+                expired.append(first.connection)
             }
         }
         return expired
@@ -294,8 +297,7 @@ package struct PoolMachine: ~Copyable {
 
     /// The next time at which `expire` finds a connection; nil while no connection is idle.
     package var nextExpiry: Double? {
-        let oldest = places.values.compactMap { $0.oldest?.since }.min()
-        return oldest.map { $0 + config.idleSeconds }
+        places.values.compactMap { $0.firstExpiry(config.idleSeconds)?.time }.min()
     }
 
     private mutating func removeOldest() -> ConnectionID? {

@@ -9,6 +9,8 @@ struct PoolPlace {
     struct Idle {
         let connection: ConnectionID
         let since: Double
+        /// When its server may close it; infinite if the server names no time.
+        let until: Double
     }
 
     /// A connection with slots for several attempts.
@@ -68,12 +70,14 @@ struct PoolPlace {
         if mayBeShared { opening += 1 }
     }
 
-    mutating func ask(_ ask: PoolMachine.Request, mostWaiters: Int, isPlain: Bool) -> PoolMachine.Ask {
+    mutating func ask(
+        _ ask: PoolMachine.Request, mostWaiters: Int, isPlain: Bool, now: @autoclosure () -> Double
+    ) -> PoolMachine.Ask {
         let left = lines.left(for: ask.holder)
-        if !ask.isReplay, left > 0, let youngest = idle.popLast() {
+        if !ask.isReplay, left > 0, let youngest = takeIdle(now: now()) {
             busy += 1
             lines.use(ask.holder)
-            return .lend(youngest.connection)
+            return .lend(youngest)
         }
         if let slot = takeSlot(avoiding: ask.avoiding) { return .lend(slot) }
         let fits = Self.mayOpen(limit: ask.limit, ask.holder, left: left, busy: busy, shared: shared.count)
@@ -92,6 +96,12 @@ struct PoolPlace {
         return .wait
     }
 
+    /// The youngest idle connection that its server still keeps. The others wait for `expire`.
+    private mutating func takeIdle(now: @autoclosure () -> Double) -> ConnectionID? {
+        guard let index = idle.lastIndex(where: { $0.until == .infinity || $0.until > now() }) else { return nil }
+        return idle.remove(at: index).connection
+    }
+
     /// A free slot of the fullest connection, so that the others can become idle.
     private mutating func takeSlot(avoiding avoided: ConnectionID?) -> ConnectionID? {
         var best: Int?
@@ -105,14 +115,16 @@ struct PoolPlace {
     }
 
     /// The waiter that gets the free connection; without a waiter, the connection is idle from now on.
-    mutating func takeBack(_ connection: ConnectionID, by holder: PoolHolder, now: Double) -> WaiterID? {
+    mutating func takeBack(
+        _ connection: ConnectionID, by holder: PoolHolder, now: Double, until: Double
+    ) -> WaiterID? {
         lines.giveUp(holder)
         if let waiter = lines.take({ _, left in left > 0 }) {
             lines.use(waiter.holder)
             return waiter.id
         }
         busy -= 1
-        idle.append(Idle(connection: connection, since: now))
+        idle.append(Idle(connection: connection, since: now, until: until))
         return nil
     }
 
@@ -173,6 +185,15 @@ struct PoolPlace {
             oldest = (connection.connection, connection.since)
         }
         return oldest
+    }
+
+    /// The connection to close first, and when, if none may be idle for more than these seconds.
+    func firstExpiry(_ seconds: Double) -> (connection: ConnectionID, time: Double)? {
+        var first = oldest.map { (connection: $0.connection, time: $0.since + seconds) }
+        for connection in idle where connection.until < first?.time ?? .infinity {
+            first = (connection.connection, connection.until)
+        }
+        return first
     }
 
     /// A busy connection for single attempts has ended, and makes room for another connection.

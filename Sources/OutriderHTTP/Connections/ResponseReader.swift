@@ -7,6 +7,8 @@ package enum ResponseFault: Error, Equatable {
     case malformed(String)
     /// A head, or the trailers, are longer than `ResponseReader` allows.
     case tooLong
+    /// The line before a chunk, with its extensions, is longer than `ResponseReader` allows.
+    case chunkLineTooLong
 }
 
 /// Parses the responses on a connection (RFC 9112): heads, bodies by their framing, and trailers. Bytes may arrive in
@@ -41,6 +43,8 @@ package struct ResponseReader: Sendable {
     package static let mostBytes = 64 << 10
     /// Fields of a response, trailers included.
     package static let mostFields = 1_000
+    /// The line before a chunk.
+    package static let mostChunkLineBytes = 16 << 10
     /// Empty lines before a head.
     package static let mostEmptyLines = 16
 
@@ -221,8 +225,6 @@ private struct ChunkSize: Sendable {
         case lineFeed
     }
 
-    private static let mostBytes = 16 << 10
-
     private var place = Place.digits
     private var size: Int64 = 0
     private var count = 0
@@ -253,7 +255,7 @@ private struct ChunkSize: Sendable {
             case (.extension, 0x09), (.extension, 0x20...0x7E), (.extension, 0x80...0xFF): break
             default: throw .malformed("the size of a chunk is not a hexadecimal number")
             }
-            guard count <= Self.mostBytes else { throw .tooLong }
+            guard count <= ResponseReader.mostChunkLineBytes else { throw .chunkLineTooLong }
         }
         return nil
     }

@@ -88,6 +88,12 @@ package struct Attempt: Sendable {
         case .bytes, .file, .composed: return ContentCoding.layers(fields.all("Content-Encoding"))?.isEmpty == false
         }
     }
+    /// Whether the service has compressed the body, or compresses it on its way: Content-Encoding is of the service.
+    package var isCompressed: Bool {
+        if plainBodySize != nil { return true }
+        if case .composed(let body) = body { return body.coding != nil }
+        return false
+    }
     /// The length of the body before compression; nil if unknown in advance.
     package var plainSize: Int64? { plainBodySize ?? body.plainSize }
     /// What must live as long as a long body: its memory in the budget, or its file. Nil for a short body.

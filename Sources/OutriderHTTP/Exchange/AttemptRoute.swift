@@ -7,9 +7,7 @@ extension Attempt {
 
     /// Whether the route to the server hides the request: under TLS, or on a connection to this machine itself. A plain
     /// request through a proxy leaves this machine, whatever the name of its host.
-    package var isConfidential: Bool {
-        url.isSecure || (url.isConfidential(through: proxies) && security.target(for: url) == nil)
-    }
+    package var isConfidential: Bool { url.isConfidential(through: proxies, security) }
 
     /// The proxy as part of the connection's key.
     package var route: ProxyRoute? {
@@ -18,13 +16,22 @@ extension Attempt {
         return ProxyRoute(proxy, isTunnel: isTunneled, user: isTunneled ? proxyAuthorization?.credential : nil)
     }
 
-    /// Whether an HTTP proxy opens a tunnel (CONNECT) instead of forwarding the request.
-    package var isTunneled: Bool { url.isSecure || url.isStream || upgrade != nil }
+    /// The URL, with the target of connectTo as its host and port.
+    package var destination: HTTPURL { security.target(for: url)?.applied(to: url) ?? url }
+
+    /// Whether an HTTP proxy opens a tunnel (CONNECT) instead of forwarding the request: a proxy that forwards would
+    /// connect to the host of the URL, and not to the target of connectTo.
+    package var isTunneled: Bool {
+        url.isSecure || url.isStream || upgrade != nil || security.target(for: url) != nil
+    }
 }
 
 extension HTTPURL {
-    /// Whether the route hides a request: under TLS, or on a direct connection to this machine.
-    package func isConfidential(through proxies: ProxyRules?) -> Bool {
-        isSecure || (isLocal && proxies?.server(for: self) == nil)
+    /// Whether the route hides a request: under TLS, or on a direct connection to this machine, where connectTo leads
+    /// nowhere else.
+    package func isConfidential(through proxies: ProxyRules?, _ security: SecurityPlan) -> Bool {
+        if isSecure { return true }
+        guard isLocal, proxies?.server(for: self) == nil else { return false }
+        return security.target(for: self)?.applied(to: self).isLocal ?? true
     }
 }

@@ -37,10 +37,19 @@ package struct HTTP2Fault: Error, Sendable, Equatable {
     package var code: HTTP2ErrorCode
     /// Debug data of the peer's GOAWAY (at most 200 bytes), or the machine's own reason; may be empty.
     package var text: String
+    /// Whether only a stream has ended, and not the connection.
+    package var isOfStream = false
 
     package init(_ code: HTTP2ErrorCode, _ text: String = "") {
         self.code = code
         self.text = text
+    }
+
+    /// The same for a stream alone.
+    package var ofStream: HTTP2Fault {
+        var fault = self
+        fault.isOfStream = true
+        return fault
     }
 
     /// The server responds over HTTP/1.

@@ -10,13 +10,11 @@ enum HTTP2RequestFields {
         try check(target: url.target)
         guard url.host.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the host") }
         for field in attempt.fields.list {
-            guard isToken(field.name), field.value.allBytes(isHarmless),
-                !field.isLatin1 || field.text.bytes.allSatisfy(isHarmless)
+            guard isToken(field.name), field.value.allBytes(FieldRules.isHarmless),
+                !field.isLatin1 || field.text.bytes.allSatisfy(FieldRules.isHarmless)
             else { throw refused("a header") }
         }
     }
-
-    private static func isHarmless(_ byte: UInt8) -> Bool { byte != 0x0A && byte != 0x0D && byte != 0 }
 
     static func check(target: String) throws(HTTPFailure) {
         guard target.allBytes({ $0 > 0x20 && $0 < 0x7F }) else { throw refused("the target") }

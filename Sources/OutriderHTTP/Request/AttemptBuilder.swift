@@ -71,6 +71,10 @@ package enum AttemptBuilder {
             attempt.login = AppliedCredential(credential, credential.schemes == [.digest] ? .digest : nil)
         }
         if let own = spec.ownSecurity {
+            guard own.connectTo == nil || url.socketPath == nil else {
+                let text = "the url names a Unix socket, and connectTo another place: leave out connectTo"
+                throw HTTPFailure(.createURLRequestFailed, text, pointer: "/connectTo")
+            }
             attempt.security = SecurityPlan(own, for: url, over: spec.security)
         } else {
             attempt.security = spec.security

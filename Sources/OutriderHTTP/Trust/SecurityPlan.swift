@@ -172,8 +172,9 @@ package final class SecurityPlan: Sendable {
         }
     }
 
-    /// The target in place of the URL's host and port; nil for none.
+    /// The target in place of the URL's host and port; nil for none, as always for Unix sockets.
     package func target(for url: HTTPURL) -> ConnectTarget? {
+        if url.socketPath != nil { return nil }
         if let own = own?.connectTo, origin == Origin(url) { return own }
         return table.connectTo.isEmpty ? nil : table.connectTo.value(host: url.host, port: url.port)
     }

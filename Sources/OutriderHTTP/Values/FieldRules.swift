@@ -78,6 +78,11 @@ package enum FieldRules {
         return byte < 128 && word >> UInt64(byte & 63) & 1 == 1
     }
 
+    /// Whether a byte of a value cannot end its line or the head: the last check before the wire.
+    @inlinable
+    @inline(__always)
+    package static func isHarmless(_ byte: UInt8) -> Bool { byte != 0x0A && byte != 0x0D && byte != 0 }
+
     /// The items of a comma-separated list without empty ones (RFC 9110 section 5.6.1). For lists of tokens: quoted
     /// strings are not recognized.
     package static func listed(_ value: String) -> [String] {

@@ -25,6 +25,9 @@ package struct FieldText: Sendable, Equatable {
         return FieldText(parts.map(\.byteText).joined(separator: separator), isLatin1: true)
     }
 
+    /// The same bytes as ISO 8859-1.
+    package var asLatin1: FieldText { FieldText(byteText, isLatin1: true) }
+
     /// A scalar for each byte.
     private var byteText: String {
         if isLatin1 || text.utf8.allSatisfy({ $0 < 0x80 }) { return text }

@@ -132,6 +132,10 @@ enum FailureBridge {
         case ResponseFault.tooLong:
             let text = "the response of \(host) has more than \(limits)"
             return HTTPFailure(.limitExceeded, text, phase: phase, underlying: underlying)
+        case ResponseFault.chunkLineTooLong:
+            let most = ResponseReader.mostChunkLineBytes >> 10
+            let text = "the response of \(host) has a chunk whose size and extensions are longer than \(most) KiB"
+            return HTTPFailure(.limitExceeded, text, phase: phase, underlying: underlying)
         case is ResponseFault:
             let text = "the response of \(host) is not proper HTTP/1.1: \(underlying.message)"
             return HTTPFailure(.malformedResponse, text, phase: phase, underlying: underlying)

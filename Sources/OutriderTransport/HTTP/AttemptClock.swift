@@ -105,6 +105,23 @@ struct AttemptClock: ~Copyable {
         timeLeft = nil
     }
 
+    /// A deadline has passed, though the server has received so many bytes of the request's body meanwhile. The idle
+    /// timeout then starts again, unless they are too few for the minimum rate; or the wait for the head of the
+    /// response does, since the request was not over. Returns whether the attempt goes on.
+    mutating func goesOn(_ now: NIODeadline, received bytes: Int) -> Bool {
+        guard bytes > 0, totalEnd > now else { return false }
+        switch phase {
+        case .firstByte: awaitHead(from: now)
+        case .request, .response:
+            guard headEnd > now, Double(bytes) >= Double(timeouts.minimumRate ?? 0) * timeouts.idle else {
+                return false
+            }
+            allow(timeouts.idle, from: now)
+        case .queue, .resolve, .connect, .proxy, .tls, .total: return false
+        }
+        return true
+    }
+
     /// Another connection must end first; the limit is the timeout for connecting.
     mutating func awaitConnection() { allow(timeouts.connect, from: .now()) }
 

@@ -21,6 +21,9 @@ protocol AttemptConnection: AnyObject {
     /// opened them.
     var holder: PoolHolder { get }
 
+    /// The time of the pool's clock from which the connection must not lie idle; infinite if its server names none.
+    var idleUntil: Double { get }
+
     /// The pool is about to lend a slot.
     func reserve(for holder: PoolHolder)
 
@@ -44,10 +47,21 @@ protocol AttemptConnection: AnyObject {
     func drain()
 }
 
+extension AttemptConnection {
+    var idleUntil: Double { .infinity }
+}
+
+extension AttemptStream {
+    var unsent: Int { 0 }
+}
+
 /// An attempt's request on a connection.
 protocol AttemptStream: AnyObject {
     /// Sends more of the body. The future completes when the kernel has the bytes, with their number on the wire.
     func send(_ piece: ByteBuffer, isLast: Bool) -> EventLoopFuture<Int>
+
+    /// Bytes of the body that were passed to `send`, and that the server has not received.
+    var unsent: Int { get }
 
     /// The kernel has the whole request.
     func requestSent()

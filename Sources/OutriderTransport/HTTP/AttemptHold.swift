@@ -25,8 +25,20 @@ extension AttemptRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 
     func deadlinePassed(_ now: NIODeadline) {
+        // on a slow way a piece of the body takes longer than that, although its bytes move
+        if clock.goesOn(now, received: newlyReceived()) { return }
         let awaitsOpening = pool.awaitsOpening(key)
         end(clock.failure(now, host: place, limit: attempt.mostConnections, awaitsOpening: awaitsOpening))
+    }
+
+    /// Bytes of a long body that the server has received since the last look, also of those that the kernel had taken
+    /// before.
+    private func newlyReceived() -> Int {
+        if let writer { return writer.takeProgress() }
+        guard unreceived > 0, let stream else { return 0 }
+        let before = unreceived
+        unreceived = stream.unsent
+        return max(0, before - unreceived)
     }
 }
 

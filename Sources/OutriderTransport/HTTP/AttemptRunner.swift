@@ -29,7 +29,9 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private var opening: ConnectionOpening?
     /// The connection with a slot for the attempt, until the end of the stream.
     private var connection: (any AttemptConnection)?
-    private var stream: (any AttemptStream)?
+    private(set) var stream: (any AttemptStream)?
+    /// Bytes of a sent body that the server had not received when it was looked at last.
+    var unreceived = 0
     private(set) var writer: BodyWriter?
     private var replays = AttemptReplays()
     private var expectation: Expectation
@@ -265,10 +267,10 @@ extension AttemptRunner: PoolWaiter {
             switch step {
             case .sent(let bytes, let inAll, let onWire):
                 self.clock.sent(bytes)
-                if self.stage == .sending { self.moved() }
+                if self.stage == .sending || self.body.isAwaited { self.moved() }
                 self.observer.bodySent(inAll, onWire: onWire)
             case .finished:
-                self.writer = nil
+                (self.writer, self.unreceived) = (nil, self.stream?.unsent ?? 0)
                 self.observer.bodyEnded()
                 self.requestSent()
             case .failed(let failure):

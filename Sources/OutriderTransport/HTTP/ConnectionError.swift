@@ -3,7 +3,7 @@
 
 import OutriderHTTP
 
-/// The failure for a connection that ended before the response was complete.
+/// The failure for a connection, or a stream, that ended before the response was complete.
 struct ConnectionError {
     let failure: HTTPFailure
 
@@ -22,16 +22,21 @@ struct ConnectionError {
         }
         let underlying = error.map(FailureBridge.underlying)
         let cause = underlying.map { ": \($0.message)" } ?? ""
+        let isReset = (error as? HTTP2Fault)?.isOfStream == true
+        let ending = isReset ? "reset the stream" : "closed the connection"
         let text =
             switch end {
-            case .beforeResponse: "\(host) closed the connection without an answer\(cause)"
-            case .inHead: "\(host) closed the connection in the middle of the response's head\(cause)"
+            case .beforeResponse: "\(host) \(ending) without an answer\(cause)"
+            case .inHead: "\(host) \(ending) in the middle of the response's head\(cause)"
+            case .inBody where isReset: "\(host) reset the stream in the body: got \(Self.count(body))\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
-            case .unprocessed: "\(host) closed the connection, and refused the request without looking at it\(cause)"
-            case .needsHTTP11: "\(host) wants this request over HTTP/1.1\(cause)"
+            case .unprocessed: "\(host) refused the request without looking at it\(cause)"
+            case .needsHTTP11: "\(host) wants this request over HTTP/1.1 (use httpVersion \"1.1\")\(cause)"
             case .quiet: "the connection to \(host) was lost\(cause)"
             }
-        failure = HTTPFailure(.connectionLost, text, phase: phase, underlying: underlying)
+        // the same server would say the same again
+        let kind = end == .needsHTTP11 ? HTTPFailure.Kind.protocolNotNegotiated : .connectionLost
+        failure = HTTPFailure(kind, text, phase: phase, underlying: underlying)
     }
 
     private static func count(_ body: (got: Int64, of: Int64?)) -> String {

@@ -240,7 +240,7 @@ final class ConnectionOpening: @unchecked Sendable {
             self.channel = nil
             pool.spares.keep(channel, for: key)
         }
-        fail(.refused(head, by: proxy, to: url, isAuthorized: greeting.authorization != nil))
+        fail(.refused(head, by: proxy, to: destination, isAuthorized: greeting.authorization != nil))
     }
 
     // MARK: the origin

@@ -46,6 +46,8 @@ final class ConnectionPool: @unchecked Sendable {
     private var plainOrigins = OriginMemory()
     private var addresses = AddressWatch()
     private var expiry: Scheduled<Void>?
+    /// The time of `expiry`.
+    private var expiryTime = 0.0
     /// The earliest time limit of an idle or shared connection; `distantFuture` without TLS.
     private var firstEnd = NIODeadline.distantFuture
     private var isClosed = false
@@ -131,11 +133,12 @@ final class ConnectionPool: @unchecked Sendable {
     func takeBack(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()
         let key = connection.key
-        if isOutdated(connection, key) {
+        let (now, until) = (now, connection.idleUntil)
+        if isOutdated(connection, key) || until <= now {
             connection.close()
             return ended(connection)
         }
-        switch machine.takeBack(connection.id, of: key, by: connection.holder, now: now) {
+        switch machine.takeBack(connection.id, of: key, by: connection.holder, now: now, until: until) {
         case .lend(let waiter):
             guard let waiter = waiters.removeValue(forKey: waiter) else { return }
             connection.reserve(for: waiter.holder)
@@ -154,8 +157,9 @@ final class ConnectionPool: @unchecked Sendable {
         if let oldest {
             shared[oldest] = nil
             idle.removeValue(forKey: oldest)?.close()
+            expireLater(connection.idleUntil)
         } else if unplaced.isEmpty {
-            expireLater()
+            expireLater(connection.idleUntil)
         } else {
             dropIdle(connection)
         }
@@ -292,8 +296,12 @@ final class ConnectionPool: @unchecked Sendable {
     }
 
     /// Schedules a single task, for the connection that expires first.
-    private func expireLater() {
-        guard expiry == nil, let next = machine.nextExpiry else { return }
+    ///
+    /// - Parameter end: the time by which a connection that is idle since now must end, if its server names one.
+    private func expireLater(_ end: Double = .infinity) {
+        guard expiry == nil || end < expiryTime, let next = machine.nextExpiry else { return }
+        expiry?.cancel()
+        expiryTime = next
         let wait = TimeAmount.seconds(max(0, next - now))
         expiry = loop.assumeIsolated().scheduleTask(in: wait) {
             self.expiry = nil

@@ -56,6 +56,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     private(set) var holder: PoolHolder
     /// Whether an attempt has the connection, or is about to; otherwise the pool has it.
     private var isLent = true
+    private(set) var idleUntil = Double.infinity
 
     private var reader = ResponseReader()
     private var room = ReadBufferSizing()
@@ -166,6 +167,8 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         return chunk
     }
 
+    var unsent: Int { channel.unsentBytes }
+
     func requestSent() { machine.requestSent() }
 
     func consumed(_ bytes: Int) {
@@ -237,6 +240,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
             room.reset(channel)
             context.read()
             isLent = false
+            idleUntil = machine.idleSeconds.map { pool.now + $0 } ?? .infinity
             pool.takeBack(self)
         case .close: finish()
         }

@@ -30,6 +30,12 @@ final class HTTP2AttemptStream: AttemptStream {
         connection.send(piece, isLast: isLast, on: self)
     }
 
+    /// With the bytes of all streams that the connection has written.
+    var unsent: Int {
+        let waiting = pieces?.reduce(0) { $0 &+ $1.bytes.readableBytes } ?? 0
+        return waiting &+ connection.channel.unsentBytes
+    }
+
     func requestSent() {}
 
     func consumed(_ bytes: Int) {
@@ -95,7 +101,7 @@ extension HTTP2StreamEnd {
         switch self {
         case .unprocessed(let fault): (.unprocessed, fault)
         case .needsHTTP11: (.needsHTTP11, HTTP2Fault(.http11Required))
-        case .reset(let fault, let progress): (progress.end, fault)
+        case .reset(let fault, let progress): (progress.end, fault.ofStream)
         case .lost(let fault, let progress): (progress.end, fault ?? error)
         case .failed(let failure): (.inBody, failure)
         }

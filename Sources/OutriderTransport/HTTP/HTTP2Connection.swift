@@ -194,9 +194,10 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         if machine.openStreams == 0 { room.reset(channel) }
-        flush()
-        guard !isClosed else { return }
+        guard !isClosed else { return flush() }
+        // before the write: if that fails, the channel reads what is left, such as GOAWAY, only if a read is pending
         context.read()
+        flush()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

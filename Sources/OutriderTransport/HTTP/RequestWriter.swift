@@ -66,7 +66,8 @@ enum RequestWriter {
             head.add(": ")
             let isValue =
                 field.isLatin1
-                ? head.add(field.text, where: isHarmless) : head.add(field.value, where: isHarmless)
+                ? head.add(field.text, where: FieldRules.isHarmless)
+                : head.add(field.value, where: FieldRules.isHarmless)
             guard isName, isValue, !field.name.isEmpty else { throw refused("a header") }
             head.add("\r\n")
         }
@@ -165,9 +166,6 @@ enum RequestWriter {
         }
         head.add("\r\n")
     }
-
-    @inline(__always)
-    private static func isHarmless(_ byte: UInt8) -> Bool { byte != 0x0A && byte != 0x0D && byte != 0 }
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.allBytes(FieldRules.isTokenByte)

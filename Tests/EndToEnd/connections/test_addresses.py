@@ -8,7 +8,7 @@ import subprocess
 
 import contract
 import pytest
-from digest_server import ADA, BASIC, Guard
+from digest_server import ADA, BASIC, Guard, finished, session, waiting
 from proxy_server import Proxy
 from request_client import get, result
 
@@ -100,3 +100,50 @@ def test_basic_does_not_go_through_a_proxy_in_the_open(wire):
         named = {**ADA, "schemes": ["basic"]}
         assert get(wire, guard.url("/vault"), auth=named, proxy=proxy.address)["status"] == 200
         assert get(wire, guard.url("/vault"), auth=ADA)["status"] == 200
+
+
+def test_basic_that_a_session_has_learned_does_not_go_there_either(wire):
+    with Guard(challenges=[BASIC]) as guard, Proxy() as proxy:
+        learned = session(wire, guard.url("/"))
+        elsewhere = {"connectTo": f"0.0.0.0:{guard.port}"}
+        for more, status in [({}, 200), ({"proxy": proxy.address}, 401), (elsewhere, 401), ({}, 200)]:
+            assert get(wire, guard.url("/vault"), session=learned, **more)["status"] == status
+        assert proxy.requests and all(one.field("authorization") is None for one in proxy.requests)
+        # and is still known where it may go
+        assert guard.statuses == [401, 200, 401, 401, 200]
+
+
+def test_basic_that_comes_later_does_not_go_through_a_proxy_in_the_open_either(wire):
+    with Guard(challenges=[BASIC]) as guard, Proxy() as proxy:
+        request = waiting(wire, guard.url("/vault"), proxy=proxy.address)
+        assert result(wire.call("request.authenticate", {"request": request, **ADA}))
+        assert finished(wire, request)["status"] == 401
+        assert proxy.requests and all(one.field("authorization") is None for one in proxy.requests)
+
+
+def test_basic_does_not_go_where_connect_to_leads_in_the_open(wire):
+    """The name is this machine's. The address is not: the kernel alone takes it for the loopback."""
+    with Guard(challenges=[BASIC]) as guard:
+        url = f"http://localhost:{guard.port}/vault"
+        elsewhere = f"0.0.0.0:{guard.port}"
+        mapped = result(wire.call("session.create", {"connectTo": {"localhost": elsewhere}}))["session"]
+        for more in ({"connectTo": elsewhere}, {"session": mapped}):
+            assert get(wire, url, auth=ADA, **more)["status"] == 401
+        request = waiting(wire, url, connectTo=elsewhere)
+        assert result(wire.call("request.authenticate", {"request": request, **ADA}))
+        assert finished(wire, request)["status"] == 401
+        assert all(visit.said is None for visit in guard.visits)
+        assert get(wire, "http://localhost/vault", auth=ADA, connectTo=f"127.0.0.1:{guard.port}")["status"] == 200
+
+
+def test_a_url_of_a_socket_leads_to_that_socket(wire, home, tmp_path):
+    """Whatever a session maps; a request itself must not name two places."""
+    path = tmp_path / "socket"
+    url = "http+unix://" + str(path).replace("/", "%2F") + "/"
+    place = home.url("").removeprefix("http://").rstrip("/")
+    for host in ("*", "localhost"):
+        mapped = result(wire.call("session.create", {"connectTo": {host: place}}))["session"]
+        error = get(wire, url, session=mapped)["error"]
+        assert error["code"] == 1402 and f"there is no socket at {path}" in error["message"]
+    error = get(wire, url, connectTo=place)["error"]
+    assert (error["code"], error["pointer"]) == (1101, "/connectTo") and "leave out connectTo" in error["message"]

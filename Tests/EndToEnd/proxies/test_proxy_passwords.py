@@ -4,6 +4,7 @@
 
 import http.server
 import json
+from urllib.parse import urlsplit
 
 import contract
 import pytest
@@ -27,6 +28,18 @@ def test_digest_is_signed_for_a_tunnel_on_the_same_connection_where_that_stays(t
     assert (response["status"], response["attempts"]) == (200, 1) and not proxy.faults
     assert proxy.statuses == [407, 200] and proxy.connections == (2 if closes else 1)
     assert len(response["metrics"]["attempts"]) == 2
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_a_tunnel_leads_to_the_target_of_connect_to(trusting, home, listen, secure):
+    """Also for http: a proxy that forwards would look for the host of the URL. A signature names the target."""
+    port = listen("good") if secure else urlsplit(home.url()).port
+    url = "https://localhost/" if secure else "http://elsewhere.test/echo"
+    with Proxy("MD5") as proxy:
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": ["digest"]}}
+        response = get(trusting, url, proxy=said, connectTo=f"127.0.0.1:{port}")
+    assert response["status"] == 200 and not proxy.faults and proxy.statuses == [407, 200]
+    assert {(one.method, one.path) for one in proxy.requests} == {("CONNECT", f"127.0.0.1:{port}")}
 
 
 def test_a_session_learns_what_its_proxy_wants(trusting, home, listen):

@@ -59,7 +59,7 @@ func challenges(_ input: Input) {
         expect(challenge.parameters.count <= ChallengeScanner.mostParameters, "too many parameters")
         expect(FieldRules.isToken(challenge.scheme), "the scheme \(challenge.scheme)")
     }
-    _ = ChallengeScanner.parameters(in: lines)
+    _ = ChallengeScanner.parameters(in: lines.map { FieldText($0) })
     // replaced bytes are longer: what is written may exceed the limit
     let written = found.map(written)
     guard written.reduce(0, { $0 + $1.utf8.count }) <= ChallengeScanner.mostBytes / 2 else { return }

@@ -178,9 +178,10 @@ import Testing
         let challenge = try Self.challenge("Digest realm=\"r\", nonce=\"n\", qop=auth")
         let credentials = DigestCredentials(
             challenge, UserCredential("u", "p"), method: "GET", uri: "/", count: 1, clientNonce: "c")
-        let right = AuthenticationInfo(["rspauth=\"\(credentials.serverResponse())\", qop=auth, nextnonce=\"m\""])
-        #expect(right.fault(of: credentials, bodyHash: nil) == nil && right.nextNonce == "m")
-        let wrong = AuthenticationInfo(["rspauth=\"\(credentials.response)\""])
+        let proof = FieldText("rspauth=\"\(credentials.serverResponse())\", qop=auth, nextnonce=\"m\"")
+        let right = AuthenticationInfo([proof])
+        #expect(right.fault(of: credentials, bodyHash: nil) == nil && right.nextNonce == FieldText("m"))
+        let wrong = AuthenticationInfo([FieldText("rspauth=\"\(credentials.response)\"")])
         #expect(wrong.fault(of: credentials, bodyHash: nil)?.kind == .serverAuthenticationFailed)
         #expect(AuthenticationInfo([]).fault(of: credentials, bodyHash: nil) == nil)
     }

@@ -70,9 +70,33 @@ import Testing
         var spaces = try Self.spaces()
         let first = try Self.signature(&spaces, Self.digest("n"))
         spaces.proved(first, at: try Self.url())
-        spaces.renew(first, nonce: "m", clientNonce: "d")
-        spaces.renew(first, nonce: "too late", clientNonce: "e")
+        spaces.renew(first, nonce: FieldText("m"), clientNonce: "d")
+        spaces.renew(first, nonce: FieldText("too late"), clientNonce: "e")
         #expect(Self.use(try spaces.early(Self.url(), own: nil)) == "m:1:d")
+    }
+
+    @Test(arguments: [("", false), ("\u{E9}", true), ("\u{E9}", false)])
+    func `the bytes of the next nonce go back, and those of the realm stay [M11]`(
+        letter: String, isLatin1: Bool
+    ) throws {
+        let text = FieldText("Digest realm=\"vault\(letter)\", qop=auth, nonce=\"n\"", isLatin1: isLatin1)
+        let found = try #require(ChallengeScanner.challenges(in: [text]).first)
+        var spaces = try Self.spaces()
+        let first = try Self.signature(&spaces, try #require(DigestChallenge(found, from: try Self.url())))
+        spaces.proved(first, at: try Self.url())
+        let info = AuthenticationInfo([FieldText("nextnonce=\"m\u{FF}\"", isLatin1: true)])
+        spaces.renew(first, nonce: try #require(info.nextNonce), clientNonce: "d")
+        let early = spaces.early(try Self.url(), own: nil)
+        guard case .digest(let challenge, _, let clientNonce)? = early?.proof else {
+            Issue.record("\(String(describing: early))")
+            return
+        }
+        let field = DigestCredentials(
+            challenge, Self.ada, method: "GET", uri: "/", count: 1, clientNonce: clientNonce
+        ).field
+        let realm = FieldText("vault\(letter)", isLatin1: isLatin1).bytes
+        let start = Array("Digest username=\"ada\", realm=\"".utf8) + realm
+        #expect(field.bytes.starts(with: start + Array("\", uri=\"/\", nonce=\"m".utf8) + [0xFF]))
     }
 
     @Test func `what was refused is not said again unasked`() throws {
@@ -81,6 +105,19 @@ import Testing
         spaces.proved(first, at: try Self.url())
         spaces.refused(first)
         #expect(try spaces.early(Self.url(), own: nil) == nil)
+    }
+
+    @Test func `Basic that was accepted on one route is not sent unasked on another in the open [M3]`() throws {
+        let here = try Self.url()
+        for schemes in [nil, [.basic]] as [[UserCredential.Scheme]?] {
+            let ada = UserCredential("ada", "s3cret", schemes: schemes)
+            var spaces = ProtectionSpaces([ProtectionSpaces.Entry(ada, for: here)])
+            spaces.proved(
+                Signature(ProtectionSpace(.origin, of: here, realm: "vault"), ada, .basic(isUTF8: false)), at: here)
+            let early = spaces.early(here, own: nil, isConfidential: false)
+            #expect((early != nil) == (schemes != nil))
+            #expect(spaces.early(here, own: nil)?.scheme == .basic)
+        }
     }
 
     @Test func `Basic holds for what lies beside and below, Digest for its domain [M3]`() throws {

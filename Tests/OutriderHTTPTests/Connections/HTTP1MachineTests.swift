@@ -63,6 +63,39 @@ import Testing
         #expect(machine.bodyEnded() == .reuse)
     }
 
+    private static let promises: [(String, Double?)] = [
+        ("timeout=60", 59.0), ("timeout=5, max=100", 4), ("max=100, Timeout = 5", 4), ("timeout=\"5\"", 4),
+        ("timeout=2", 1.5), ("timeout=1", 0.75), ("max=5", nil), ("timeout", nil), ("timeout=", nil),
+        ("timeout=-1", nil), ("timeout=1.5", nil), ("xtimeout=5", nil), ("timeout=99999999999999999999", nil),
+    ]
+
+    @Test(arguments: promises)
+    func `a server may say for how long a connection may be idle`(value: String, seconds: Double?) throws {
+        var machine = HTTP1Machine()
+        #expect(machine.begin(method: "GET") == true)
+        machine.requestSent()
+        var fields = Self.five
+        fields.add("keep-alive", value)
+        _ = try machine.headReceived(Self.head(200, fields))
+        #expect(machine.bodyEnded() == .reuse)
+        #expect(machine.idleSeconds == seconds)
+        // the last response counts
+        #expect(machine.begin(method: "GET") == true)
+        machine.requestSent()
+        _ = try machine.headReceived(Self.head(200, Self.five))
+        #expect(machine.idleSeconds == nil)
+    }
+
+    @Test func `a connection that may not be idle at all ends`() throws {
+        var machine = HTTP1Machine()
+        #expect(machine.begin(method: "GET") == true)
+        machine.requestSent()
+        var fields = Self.five
+        fields.add("Keep-Alive", "timeout=0")
+        _ = try machine.headReceived(Self.head(200, fields))
+        #expect(machine.bodyEnded() == .close)
+    }
+
     @Test(arguments: [
         ("1.1", "", true), ("1.1", "keep-alive", true), ("1.1", "close", false), ("1.1", "Close", false),
         ("1.1", "foo, close", false), ("1.1", "foo", true), ("1.0", "", false), ("1.0", "keep-alive", true),

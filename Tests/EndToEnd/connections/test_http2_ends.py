@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""How the ends of streams and connections of HTTP/2 are told."""
+
+import struct
+
+import contract
+import pytest
+from http_server import Listening
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+DATA, HEADERS, RST_STREAM, SETTINGS = 0, 1, 3, 4
+NO_ERROR, REFUSED_STREAM, CANCEL, HTTP_1_1_REQUIRED = 0, 7, 8, 13
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+
+
+def head(stream, flags=4):
+    """:status 200, from the table."""
+    return frame(HEADERS, flags, stream, b"\x88")
+
+
+def reset(code):
+    return lambda stream: frame(RST_STREAM, 0, stream, struct.pack("!I", code))
+
+
+class Ending(Listening):
+    """Responds to each request with frames, and keeps the connection."""
+
+    def __init__(self, *respond):
+        self.respond = respond
+        super().__init__()
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        assert read.read(24).startswith(b"PRI")
+        connection.sendall(frame(SETTINGS, 0, 0))
+        while len(top := read.read(9)) == 9:
+            read.read(int.from_bytes(top[:3], "big"))
+            if top[3] == HEADERS:
+                stream = int.from_bytes(top[5:], "big")
+                connection.sendall(b"".join(part(stream) for part in self.respond))
+
+
+@pytest.mark.parametrize(("respond", "words"), [
+    ([reset(CANCEL)], "reset the stream without an answer: CANCEL"),
+    ([reset(REFUSED_STREAM)], "refused the request without looking at it: REFUSED_STREAM"),
+    ([head, lambda stream: frame(DATA, 0, stream, b"abc"), reset(NO_ERROR)],
+     "reset the stream in the body: got 3 bytes and no end: NO_ERROR"),
+], ids=["cancel", "refused", "body"])
+def test_a_reset_of_a_stream_is_not_called_the_end_of_the_connection(wire, respond, words):
+    with Ending(*respond) as server:
+        error = wire.call("data.send", {"url": server.url("/"), "httpVersion": "2"}, 20)["result"]["error"]
+    assert error["code"] == 1404 and error["message"] == f"127.0.0.1 {words}"
+
+
+def test_a_server_that_wants_http1_for_a_request_that_wants_http2_is_named(wire):
+    with Ending(reset(HTTP_1_1_REQUIRED)) as server:
+        error = wire.call("data.send", {"url": server.url("/"), "httpVersion": "2"}, 20)["result"]["error"]
+    assert error["code"] == 1419 and not error["retryable"]
+    assert 'wants this request over HTTP/1.1 (use httpVersion "1.1")' in error["message"]
