@@ -14,6 +14,8 @@ enum DownloadFiles {
         var isTemporary: Bool
         /// Whether a part of the file exists already.
         var hasSome: Bool
+        /// Whether the response is to name the file of the place.
+        var isNameless = false
     }
 
     /// Throws the errors of `DownloadPlace` and `PartialFile`.
@@ -28,13 +30,14 @@ enum DownloadFiles {
         let place = try place(options, suggested, workspace)
         try place.check()
         let file = try PartialFile(in: place, url: url)
+        let written = options.resumes ? file.written() : nil
+        let hasSome = written.map { isOfSame($0, asked, options) && file.adopt($0) } ?? false
+        // this request decides, whatever the earlier request said
         file.change { journal in
             if options.place != .temporary { journal.target = place.path }
             journal.replaces = options.replaces
             journal.asked = asked
         }
-        let written = options.resumes ? file.written() : nil
-        let hasSome = written.map { isOfSame($0, asked, options) && file.adopt($0) } ?? false
         return Opened(place: place, file: file, isTemporary: options.place == .temporary, hasSome: hasSome)
     }
 
@@ -89,17 +92,20 @@ enum DownloadFiles {
             throw unusable(error.message, error.underlying)
         }
         let place = try place(options, suggested, workspace)
-        try place.check()
+        // a private file goes to a directory
+        let isNameless = if case .directory(_, nil) = options.place { true } else { false }
+        if !isNameless { try place.check() }
         let file = try PartialFile(in: home, named: name, url: journal.url, mustExist: true)
         let isTemporary = options.place == .temporary
         // the journal beside the file is newer than the client's resume data
         let hasSome = file.adopt(file.written() ?? journal)
         file.change { journal in
-            journal.target = isTemporary ? nil : place.path
+            journal.target = isTemporary || isNameless ? nil : place.path
             journal.replaces = options.replaces
             journal.asked = asked
         }
-        return Opened(place: place, file: file, isTemporary: isTemporary, hasSome: hasSome)
+        return Opened(
+            place: place, file: file, isTemporary: isTemporary, hasSome: hasSome, isNameless: isNameless)
     }
 
     private static func unusable(_ why: String, _ underlying: HTTPFailure.Underlying? = nil) -> HTTPFailure {

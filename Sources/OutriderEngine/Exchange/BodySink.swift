@@ -79,14 +79,16 @@ struct BodySink: ~Copyable {
             if let charge = store.quota.charge(memory: size) { return .body(.memory(memory, charge)) }
             (isKept, isSpilt) = (true, true)
         }
-        guard file != nil || destination == .file || !charge(upTo: size) else {
+        // the bytes in memory are the whole body, unless a file could not take them
+        guard file != nil || destination == .file || !charge(upTo: memory.count) else {
             charged = 0
             let body = KeptBody(memory: memory, quota: store.quota, contentType: contentType, isSpilt: isSpilt)
             return .body(.kept(body))
         }
         guard let file, memory.isEmpty else { return .spill(spill()) }
+        // fewer bytes than came, if the disk was full
         let body = KeptBody(
-            file: file.path, size: size, quota: store.quota, contentType: contentType, isSpilt: isSpilt)
+            file: file.path, size: file.count, quota: store.quota, contentType: contentType, isSpilt: isSpilt)
         file.handOver()
         self.file = nil
         // other bodies go to files by themselves

@@ -47,7 +47,10 @@ extension DownloadRun {
     /// Publishes the file under its name, or keeps partial content that a resume can use.
     func end(_ failure: HTTPFailure?, contentType: String?) async -> Ending {
         var ending = Ending(failure: failure, suggestedName: state.withLock { $0.suggestedName })
-        guard let file else { return ending }
+        guard let file else {
+            showPage(in: &ending, contentType)
+            return ending
+        }
         defer { file.letGo() }
         // from here on a cancellation has no effect: the file is published, or the failure reported
         ending.failure = exchange.settle() ?? failure
@@ -61,6 +64,7 @@ extension DownloadRun {
             }
         }
         await keep(file, &ending, contentType)
+        showPage(in: &ending, contentType)
         return ending
     }
 
@@ -122,6 +126,41 @@ extension DownloadRun {
     private func isSaved(_ file: PartialFile) async -> Bool {
         await offLoop(owedTo: exchange.quota.client) { _ = file.save() }
         return !file.isLost
+    }
+
+    /// Reads the page with which the server refuses the rest of the file, up to the limit, and for a second: a retry
+    /// need not wait for a slow page. Returns whether the page is complete.
+    func keepPage(_ body: any AttemptResponseBody, most: Int?) async -> Bool {
+        let most = min(Self.shownBytes, most ?? .max)
+        let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
+        defer { patience.cancel() }
+        var page: [UInt8] = []
+        var isWhole = false
+        do throws(HTTPFailure) {
+            while !isWhole {
+                guard let chunk = try await body.next() else {
+                    isWhole = true
+                    continue
+                }
+                let room = most - page.count
+                page.append(contentsOf: chunk.readableBytesView.prefix(room))
+                if chunk.readableBytes > room { break }
+            }
+        } catch {
+            // the bytes that came are shown
+        }
+        state.withLock { [page] in $0.page = page }
+        return isWhole
+    }
+
+    /// Shows the page of a refusal: such a response brings no bytes of the file.
+    private func showPage(in ending: inout Ending, _ contentType: String?) {
+        let page = state.withLock { $0.page } ?? []
+        guard case .none = ending.body, !page.isEmpty, exchange.quota.takeMemory(page.count, of: page.count) else {
+            return
+        }
+        ending.size = page.count
+        ending.body = .kept(KeptBody(memory: page, quota: exchange.quota, contentType: contentType))
     }
 
     /// The body of an unpublished file: an error page, for example.

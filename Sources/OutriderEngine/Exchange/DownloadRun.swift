@@ -60,6 +60,8 @@ final class DownloadRun: Sendable {
         /// The destination that the callback chose after the file was complete.
         var destination: ArrivedFile.Destination?
         var pacer: RatePacer?
+        /// The page with which the server refused the rest of the file; nil unless it did.
+        var page: [UInt8]?
     }
 
     let options: DownloadSpec.Options
@@ -95,6 +97,9 @@ final class DownloadRun: Sendable {
 
     /// Whether a 416 has shown that the file is complete: the head of such a response says nothing about the file.
     var isConfirmed: Bool { state.withLock { $0.isConfirmed } }
+
+    /// Whether the body of the response is the page of an error, and none of the file.
+    var isRefused: Bool { state.withLock { $0.page != nil } }
 
     private var isVerified: Bool { !options.checksums.isEmpty }
 
@@ -133,7 +138,13 @@ final class DownloadRun: Sendable {
         let options = options
         let workspace = exchange.environment.workspace
         let url = attempt.url.description
-        let asked = (try? exchange.built.get()).map { DownloadJournal.mark(of: $0.url) }
+        let asked = (try? exchange.built.get()).map { attempt -> String in
+            // a resume without a URL of its own requests the last URL that responded, for the same resource
+            if let journal = options.journal, journal.url == attempt.url.description, let former = journal.asked {
+                return former
+            }
+            return DownloadJournal.mark(of: attempt.url)
+        }
         let opened = try await openFiles(for: exchange.quota.client) { () throws(HTTPFailure) in
             try DownloadFiles.open(options, suggested: suggested, url: url, asked: asked, workspace)
         }
@@ -185,7 +196,28 @@ final class DownloadRun: Sendable {
         let verdict = rule.verdict(
             status: response.status, response.fields, length: response.body.expectedBytes, isOwnRange: isOwnRange)
         if verdict == .notModified { await drop(file) }
+        if [200, 206, 416].contains(response.status) { try await take(name: name) }
         return try follow(verdict, response, attempt, file)
+    }
+
+    /// Takes the suggested name for a resumed private file that goes to a directory.
+    private func take(name: String) async throws(HTTPFailure) {
+        guard let opened = state.withLock({ $0.opened }), opened.isNameless,
+            case .directory(let directory, _) = options.place
+        else { return }
+        let wanted = options
+        let place = try await offLoop(for: exchange.quota.client) { () throws(HTTPFailure) in
+            let named = try DownloadPlace(
+                directory: try DownloadPlace.absolute(directory), name: name, replaces: wanted.replaces,
+                creating: wanted.createsDirectories)
+            try named.check()
+            return named
+        }
+        state.withLock { state in
+            state.opened?.place = place
+            state.opened?.isNameless = false
+        }
+        opened.file.change { $0.target = place.path }
     }
 
     private func follow(
@@ -208,7 +240,12 @@ final class DownloadRun: Sendable {
         case .part(let range, let total):
             note(response.fields, .part)
             let checksums = partChecksums(response.fields)
-            if let total { file.change { $0.version.total = total } }
+            let url = attempt.url.description
+            file.change { journal in
+                // a former URL may have expired
+                journal.url = url
+                journal.version.total = total ?? journal.version.total
+            }
             state.withLock { state in
                 state.covers = .part
                 state.coming = range
@@ -280,6 +317,7 @@ final class DownloadRun: Sendable {
             state.isDivided = false
             state.hasRestarted = false
             state.destination = nil
+            state.page = nil
             state.checksums = options.checksums
         }
     }

@@ -52,7 +52,8 @@ extension ExchangeDriver {
             let phase = exchange.conclude(&outcome)
             return over(outcome, phase)
         }
-        let isWhole = response != nil && !isTruncated
+        // the page of an error is no progress of a file
+        let isWhole = response != nil && !isTruncated && download?.isRefused != true
         let reports = observer == nil ? [] : exchange.lastProgress(isWhole: isWhole)
         tell(reports[...]) { [outcome] in
             var outcome = outcome

@@ -54,6 +54,8 @@ extension ExchangeDriver {
         }
         let carried = found.attempt
         found.attempt = changed
+        RedirectPolicy.leaveBody(of: carried, in: &found.attempt)
+        try Adaptation.check(found.attempt, madeOf: carried)
         found.hop.to = changed.url.described
         found.hop.dropped += try policy.leaveBehind(of: carried, in: &found.attempt)
         found.attempt.takeExpectation()

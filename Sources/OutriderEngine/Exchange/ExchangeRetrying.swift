@@ -157,15 +157,24 @@ extension ExchangeDriver {
         if outlet?.hasTaken == true { return .doNotRetry }
         guard attempt.body.isReplayable else {
             // without a response, the failure at hand says more
-            if response == nil { return .doNotRetry }
+            guard let response else { return .doNotRetry }
             // a handler's failure is that handler's alone
             if failure != nil, machine.succeedsUnlessRetried { return .doNotRetry }
-            return .fail(
-                HTTPFailure(.bodyUnreadable, "the request cannot be repeated: its body can be read only once"))
+            return .fail(Self.spent(after: response.status, failure))
         }
         // lasting exchanges have a policy of their own for servers in trouble
         if isLasting || isForToken { return verdict }
         return exchange.environment.budgets.retry(attempt.url.origin) ? verdict : .doNotRetry
+    }
+
+    /// The failure of a retry for which a stream of the client would have to be read again.
+    private static func spent(after status: Int, _ failure: HTTPFailure?) -> HTTPFailure {
+        var cause = "status \(status)"
+        if let failure, failure.kind != .unacceptableStatusCode { cause += " (\(failure.message))" }
+        return HTTPFailure(
+            .bodyUnreadable,
+            "the request cannot be repeated after \(cause): a stream in its body can be read only once (send a new"
+                + " request with a new stream, or give the body as text, base64 or file)", sent: .sent)
     }
 
     /// The state of the exchange, for a callback.

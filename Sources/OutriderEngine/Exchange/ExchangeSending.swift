@@ -160,7 +160,13 @@ extension ExchangeDriver {
             }
             guard let download else { return nil }
             self.response = response
-            if try await download.accept(response, attempt) { return nil }
+            do throws(HTTPFailure) {
+                if try await download.accept(response, attempt) { return nil }
+            } catch {
+                guard response.status >= 400 else { throw error }
+                giveUp(isWhole: await download.keepPage(response.body, most: attempt.maximumBodyBytes))
+                return machine.failed(error)
+            }
             await drain(response.body)
             note(response.body.timeline)
             self.response = nil

@@ -102,7 +102,7 @@ package final class KeptBody: Sendable {
             return count <= MemoryBudget.counted ? Array(piece) : await background { Array(piece) }
         case .file(let path), .arrived(let path):
             return try await offLoop(for: quota.client) { () throws(HTTPFailure) in
-                try PosixFile(reading: path).read(at: start, count: count, path: path)
+                try Self.piece(of: path, at: start, count: count)
             }
         }
     }
@@ -123,6 +123,7 @@ package final class KeptBody: Sendable {
 
     /// Writes the body atomically to a file that only its owner can read. Throws `destinationExists` unless `replace`
     /// is set, `destinationUnsafe` for anything but a regular file, `fileWriteFailed` otherwise; all point at `/path`.
+    /// Throws `inputFileReadFailed`, which points at `/response`, if the body is not whole any more.
     package func save(to path: String, replace: Bool) async throws(HTTPFailure) {
         guard let storage = storage.withLock({ $0 }) else { throw Self.released }
         let size = size
@@ -133,7 +134,7 @@ package final class KeptBody: Sendable {
             }
         } catch {
             var failure = error
-            failure.pointer = "/path"
+            failure.pointer = error.kind == .inputFileReadFailed ? "/response" : "/path"
             throw failure
         }
     }
@@ -150,10 +151,23 @@ package final class KeptBody: Sendable {
             switch storage {
             case .memory(let bytes): piece = bytes
             case .file(let path), .arrived(let path):
-                piece = try PosixFile(reading: path).read(at: offset, count: 1 << 20, path: path)
+                piece = try KeptBody.piece(of: path, at: offset, count: min(1 << 20, size - offset))
             }
-            offset += max(1, piece.count)
+            offset += piece.count
             return piece
         }
+    }
+
+    /// Bytes of the file. Throws `inputFileReadFailed` if the file has become shorter: a path that the client chose is
+    /// open to other programs.
+    private static func piece(of path: String, at offset: Int, count: Int) throws(HTTPFailure) -> [UInt8] {
+        let bytes = try PosixFile(reading: path).read(at: offset, count: count, path: path)
+        guard bytes.count == count else {
+            throw HTTPFailure(
+                .inputFileReadFailed,
+                "\(HTTPFailure.excerpt(path)) has become shorter since it got the body (send the request again)",
+                sent: .sent, details: [.path(path)])
+        }
+        return bytes
     }
 }

@@ -41,9 +41,18 @@ final class SpillFile: Sendable {
                 .limitExceeded,
                 "the kept bodies would exceed \(quota.limits.files) bytes; release some with response.release")
         }
+        do throws(HTTPFailure) {
+            try opened.withLock { $0 }?.file.write(bytes, path: path)
+        } catch {
+            // a part of the piece may be there, which does not count
+            quota.giveFile(bytes.count)
+            throw error
+        }
         counted.withLock { $0 += bytes.count }
-        try opened.withLock { $0 }?.file.write(bytes, path: path)
     }
+
+    /// Bytes of the body in the file.
+    var count: Int { counted.withLock { $0 } }
 
     /// The new owner deletes the file, and returns the quota.
     func handOver() { counted.withLock { $0 = -1 } }

@@ -33,7 +33,7 @@ struct TokenSource: Sendable {
         guard let vault else { throw Self.noVault }
         guard let request = snapshot.renewal else {
             throw OAuthFailure(
-                .needsLogin, "no_refresh_token", "the server gave no refresh token: log in again (oauth.login)")
+                .needsLogin, "no_refresh_token", "there is no refresh token: \(snapshot.spec.grant.newTokens)")
         }
         return try await vault.obtain(
             request, for: snapshot.id, newerThan: snapshot.generation, recorder: recorder)
@@ -88,4 +88,15 @@ extension CredentialSnapshot {
 extension CredentialSpec {
     /// Whether only the service keeps the tokens: there is no other secret, and the tokens end with the service.
     var isKeptByService: Bool { grant == .callback && persistence == .memory }
+}
+
+extension CredentialSpec.Grant {
+    /// How a person brings new tokens.
+    fileprivate var newTokens: String {
+        switch self {
+        case .authorizationCode: "log in again (oauth.login)"
+        case .device: "log in again (oauth.device)"
+        case .refresh, .clientCredentials, .jwtBearer, .callback: "give one with oauth.set"
+        }
+    }
 }

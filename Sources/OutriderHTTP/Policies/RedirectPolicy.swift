@@ -57,7 +57,9 @@ package struct RedirectPolicy: Sendable, Equatable {
         Self.changeMethod(of: &next, for: status)
         guard next.body.isReplayable else {
             throw HTTPFailure(
-                .bodyUnreadable, "the redirect wants the body again, which cannot be sent twice", sent: .sent)
+                .bodyUnreadable,
+                "the redirect wants the body again, which cannot be sent twice (send a new stream to the new URL, or"
+                    + " give the body as text, base64 or file)", sent: .sent)
         }
         let dropped = target.isSameOrigin(as: attempt.url) ? [] : try leaveBehind(&next)
         var hop = RedirectHop(
@@ -92,9 +94,19 @@ package struct RedirectPolicy: Sendable, Equatable {
         default: return
         }
         attempt.method = "GET"
+        dropBody(of: &attempt)
+    }
+
+    private static func dropBody(of attempt: inout Attempt) {
         attempt.body = .none
         attempt.bodyHolder = nil
-        attempt.fields.list.removeAll { field in Self.bodyFields.contains { HTTPFields.same($0, field.name) } }
+        attempt.fields.list.removeAll { field in bodyFields.contains { HTTPFields.same($0, field.name) } }
+    }
+
+    /// Drops the carried-over body after the client's callback changed the method to a method without a body.
+    package static func leaveBody(of found: Attempt, in changed: inout Attempt) {
+        guard changed.method != found.method, ["GET", "HEAD", "TRACE"].contains(changed.method) else { return }
+        if changed.body != .none, changed.body == found.body { dropBody(of: &changed) }
     }
 
     private func leaveBehind(_ attempt: inout Attempt) throws(HTTPFailure) -> [String] {

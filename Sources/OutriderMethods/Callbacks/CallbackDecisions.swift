@@ -31,9 +31,21 @@ struct AttemptChange: JSONDecodable {
         self.fields = try fields.optional("headers", check: CallbackReplyLimits.fault(inFields:))?.fields
         removed = try fields.optional("removeHeaders", check: CallbackReplyLimits.fault(inNames:)) ?? []
         query = try fields.optional("query")
-        body = try fields.optional("body", as: BodyParameter.self).map { .given($0.body) }
+        body = try fields.optional("body", as: BodyParameter.self, check: Self.fault).map { .given($0.body) }
         timeout = try fields.optional("timeout")
         try fields.finish()
+    }
+
+    /// Files and streams are opened and measured only for the body of the request itself.
+    private static func fault(_ parameter: BodyParameter) -> String? {
+        switch parameter.body.content {
+        case .file: return "must not be a file: give its content as text or base64"
+        case .stream: return "must not be a stream: give its bytes as text or base64"
+        case .multipart(let form):
+            let isAtHand = form.parts.allSatisfy { if case .bytes = $0.content { true } else { false } }
+            return isAtHand ? nil : "must not have parts from files and streams: give them as text or base64"
+        default: return nil
+        }
     }
 
     /// Throws the failures of building a request.
@@ -52,6 +64,8 @@ struct AttemptChange: JSONDecodable {
         }
         for name in removed { attempt.fields.remove(name) }
         if let body {
+            // the new body is not compressed
+            if attempt.isCompressed { attempt.fields.remove("Content-Encoding") }
             let type: String?
             switch body {
             case .given(let spec):

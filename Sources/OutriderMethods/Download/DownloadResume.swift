@@ -44,7 +44,8 @@ struct DownloadResume: Method {
         var download = params.download
         if begun.giver != nil, download.request.mayShowItself {
             throw RPCError(
-                .notPermitted, "another connection made this request: interceptors and callbacks would see its secrets",
+                .notPermitted,
+                "another connection made this request: interceptors, callbacks, proxy and connectTo would see secrets",
                 data: ["pointer": .string("/request")])
         }
         if let old = begun.old { download.fill(from: old) }
@@ -100,36 +101,16 @@ struct DownloadResume: Method {
 }
 
 extension RequestParameters {
-    /// Whether code of the client may see the request that is sent.
-    fileprivate var mayShowItself: Bool { !interceptors.isEmpty || codes != nil || session != nil }
+    /// Whether code of the client, or a host that the client names, may see the request that is sent.
+    fileprivate var mayShowItself: Bool {
+        !interceptors.isEmpty || codes != nil || session != nil || proxy != nil || spec.ownSecurity?.connectTo != nil
+    }
 }
 
 extension DownloadParameters {
     /// Absent members keep their former values.
     mutating func fill(from old: RequestParameters) {
-        var merged = old
-        if request.hasURL { merged.spec.url = request.spec.url }
-        for field in request.spec.fields.list { merged.spec.fields.set(field.name, field.value) }
-        if request.spec.authorization != nil {
-            merged.spec.authorization = request.spec.authorization
-            merged.spec.fields.remove("Authorization")
-        }
-        if request.timeout != nil { merged.timeout = request.timeout }
-        if request.spec.options != nil { merged.spec.options = request.spec.options }
-        if request.spec.shared != nil {
-            merged.spec.shared = request.spec.shared
-            merged.codes = request.codes
-        }
-        if request.codes?.destination != nil { merged.codes = request.codes }
-        if request.session != nil { merged.session = request.session }
-        if !request.interceptors.isEmpty { merged.interceptors = request.interceptors }
-        merged.events = request.events
-        merged.isDetached = request.isDetached
-        merged.showsHandle = request.showsHandle
-        if request.spec.tag != nil { merged.spec.tag = request.spec.tag }
-        merged.spec.metrics = merged.spec.metrics || request.spec.metrics
-        merged.startsImmediately = request.startsImmediately
-        request = merged
+        request = old.changed(by: request)
         guard let before = old.spec.download?.options else { return }
         if options.place == .temporary, before.place != .temporary {
             options.place = before.place
@@ -143,5 +124,100 @@ extension DownloadParameters {
         options.sendsCondition = options.sendsCondition || before.sendsCondition
         options.checksDigests = options.checksDigests && before.checksDigests
         options.whenChanged = options.whenChanged ?? before.whenChanged
+    }
+}
+
+extension RequestParameters {
+    /// The request with the members of a later call that are present.
+    fileprivate func changed(by call: RequestParameters) -> RequestParameters {
+        var merged = self
+        if call.hasURL { merged.spec.url = call.spec.url }
+        if !call.spec.query.isEmpty { merged.spec.query = call.spec.query }
+        if let parameters = call.spec.parameters { merged.spec.parameters = parameters }
+        // a name may stand there more than once
+        for field in call.spec.fields.list { merged.spec.fields.remove(field.name) }
+        merged.spec.fields.list += call.spec.fields.list
+        merged.takeCredential(of: call)
+        merged.timeout = call.timeout ?? timeout
+        merged.takePlan(of: call)
+        merged.takeConnection(of: call)
+        if let options = call.spec.options { merged.spec.options = options.filled(from: spec.options) }
+        merged.session = call.session ?? session
+        if !call.interceptors.isEmpty { merged.interceptors = call.interceptors }
+        merged.cache = call.cache ?? cache
+        merged.priority = call.priority ?? priority
+        merged.takeReports(of: call)
+        return merged
+    }
+
+    /// Authorization comes from one place: `auth`, or a field.
+    private mutating func takeCredential(of call: RequestParameters) {
+        if call.spec.authorization != nil || call.credential != nil {
+            (spec.authorization, credential) = (call.spec.authorization, call.credential)
+            spec.fields.remove("Authorization")
+        } else if call.spec.fields.contains("Authorization") {
+            (spec.authorization, credential) = (nil, nil)
+        }
+    }
+
+    private mutating func takePlan(of call: RequestParameters) {
+        startsImmediately = call.startsImmediately
+        guard spec.shared != nil || call.codes != nil else { return }
+        var plan = spec.plan
+        plan.startsImmediately = call.startsImmediately ?? true
+        if let given = call.codes {
+            var codes = self.codes ?? RequestCodes(saysRedirect: false)
+            if given.saysRedirect {
+                plan.redirect = call.spec.plan.redirect
+                (codes.redirect, codes.saysRedirect) = (given.redirect, true)
+            }
+            if given.saysRetry {
+                plan.retriers = call.spec.plan.retriers
+                (codes.retry, codes.saysRetry) = (given.retry, true)
+            }
+            if let disposition = given.disposition {
+                plan.judgesHead = true
+                codes.disposition = disposition
+            }
+            codes.challenge = given.challenge ?? codes.challenge
+            codes.destination = given.destination ?? codes.destination
+            self.codes = codes
+        }
+        spec.plan = plan
+    }
+
+    /// The way to the server.
+    private mutating func takeConnection(of call: RequestParameters) {
+        proxy = call.proxy ?? proxy
+        cookies = call.cookies ?? cookies
+        if call.addresses != nil { (addresses, spec.addresses) = (call.addresses, call.spec.addresses) }
+        if call.httpVersion != nil { (httpVersion, spec.httpVersion) = (call.httpVersion, call.spec.httpVersion) }
+        guard let given = call.spec.ownSecurity else { return }
+        var own = spec.ownSecurity ?? SecurityPlan.Own()
+        own.policy = given.policy ?? own.policy
+        own.connectTo = given.connectTo ?? own.connectTo
+        if given.settings != .standard { own.settings = given.settings }
+        spec.ownSecurity = own
+    }
+
+    /// Events and handles are those of the call.
+    private mutating func takeReports(of call: RequestParameters) {
+        events = call.events
+        progress = call.progress
+        if call.spec.expectedSize != nil { spec.expectedSize = call.spec.expectedSize }
+        (isDetached, label) = (call.isDetached, call.label)
+        showsHandle = call.showsHandle
+        if call.spec.tag != nil { spec.tag = call.spec.tag }
+        spec.metrics = spec.metrics || call.spec.metrics
+        spec.showsCertificates = spec.showsCertificates || call.spec.showsCertificates
+    }
+}
+
+extension ResponseOptions {
+    /// Absent options keep their former values.
+    fileprivate func filled(from old: ResponseOptions?) -> ResponseOptions {
+        ResponseOptions(
+            validation: validation ?? old?.validation, handlers: handlers.isEmpty ? old?.handlers ?? [] : handlers,
+            maxBody: maxBody ?? old?.maxBody)
     }
 }

@@ -49,7 +49,7 @@ extension RequestRecord {
         return conclusion
     }
 
-    /// A copy of the request, not yet started and without events.
+    /// A copy of the request, not yet started, without events and without a name.
     func repeated(_ call: Call<ClientScope>) async throws(RPCError) -> RequestRecord {
         guard var again else {
             throw RPCError(
@@ -62,6 +62,8 @@ extension RequestRecord {
                 data: ["pointer": .string("/reperform")])
         }
         again.events = []
+        // a name stays with the first request
+        again.label = nil
         return try await RequestRecord.make(again, call, RequestDraft.Use(isOfCall: false))
     }
 }

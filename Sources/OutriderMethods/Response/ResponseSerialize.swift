@@ -49,21 +49,43 @@ struct ResponseSerialize: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONText {
         var source = params.source
-        var again: Handle<RequestRecord>?
+        var again: RequestRecord?
         if params.reperforms, case .request(let handle) = source {
             let record = try await call.scope.handles.find(handle, "response").repeated(call)
             record.exchange.start()
             source = .request(record.handle)
-            again = record.handle
+            again = record
         }
-        let found = try await source.found(call)
+        let found: ResponseSource.Found
+        do throws(RPCError) {
+            found = try await source.found(call)
+        } catch {
+            // no result will name the new request
+            again?.forget(by: call.scope)
+            throw error
+        }
         let work = ResponseWork(facts: found.facts, callbacks: found.callbacks)
-        let result = Reply(
-            request: again, result: await work.result(params.handler, found.body, failure: found.failure))
-        let text = await background { JSONText(written: JSONWriter.bytes(of: result)) }
+        var result = Reply(
+            request: again?.handle, result: await work.result(params.handler, found.body, failure: found.failure))
+        let text = await background { [result] in JSONText(written: JSONWriter.bytes(of: result)) }
         guard let room = call.peer.terms.maxResultBytes, text.bytes.count > room else { return text }
+        // an error would not name the new request
+        guard again == nil else {
+            result.result = HandlerResult(
+                id: "", failure: HTTPFailure(.limitExceeded, Self.tooLong(source), sent: .sent))
+            return JSONText(written: JSONWriter.bytes(of: result))
+        }
         throw RPCError(
-            .wrongState, "the body in this shape is longer than maxMessageBytes allows: read it with response.read",
+            .wrongState, Self.tooLong(source),
             data: ["pointer": .string("/serialize"), "state": .string("tooLong")])
+    }
+
+    private static func tooLong(_ source: ResponseSource) -> String {
+        let remedy =
+            switch source {
+            case .response: "read it with response.read"
+            case .request: "request.wait gives a handle for response.read"
+            }
+        return "the body in this shape is longer than maxMessageBytes allows: \(remedy)"
     }
 }

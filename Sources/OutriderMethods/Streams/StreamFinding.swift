@@ -10,7 +10,7 @@ extension BodySpec {
         switch content {
         case .stream(let name, _, let length):
             let stream = try handles.find(Handle<UploadStream>(named: name), "body/stream")
-            content = .stream(name, UploadUse(stream), length: length)
+            content = .stream(name, UploadUse(stream, length: length), length: length)
         case .multipart(var form):
             try form.findStreams(in: handles)
             content = .multipart(form)
@@ -25,7 +25,7 @@ extension MultipartForm {
             guard case .stream(let name, _, let length) = parts[index].content else { continue }
             let parameter = String("\(place)/\(index)/stream".dropFirst())
             let stream = try handles.find(Handle<UploadStream>(named: name), parameter)
-            parts[index].content = .stream(name, UploadUse(stream), length: length)
+            parts[index].content = .stream(name, UploadUse(stream, length: length), length: length)
         }
     }
 }

@@ -45,6 +45,8 @@ final class UploadStream: Holdable, BodyFeed {
         var uncounted = 0
         /// Bytes in total.
         var written = 0
+        /// The length that the request has promised; nil without a promise.
+        var most: Int64?
         var hand: (@Sendable (BodyFeedStep) -> Void)?
         /// Writers that wait for room.
         var writers: [AsyncSignal] = []
@@ -119,11 +121,18 @@ final class UploadStream: Holdable, BodyFeed {
         _ bytes: [UInt8], memory: (any PayloadMemory)? = nil, message: (any PayloadCharge)? = nil
     ) -> Outcome? {
         var long: LongBody?
+        var excess: HTTPFailure?
         let (outcome, ready) = state.withLock { state -> (Outcome?, (@Sendable () -> Void)?) in
             switch state.phase {
             case .finished: return (refusal(isFinished: true), nil)
             case .done: return (refusal(isFinished: tcp != nil && state.wasFinished, state.failure), nil)
             case .open: break
+            }
+            // safe: an Int is an Int64
+            if let most = state.most, Int64(bytes.count) > most - Int64(state.written) {
+                let failure = Self.tooLong(most)
+                excess = failure
+                return (.wrongState(failure.message), nil)
             }
             guard state.waiting + bytes.count <= max(Self.limit, bytes.count) else { return (.tooMuch, nil) }
             state.written &+= bytes.count
@@ -133,6 +142,7 @@ final class UploadStream: Holdable, BodyFeed {
             state.hand = nil
             return (nil, { hand(step) })
         }
+        if let excess { end(excess) }
         if let outcome { return outcome }
         ready?()
         guard let long, let memory else {
@@ -260,10 +270,18 @@ final class UploadStream: Holdable, BodyFeed {
     /// Whether a request has claimed the stream.
     var isTaken: Bool { state.withLock { $0.isTaken } }
 
-    func take() -> Bool {
+    func take() -> Bool { take(most: nil) }
+
+    /// - Parameter most: the length that the request promises; a write of more ends the stream.
+    func take(most: Int64?) -> Bool {
         state.withLock { state in
-            defer { state.isTaken = true }
-            return !state.isTaken && state.phase != .done
+            guard !state.isTaken, state.phase != .done else {
+                state.isTaken = true
+                return false
+            }
+            state.isTaken = true
+            state.most = most
+            return true
         }
     }
 
@@ -334,6 +352,11 @@ final class UploadStream: Holdable, BodyFeed {
 
     private static let closed = HTTPFailure(
         .inputStreamReadFailed, "the client closed the stream before it was finished", phase: .request)
+
+    private static func tooLong(_ most: Int64) -> HTTPFailure {
+        HTTPFailure(
+            .inputStreamReadFailed, "the stream was to give \(most) bytes, its length, and gave more", phase: .request)
+    }
 
     private static let full = HTTPFailure(
         .limitExceeded,

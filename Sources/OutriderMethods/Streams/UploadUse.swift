@@ -8,15 +8,20 @@ import Synchronization
 /// request.
 final class UploadUse: BodyFeed {
     private let stream: UploadStream
+    /// The length that the request promises; nil without a promise.
+    private let length: Int64?
     private let hasTaken = Mutex(false)
 
-    init(_ stream: UploadStream) { self.stream = stream }
+    init(_ stream: UploadStream, length: Int64?) {
+        self.stream = stream
+        self.length = length
+    }
 
     var isFresh: Bool { stream.isFresh }
 
     func take() -> Bool {
         hasTaken.withLock { hasTaken in
-            guard stream.take() else { return false }
+            guard stream.take(most: length) else { return false }
             hasTaken = true
             return true
         }

@@ -127,7 +127,9 @@ final class FeedSource: BodySource, @unchecked Sendable {
         case .end:
             if let length, taken != length { return hand(.failure(unexpected(length))) }
             hand(.success(nil))
-        case .failed(let failure): hand(.failure(failure))
+        case .failed(var failure):
+            failure.pointer = failure.pointer ?? pointer
+            hand(.failure(failure))
         }
     }
 

@@ -38,6 +38,9 @@ final class BodyWriter: @unchecked Sendable {
     private var waiting = CircularBuffer<BodyPiece>()
     private var taken: Int64 = 0
     private var acknowledged: Int64 = 0
+    /// Bytes that the stream has got, and how many of them were received at the last `takeProgress`.
+    private var handed: Int64 = 0
+    private var received: Int64 = 0
     /// Sent bytes, counted before compression.
     private var plain: Int64 = 0
     private var isReading = false
@@ -113,6 +116,14 @@ final class BodyWriter: @unchecked Sendable {
 
     /// Whether the body may be unreadable, or different, a second time.
     var isUnrepeatable: Bool { !isMemory && size != 0 }
+
+    /// Bytes that the server has received since the last call.
+    func takeProgress() -> Int {
+        let now = handed &- Int64(stream.unsent)  // safe: an Int is an Int64
+        guard now > received else { return 0 }
+        defer { received = now }
+        return Int(clamping: now &- received)
+    }
 
     func start(_ tell: @escaping (Step) -> Void) {
         self.tell = tell
@@ -205,6 +216,7 @@ final class BodyWriter: @unchecked Sendable {
     private func send(_ piece: BodyPiece) {
         let count = piece.bytes.readableBytes
         unfinished += 1
+        handed &+= Int64(count)  // safe: an Int is an Int64
         stream.send(piece.bytes, isLast: isAtEnd && waiting.isEmpty).assumeIsolated().whenComplete { result in
             self.unfinished -= 1
             guard self.tell != nil else { return }
@@ -219,6 +231,7 @@ final class BodyWriter: @unchecked Sendable {
     private func completed(_ count: Int, onWire: Int, plain: Int) {
         acknowledged &+= Int64(count)  // safe: an Int is an Int64
         self.plain &+= Int64(plain)  // safe: an Int is an Int64
+        _ = takeProgress()
         tell?(.sent(onWire, inAll: self.plain, onWire: isCoded ? acknowledged : nil))
     }
 

@@ -11,7 +11,7 @@ import OutriderHTTP
 final class FileReader: Sendable {
     private let path: String
     private let size: Int64
-    /// Pointer to the path in the caller's params, if the file is a part of a form.
+    /// Pointer to the path in the caller's params, if the file is a part of a form; nil for the whole body.
     private let pointer: String?
     private let descriptor: CInt
     /// The time of the last change when the file was opened.
@@ -83,7 +83,7 @@ extension HTTPFailure {
     fileprivate static func body(_ text: String, _ underlying: Underlying?, _ pointer: String?) -> HTTPFailure {
         HTTPFailure(
             pointer == nil ? .bodyUnreadable : .inputStreamReadFailed, text, phase: .request, underlying: underlying,
-            pointer: pointer)
+            pointer: pointer ?? "/body/file")
     }
 }
 

@@ -12,7 +12,7 @@ import contract
 import pytest
 from download_client import PART, SIZE, download, failure, hidden, interrupted, journal, resumed, server, slow, to
 from range_server import Ranging
-from request_client import result
+from request_client import read_all, result, until
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 __all__ = ["server"]
@@ -131,6 +131,23 @@ def test_the_partial_file_of_another_url_is_not_gone_on_with(wire, server, tmp_p
         path.unlink()
 
 
+def test_a_private_file_that_goes_to_a_directory_has_the_name_of_the_server(wire, server, tmp_path):
+    """Even if there is a file of the name without any suggestion."""
+    server.fields = ['Content-Disposition: attachment; filename="report.pdf"']
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "download").write_bytes(b"other")
+    server.cut = PART
+    data = download(wire, server.url("/fine"))["resumeData"]
+    server.cut = 100_000
+    data = resumed(wire, resumeData=data, destination={"directory": str(folder)})["resumeData"]
+    assert journal(data)["target"] == str(folder / "report.pdf")
+    response = resumed(wire, resumeData=data)
+    assert response["ok"] and response["body"]["path"] == str(folder / "report.pdf")
+    assert (folder / "report.pdf").read_bytes() == server.data
+    assert sorted(os.listdir(folder)) == ["download", "report.pdf"] and (folder / "download").read_bytes() == b"other"
+
+
 @pytest.mark.parametrize("validate", [True, False])
 def test_the_page_of_an_error_takes_no_partial_file_away(wire, server, tmp_path, validate):
     """By path, and by a name that only the server knows."""
@@ -141,10 +158,37 @@ def test_the_page_of_an_error_takes_no_partial_file_away(wire, server, tmp_path,
         server.statuses["fine"] = 503
         busy = result(wire.call("download.send", wish))
         assert failure(busy, 1600, 503)["data"]["status"] == 503 and journal(busy["resumeData"])["held"] == [[0, PART]]
+        assert (busy["body"]["size"], "complete" in busy["body"]) == (3, False), busy["body"]
+        assert read_all(wire, busy["body"]["response"]) == b"503"
         server.statuses.clear()
         response = result(wire.call("download.send", wish))
         assert response["ok"] and server.ranges()[-1] == f"bytes={PART}-", server.ranges()
         assert open(response["body"]["path"], "rb").read() == server.data
+
+
+def test_the_page_of_a_refused_rest_is_no_progress(wire, server, tmp_path):
+    """After a retry, too: the figures are those of the file. A long page is cut."""
+    server.cut, server.pages["fine"] = PART, (503, b"x" * (1 << 21))
+    wish = {"url": server.url("/fine"), "destination": to(tmp_path / "file"), "resume": True, "events": ["progress"]}
+    number = wire.start("download.send", {**wish, "retry": {"limit": 1, "scale": 0}})
+    events, reply = until(wire, number)
+    response = result(reply)
+    assert failure(response, 1600, 503) and (response["status"], response["attempts"]) == (503, 2)
+    assert [event["params"]["completed"] for event in events][-1] == PART
+    assert all(event["params"]["total"] == SIZE for event in events), events
+    assert (response["body"]["size"], response["body"]["complete"]) == (1 << 20, False)
+    assert read_all(wire, response["body"]["response"], bytes=1 << 20) == b"x" * (1 << 20)
+
+
+def test_a_slow_page_of_a_refused_rest_holds_nothing_up(wire, server, tmp_path):
+    """What came within a second is shown; the server sends the rest only after the end."""
+    path = tmp_path / "file"
+    interrupted(wire, server, "/fine", path, resume=True)
+    server.pages["fine"], server.stop = (503, b"later on"), 5
+    response = download(wire, server.url("/fine"), destination=to(path), resume=True)
+    assert failure(response, 1600, 503) and response["resumeData"] and response["body"]["complete"] is False
+    assert read_all(wire, response["body"]["response"]) == b"later"
+    server.go.set()
 
 
 def test_without_resume_the_same_download_begins_anew(wire, server, tmp_path):
@@ -196,6 +240,20 @@ def test_a_detached_download_outlives_its_client(listening, server, tmp_path):
         server.go.set()
         assert result(wire.call("request.wait", {"request": request}))["ok"]
         assert path.read_bytes() == server.data and server.ranges() == [None]
+
+
+@pytest.mark.parametrize("way", ["proxy", "connectTo"])
+def test_no_other_client_leads_a_resume_to_a_host_of_its_own(listening, server, tmp_path, way):
+    """The URL may hold secrets of the connection that gave it."""
+    with Ranging(SIZE) as away, contract.Wire(listening) as wire, contract.Wire(listening) as other:
+        server.cut = PART
+        wish = {"url": server.url("/fine?token=secret"), "destination": to(tmp_path / "file"), "detach": True}
+        request = result(wire.call("download.start", wish))["request"]
+        assert result(wire.call("request.wait", {"request": request}))["error"]["code"] == 1404
+        place = away.url("").rstrip("/") if way == "proxy" else away.url("").split("/")[2]
+        error = other.call("download.resume", {"request": request, way: place})["error"]
+        assert (error["code"], error["data"]["pointer"]) == (-32014, "/request") and away.requests == []
+        assert resumed(other, request=request)["ok"] and away.requests == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

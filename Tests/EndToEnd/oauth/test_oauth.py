@@ -65,6 +65,22 @@ def test_a_refresh_token_alone_gets_an_access_token_at_the_first_use(wire, serve
     assert result(wire.reply(send(wire, server, mine), 20))["status"] == 200 and server.outcomes() == ["ok", "ok"]
 
 
+@pytest.mark.parametrize(
+    ("grant", "place", "remedy"),
+    [
+        ("refresh", {}, "oauth.set"),
+        ("device", {"deviceUrl": "/device"}, "oauth.device"),
+        ("authorizationCode", {"authorizationUrl": "/authorize"}, "oauth.login"),
+    ],
+)
+def test_without_a_refresh_token_the_error_names_the_call_that_helps(wire, server, grant, place, remedy):
+    """A credential of one grant refuses the logins of the others."""
+    places = {name: server.url(path) for name, path in place.items()}
+    mine, _ = make(wire, server, grant=grant, token={"accessToken": "old", "expiresIn": -1}, **places)
+    error = wire.call("oauth.token", {"credential": mine}, 20)["error"]
+    assert error["code"] == -32018 and remedy in error["message"], error
+
+
 @pytest.mark.parametrize("token", [{}, {"expiresIn": 60}, {"scope": "read"}])
 def test_tokens_without_a_token_are_refused(wire, server, token):
     params = {"grant": "refresh", "clientId": "cli", "tokenUrl": server.url("/token"), "token": token}

@@ -122,6 +122,34 @@ def test_saving_is_whole_or_not_at_all(wire, server, tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir() if "saved" in one.name) == ["saved"]
 
 
+def test_a_file_that_became_shorter_is_an_error_and_no_endless_read(wire, server, tmp_path):
+    """The file is the client's, and others may write to it. Reading gave nothing again and again, without an end."""
+    path, copy = tmp_path / "file", tmp_path / "copy"
+    params = {"url": server.url("/bytes/300000"), "destination": {"path": str(path)}}
+    kept = result(wire.call("download.send", params))["body"]["response"]
+    os.truncate(path, 100)
+    assert result(wire.call("response.read", {"response": kept, "bytes": 100}))["end"] is False
+    error = wire.call("response.read", {"response": kept, "offset": 100})["error"]
+    assert error["data"]["pointer"] == "/response" and "has become shorter" in error["message"]
+    error = wire.call("response.save", {"response": kept, "path": str(copy)}, 5)["error"]
+    assert (error["data"]["pointer"], error["data"]["failure"]["code"]) == ("/response", 1702), error
+    assert not copy.exists() and sorted(os.listdir(tmp_path)) == ["file"]
+    made = result(wire.call("response.serialize", {"response": kept, "serialize": {"as": "base64"}}))
+    assert made["error"]["code"] == 1702
+    # what a longer file has beyond the body is no part of the body
+    path.write_bytes(b"x" * 400_000)
+    result(wire.call("response.save", {"response": kept, "path": str(copy)}))
+    assert copy.read_bytes() == b"x" * 300_000
+
+
+def test_a_body_for_which_the_disk_had_no_room_is_as_long_as_its_file(server):
+    with contract.Wire(under=("prlimit", "--fsize=1000000")) as wire:
+        response = get(wire, server.url("/bytes/3000000"), bodyTo="file")
+        assert response["error"]["code"] == 1803 and response["body"]["complete"] is False
+        size = response["body"]["size"]
+        assert size <= 1_000_000 and read_all(wire, response["body"]["response"]) == expected(size)
+
+
 def test_a_client_with_short_messages_gets_none_longer(wire, server):
     wire.call("server.hello", {"maxMessageBytes": 65536})
     wire.start("data.send", {"url": server.url("/bytes/200000"), "maxInline": 8 << 20})

@@ -7,7 +7,7 @@ import base64
 import contract
 import pytest
 from reply_server import Replying
-from request_client import get, result
+from request_client import get, read_all, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -219,6 +219,44 @@ def test_kept_responses_know_their_head(wire, server):
     assert verdict({"contentType": True}) == {"valid": True}
     assert verdict({"contentType": [JSON]})["error"]["code"] == 1601
     assert verdict({"schema": {}})["error"]["code"] == 1605
+
+
+def test_a_new_response_that_does_not_fit_a_message_tells_its_request(wire, origin):
+    """Otherwise no call could name the request that was sent again."""
+    result(wire.call("server.hello", {"maxMessageBytes": 16384}))
+    request = result(wire.call("data.start", {"url": origin + "/bytes/20000"}))["request"]
+    wish = {"response": request, "serialize": {"as": "base64"}}
+    error = wire.call("response.serialize", wish)["error"]
+    assert error["data"] == {"pointer": "/serialize", "state": "tooLong"} and "request.wait" in error["message"]
+    again = result(wire.call("response.serialize", {**wish, "reperform": True}))
+    assert again["error"]["code"] == 1411 and "request.wait" in again["error"]["message"]
+    assert again["request"] != request
+    stored = result(wire.call("request.wait", {"request": again["request"]}))["body"]["response"]
+    assert len(read_all(wire, stored)) == 20000
+
+
+def test_a_request_with_a_name_is_sent_again_without_the_name(listening, server):
+    with contract.Wire(listening) as wire:
+        params = {"url": server.url(200, "text/plain", b"x"), "detach": True, "name": "reperformed"}
+        request = result(wire.call("data.start", params))["request"]
+        result(wire.call("request.wait", {"request": request}))
+        again = result(wire.call("response.serialize", {"response": request, "reperform": True}))
+        assert again["ok"] and again["request"] != request
+        named = result(wire.call("request.get", {"request": "reperformed"}))
+        assert named["request"] == request
+        for one in (request, again["request"]):
+            result(wire.call("request.forget", {"request": one}))
+
+
+def test_a_new_request_that_no_result_names_is_forgotten(wire, server):
+    def handles():
+        return {one["request"] for one in result(wire.call("request.list"))["requests"]}
+
+    params = {"url": server.url(200, "text/plain", b"x"), "bodyTo": "discard"}
+    request = result(wire.call("data.start", params))["request"]
+    result(wire.call("request.wait", {"request": request}))
+    error = wire.call("response.serialize", {"response": request, "reperform": True})["error"]
+    assert error["data"]["state"] == "bodiless" and handles() == {request}
 
 
 def test_what_is_gone_cannot_be_shaped(wire, server, origin):

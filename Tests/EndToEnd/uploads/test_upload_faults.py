@@ -91,6 +91,7 @@ def test_a_long_file_that_is_written_to_while_it_is_sent(wire, taker, big, kind,
     response = end(wire, request)
     assert response["ok"] is False and response["error"]["code"] == (1232 if kind == "multipart" else 1410), response
     assert "changed while it was being sent" in response["error"]["message"] and not response["error"]["retryable"]
+    assert response["error"]["pointer"] == ("/body/multipart/0/file" if kind == "multipart" else "/body/file")
     assert result(wire.call("upload.send", {"url": taker.url("/keep"), "body": HELLO}))["ok"]
     # the body that came is cut short, on a connection that is closed
     taker.until(lambda one: len(one.taken) == 2)
@@ -122,7 +123,7 @@ def test_a_file_that_is_another_before_it_is_opened(wire, taker, big, change):
     response = end(wire, request)
     assert response["error"]["code"] == 1410, response
     words = "No such file" if change == "removed" else "the size of the body file"
-    assert words in response["error"]["message"]
+    assert words in response["error"]["message"] and response["error"]["pointer"] == "/body/file"
 
 
 # Repeating
@@ -155,7 +156,18 @@ def test_what_a_client_fed_is_not_sent_again(wire, taker):
     retry = {"limit": 1, "scale": 0.01, "methods": ["POST"]}
     response = end(wire, start(wire, taker.url("/times/503/1"), {"stream": stream}, retry=retry))
     assert response["status"] == 503 and response["attempts"] == 1 and len(taker.taken) == 1
-    assert response["ok"] is False and response["error"]["code"] == 1410 and "only once" in response["error"]["message"]
+    assert response["ok"] is False and response["error"]["code"] == 1410
+    message = response["error"]["message"]
+    assert "after status 503:" in message and "only once" in message and "a new stream" in message
+
+
+def test_what_a_client_fed_does_not_follow_a_redirect(wire, taker):
+    stream = result(wire.call("upload.open"))["stream"]
+    result(wire.call("stream.write", {"stream": stream, "text": "once"}))
+    result(wire.call("stream.finish", {"stream": stream}))
+    response = end(wire, start(wire, taker.url("/on/307/keep"), {"stream": stream}))
+    assert (response["status"], response["error"]["code"], len(taker.taken)) == (307, 1410, 1)
+    assert "a new stream to the new URL" in response["error"]["message"]
 
 
 # Holding up

@@ -58,6 +58,8 @@ class Ranging(Listening):
         self.go = threading.Event()
         self.fields = []
         self.statuses = {}
+        # status and page in response to a request for a part, by manner
+        self.pages = {}
         super().__init__()
 
     def digest(self, algorithm="sha256"):
@@ -124,6 +126,9 @@ class Ranging(Listening):
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", fields.get("range", ""))
         if manner == "unasked":
             return 206, [*head, f"Content-Range: bytes 0-9/{total}"], data[:10]
+        if wanted and manner in self.pages:
+            status, page = self.pages[manner]
+            return status, head, page
         if manner in self.statuses:
             return self.statuses[manner], head, b"%d" % self.statuses[manner]
         if manner == "retagged":
