@@ -69,7 +69,7 @@ final class CacheFlight: @unchecked Sendable {
     private func send(_ conditions: HTTPFields) {
         var outgoing = order.attempt
         outgoing.maximumBodyBytes = nil
-        for field in conditions.list { outgoing.fields.set(field.name, field.value) }
+        for field in conditions.list { outgoing.fields.set(field) }
         requestedAt = CacheClock.now
         let inner = transport.make(outgoing, observer: observer)
         self.inner = inner
@@ -181,7 +181,7 @@ final class CacheFlight: @unchecked Sendable {
 
     /// A 304 has come for the conditions of the cache.
     private func confirmed(_ entry: CachedEntry, by response: AttemptResponse) {
-        guard entry.head.agrees(with: response.fields) else {
+        guard entry.head.isSelected(by: response.fields) else {
             // about another response than the stored one: asked for in full
             order.conditions = []
             order.entry = nil

@@ -77,6 +77,9 @@ package final class CacheStore: Sendable {
     /// The directory of the store; nil for a cache in memory.
     package var path: String? { disk?.directory }
 
+    /// Whether the directory of the store was removed or replaced: the cache is to be opened anew.
+    package var isLost: Bool { disk?.isLost ?? false }
+
     /// Why entries do not go to the disk at present; nil if they do.
     package var problem: String? { disk?.problem ?? openingProblem }
 

@@ -274,8 +274,9 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let hasBody = query.method != "HEAD"
         // made only to be delivered: a body that is dropped ends the attempt
         let deliver = { @Sendable [fields] (source: Source) in
+            let isPart = use.range != nil && entry.head.status != 206
             var response = AttemptResponse(
-                status: use.range == nil ? entry.head.status : 206, reason: entry.head.reason,
+                status: isPart ? 206 : entry.head.status, reason: isPart ? "Partial Content" : entry.head.reason,
                 version: entry.head.version, fields: fields,
                 body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
             response.cache = report

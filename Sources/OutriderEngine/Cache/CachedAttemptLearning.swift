@@ -33,7 +33,8 @@ extension CachedAttempt {
             }
             let length = fields.first("Content-Length")
             let isSame = length == nil || length == entry.head.fields.first("Content-Length")
-            if entry.head.agrees(with: fields), isSame || !isHead {
+            let agrees = isHead ? entry.head.agrees(with: fields) : entry.head.isSelected(by: fields)
+            if agrees, isSame || !isHead {
                 guard isHead || entry.head.isConfirmed(by: fields) else { return }
                 let head = entry.head.updated(
                     by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
@@ -52,17 +53,14 @@ extension CachedAttempt {
         // a weak validator says nothing of a part
         if entry.head.part != nil, entry.head.etag?.hasPrefix("\"") != true { return }
         guard store.flights.find(key) == nil, !store.flights.isAlone(key) else { return }
-        var conditions: HTTPFields = []
-        if let etag = entry.head.etag { conditions.add("If-None-Match", etag) }
-        if let changed = entry.head.fields.first("Last-Modified") { conditions.add("If-Modified-Since", changed) }
         var plain = attempt
         plain.fields.remove("Range")
         plain.fields.remove("If-Range")
         plain.method = "GET"
         let query = CacheQuery(plain, binding.spec)
         let order = CacheFlight.Order(
-            attempt: plain, query: query, place: place, binding: binding, entry: entry, conditions: conditions,
-            forward: .stale, reason: "stale-while-revalidate")
+            attempt: plain, query: query, place: place, binding: binding, entry: entry,
+            conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate")
         let flight = CacheFlight(order, as: key, transport, observer: nil)
         flight.joinItself()
         flight.start()

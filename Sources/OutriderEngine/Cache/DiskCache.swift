@@ -53,6 +53,8 @@ package final class DiskCache: Sendable {
         /// Nothing is stored before this time, in milliseconds since 1970.
         var retryAt: Int64 = 0
         var problem: String?
+        /// The directory was removed or replaced: see `checkPlace`.
+        var isLost = false
         /// The counter of the store at which the entries in memory were read.
         var mark: UInt64 = 0
         var evicted = 0
@@ -146,6 +148,9 @@ package final class DiskCache: Sendable {
     /// The reason why nothing is stored at present; nil if entries are stored.
     package var problem: String? { state.withLock { $0.problem } }
     package var evicted: Int { state.withLock { $0.evicted } }
+    /// Whether the directory was removed or replaced during the use: nothing is read or stored any more, and a store
+    /// that is opened now takes the place of this store.
+    package var isLost: Bool { state.withLock { $0.isLost } }
     var removals: RemovalCount.Mark { ownRemovals.mark(lock) }
 
     func attach(_ owner: any DiskCacheOwner) { self.owner.withLock { $0.owner = owner } }
@@ -161,6 +166,11 @@ package final class DiskCache: Sendable {
         do {
             let epoch = lock.epoch
             if worker.epoch != epoch { worker.database = nil }
+            if worker.database?.database.hasMoved == true {
+                worker.database = nil
+                checkPlace()
+            }
+            if isLost { return nil }
             worker.epoch = epoch
             let database = try worker.database ?? opened(isReadOnly: isReadOnly)
             worker.database = database
@@ -169,6 +179,16 @@ package final class DiskCache: Sendable {
         } catch {
             failed(error, worker, isReadOnly: isReadOnly)
             return nil
+        }
+    }
+
+    /// Notices that the path of the lock names another file, or none. Another process may have made the directory
+    /// anew, with another secret: this store must not write there.
+    func checkPlace() {
+        guard !lock.isNamed(files.lock) else { return }
+        state.withLock { state in
+            state.isLost = true
+            state.problem = "\(files.directory) was removed or replaced: the next request begins the cache anew"
         }
     }
 

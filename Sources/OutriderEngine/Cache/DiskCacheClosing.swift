@@ -20,7 +20,7 @@ extension DiskCache {
     private func leaveRemovals() {
         let removals = state.withLock { $0.changes.takeKept() }
         let lines = removals.compactMap(\.line)
-        guard !lines.isEmpty else { return }
+        guard !lines.isEmpty, !isLost else { return }
         if !files.leave(lines) {
             // not even that: without the database no removed entry comes back
             files.dropDatabase()

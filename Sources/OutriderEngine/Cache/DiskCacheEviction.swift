@@ -127,7 +127,7 @@ extension DiskCache {
     /// At rest: gives free pages back, mends the totals, and removes the files that killed processes have left.
     func tidy() {
         dropBodies()
-        guard let database = writer.database, !isLate else { return }
+        guard let database = writer.database, !isLate, !isLost else { return }
         if writer.hasFreed {
             writer.hasFreed = false
             _ = lock.hold { attempt(writer, isReadOnly: false) { try $0.shrink() } }

@@ -8,6 +8,11 @@ import Synchronization
 /// The reader: lookups of requests, and the bodies that are files.
 extension DiskCache {
     package func takeChange() -> Bool {
+        // with the directory, its entries in memory go, too
+        if lock.isRemoved, !isLost {
+            checkPlace()
+            return true
+        }
         let now = lock.news
         return state.withLock { state in
             defer { state.mark = now }

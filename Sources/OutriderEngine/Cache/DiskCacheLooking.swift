@@ -34,6 +34,7 @@ extension DiskCache {
 
     /// Bytes and entries on the disk.
     package func totals() async -> (bytes: Int, entries: Int) {
+        checkPlace()
         let found = await onReader { try $0.totals() }
         return (Int(truncatingIfNeeded: found?.bytes ?? 0), Int(truncatingIfNeeded: found?.entries ?? 0))
     }

@@ -29,6 +29,7 @@ extension DiskCache {
 
     /// Writes a batch; the next batch follows behind the work of other stores.
     func write() {
+        checkPlace()
         adoptLeftovers()
         noteUse()
         // a piece of eviction and a batch, in turns
@@ -109,6 +110,12 @@ extension DiskCache {
     }
 
     private func write(_ batch: [CacheChange]) -> Outcome {
+        if isLost {
+            // with the directory, all entries are gone that a removal could name
+            dropBodies(of: batch)
+            forget(batch)
+            return .failed
+        }
         var batch = batch
         let stores = batch.contains { if case .put = $0 { true } else { false } }
         if stores, !hasRoom {

@@ -48,6 +48,12 @@ final class SQLiteDatabase {
         return SQLiteStatement(found, of: self)
     }
 
+    /// Whether the file was removed, renamed or replaced since it was opened.
+    var hasMoved: Bool {
+        var moved: CInt = 0
+        return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
+    }
+
     /// Pages of the log above which a checkpoint cuts the log off: 16 MiB.
     private static let mostFrames: CInt = 4096
 

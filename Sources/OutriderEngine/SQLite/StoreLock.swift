@@ -37,7 +37,11 @@ final class StoreLock: Sendable {
         return values.0 &+ values.4
     }
 
+    /// Of a jar: whether its values are sealed, which a damaged database does not tell. In the place of `removals`.
+    var isSealed: Bool { counter(at: 24) > 0 }
+
     /// With the lock only.
+    func markSealed() { if !isSealed { raise(at: 24) } }
     func raiseChanges() { raise(at: 0) }
     func raiseEpoch() { raise(at: 8) }
     /// Whether the file was written.
@@ -45,6 +49,21 @@ final class StoreLock: Sendable {
     /// Also without the lock: two calls at once may count as a single call.
     func raiseGeneration() { raise(at: 16) }
     func raiseLeftovers() { raise(at: 32) }
+
+    /// Whether the file was removed, as with its directory.
+    var isRemoved: Bool {
+        var info = stat()
+        return fstat(file, &info) == 0 && info.st_nlink == 0
+    }
+
+    /// Whether the path still names this file; false if its directory was removed or replaced. True if that is not
+    /// known.
+    func isNamed(_ path: String) -> Bool {
+        var (own, named) = (stat(), stat())
+        guard fstat(file, &own) == 0 else { return true }
+        guard lstat(path, &named) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        return own.st_ino == named.st_ino && own.st_dev == named.st_dev
+    }
 
     /// Runs work with the lock; nil if another process keeps the lock for so many seconds. Blocks.
     func hold<Value>(_ patience: Double = StoreLock.patience, _ work: () -> Value) -> Value? {

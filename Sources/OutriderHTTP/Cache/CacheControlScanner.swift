@@ -88,20 +88,27 @@ package enum CacheControlScanner {
         return min(FieldRules.decimal(text) ?? mostSeconds, mostSeconds)
     }
 
-    /// The parts between separators that stand outside of quotes.
+    /// The parts between separators that stand outside of quotes. A quote that does not end quotes nothing: `no-store`
+    /// behind the quote counts.
     static func items(of bytes: [UInt8], between separator: UInt8 = UInt8(ascii: ",")) -> [ArraySlice<UInt8>] {
         var items: [ArraySlice<UInt8>] = []
         var start = 0
-        var isQuoted = false
+        var quote: Int?
         var isEscaped = false
         for (index, byte) in bytes.enumerated() {
             if isEscaped {
                 isEscaped = false
-            } else if isQuoted, byte == UInt8(ascii: "\\") {
+            } else if quote != nil, byte == UInt8(ascii: "\\") {
                 isEscaped = true
             } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if byte == separator, !isQuoted {
+                quote = quote == nil ? index : nil
+            } else if byte == separator, quote == nil {
+                items.append(bytes[start..<index])
+                start = index &+ 1
+            }
+        }
+        if let quote {
+            for index in quote..<bytes.count where bytes[index] == separator {
                 items.append(bytes[start..<index])
                 start = index &+ 1
             }

@@ -112,10 +112,7 @@ package enum CachePolicy {
     ) -> CacheVerdict {
         if query.control.onlyIfCached { return .refuse(reason, isDirective: true) }
         guard head.hasValidator, query.method == "GET", query.range == nil else { return .fetch(forward, reason) }
-        var conditions: HTTPFields = []
-        if let etag = head.etag { conditions.add("If-None-Match", etag) }
-        if let changed = head.fields.first("Last-Modified") { conditions.add("If-Modified-Since", changed) }
-        return .revalidate(conditions, forward, reason)
+        return .revalidate(head.conditions, forward, reason)
     }
 
     /// Whether a stored response stands in for a failure, or for a status that says so (RFC 5861 section 4).

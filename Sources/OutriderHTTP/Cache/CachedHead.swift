@@ -50,6 +50,15 @@ package struct CachedHead: Sendable, Equatable {
 
     package var etag: String? { fields.first("ETag") }
 
+    /// The fields with which a server is asked whether the response is current, with the bytes of its validators.
+    package var conditions: HTTPFields {
+        var conditions: HTTPFields = []
+        for (name, validator) in [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")] {
+            if let value = fields.texts(validator).first { conditions.list.append(.init(name, value)) }
+        }
+        return conditions
+    }
+
     package var hasValidator: Bool { etag != nil || fields.contains("Last-Modified") }
 
     /// The fields as a hit shows them: with an Age of its own (RFC 9111 section 5.1).
@@ -83,13 +92,18 @@ package struct CachedHead: Sendable, Equatable {
         by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil
     ) -> CachedHead {
         let news = Self.kept(of: fields).list.filter { field in
-            !Self.bodyFields.contains { HTTPFields.same($0, field.name) }
+            !Self.bodyFields.contains { HTTPFields.same($0, field.name) } && !isStronger(field)
         }
         var merged = self.fields
         // the stored age belongs to the stored date
         merged.remove("Age")
         for field in news { merged.remove(field.name) }
         merged.list += news
+        // without a Date, the news is from the moment of its arrival (RFC 9110 section 6.6.1): the stored Date is older
+        if !news.contains(where: { HTTPFields.same($0.name, "Date") }) {
+            merged.remove("Date")
+            if let date = HTTPDate.format(respondedAt / 1000) { merged.add("Date", date) }
+        }
         return CachedHead(
             status: status, reason: reason, version: version, merged, requestedAt: requestedAt,
             respondedAt: respondedAt, fallback: fallback)
@@ -98,15 +112,38 @@ package struct CachedHead: Sendable, Equatable {
     /// Whether a 304 names a validator that the stored response has.
     package func isConfirmed(by fields: HTTPFields) -> Bool {
         ["ETag", "Last-Modified"].contains { name in
-            fields.first(name).map { $0 == self.fields.first(name) } ?? false
+            fields.first(name).map { isOwn($0, of: name) } ?? false
         }
     }
 
-    /// Whether a response to HEAD, or a 304, is about this very representation.
+    /// Whether the stored response has the validator. Entity tags are compared weakly (RFC 9110 section 8.8.3.2): nginx
+    /// makes the tag of a compressed response weak, and leaves that of the 304 strong.
+    private func isOwn(_ value: String, of name: String) -> Bool {
+        guard let own = fields.first(name) else { return false }
+        return own == value || name == "ETag" && Self.opaque(own) == Self.opaque(value)
+    }
+
+    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/\"") ? tag.dropFirst(2) : tag[...] }
+
+    /// Whether the field is the strong form of the weak entity tag of the stored response, which stays weak: its bytes may
+    /// be others.
+    private func isStronger(_ field: HTTPFields.Field) -> Bool {
+        guard HTTPFields.same(field.name, "ETag"), let etag, etag.hasPrefix("W/") else { return false }
+        return !field.value.hasPrefix("W/") && isOwn(field.value, of: "ETag")
+    }
+
+    /// Whether a 304 is about this response (RFC 9111 section 4.3.4). The entity tag decides: servers that share the load
+    /// may have other dates for the same file.
+    package func isSelected(by fields: HTTPFields) -> Bool {
+        if let tag = fields.first("ETag"), etag != nil { return isOwn(tag, of: "ETag") }
+        return agrees(with: fields)
+    }
+
+    /// Whether a response to HEAD is about this very representation (RFC 9111 section 4.3.5).
     package func agrees(with fields: HTTPFields) -> Bool {
         for name in ["ETag", "Last-Modified"] {
             guard let value = fields.first(name) else { continue }
-            if value != self.fields.first(name) { return false }
+            if !isOwn(value, of: name) { return false }
         }
         return true
     }
@@ -120,9 +157,15 @@ extension CachedHead {
         return tag == other.etag
     }
 
+    /// Digests of the very bytes of a message (RFC 9530 section 2) are wrong for other bytes of the representation.
+    static func removeDigests(_ fields: inout HTTPFields) {
+        for name in ["Content-Digest", "Content-MD5"] { fields.remove(name) }
+    }
+
     /// The head of a part after another part has joined it: 200 once the body is whole.
     package func joined(_ part: StoredPart) -> CachedHead {
         var fields = fields
+        Self.removeDigests(&fields)
         fields.set("Content-Length", String(part.range.count))
         if part.isWhole { fields.remove("Content-Range") } else { fields.set("Content-Range", part.field) }
         return CachedHead(

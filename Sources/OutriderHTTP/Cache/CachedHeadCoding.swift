@@ -6,6 +6,8 @@
 /// Numbers are 8 bytes, the highest first; texts and lists begin with their length.
 package struct CachedHeadCoding {
     private static let version: Int64 = 1
+    /// Of a head with fields in ISO 8859-1: their places among the fields are a list at the end.
+    private static let latin1Version: Int64 = 2
     /// A longer head is not stored.
     package static let mostBytes = 64 << 10
 
@@ -28,7 +30,8 @@ package struct CachedHeadCoding {
             add(Int64(list.count))  // safe: as above
             for text in list { add(text) }
         }
-        add(version)
+        let latin1 = head.fields.list.indices.filter { head.fields.list[$0].isLatin1 }
+        add(latin1.isEmpty ? version : latin1Version)
         add(Int64(head.status))  // safe: as above
         add(head.requestedAt)
         add(head.respondedAt)
@@ -40,6 +43,7 @@ package struct CachedHeadCoding {
         add(vary)
         add(tags)
         add(userInfo ?? "")
+        if !latin1.isEmpty { add(latin1.map { String($0) }) }
         return bytes.count > mostBytes ? nil : bytes
     }
 
@@ -48,16 +52,26 @@ package struct CachedHeadCoding {
         _ bytes: UnsafeRawBufferPointer
     ) -> (head: CachedHead, vary: [String], tags: [String], userInfo: String?)? {
         var reader = Reader(bytes: bytes)
-        guard reader.number() == version, let status = reader.number(), (100...999).contains(status),
+        guard let found = reader.number(), found == version || found == latin1Version,
+            let status = reader.number(), (100...999).contains(status),
             let requestedAt = reader.number(), let respondedAt = reader.number(), let fallback = reader.number(),
             let isOutdated = reader.number(), let reason = reader.text(), let httpVersion = reader.text(),
             let fields = reader.list(), fields.count.isMultiple(of: 2), let vary = reader.list(),
-            let tags = reader.list(), let userInfo = reader.text(), reader.isAtEnd
+            let tags = reader.list(), let userInfo = reader.text(),
+            let latin1 = found == version ? [String]() : reader.list(), reader.isAtEnd,
+            latin1.isEmpty == (found == version)
         else { return nil }
         var list: [HTTPFields.Field] = []
         list.reserveCapacity(fields.count / 2 &+ 1)
         for index in stride(from: 0, to: fields.count, by: 2) {
             list.append(HTTPFields.Field(fields[index], fields[index + 1]))
+        }
+        if !latin1.isEmpty {
+            let marked = Set(latin1)
+            let places = list.indices.filter { marked.contains(String($0)) }
+            // in order, and each once
+            guard places.map({ String($0) }) == latin1 else { return nil }
+            for place in places { list[place].isLatin1 = true }
         }
         var head = CachedHead(
             status: Int(truncatingIfNeeded: status), reason: reason, version: httpVersion, HTTPFields(list),

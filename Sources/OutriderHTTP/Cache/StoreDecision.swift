@@ -5,6 +5,7 @@ extension CachedHead {
     /// The head of a 206 with a part of the body.
     package func partial(_ range: Range<Int>, of size: Int, at now: Int64) -> HTTPFields {
         var fields = shown(at: now)
+        if range.count < size { Self.removeDigests(&fields) }
         let (first, total) = (part?.range.lowerBound ?? 0, part?.total ?? size)
         fields.set("Content-Length", String(range.count))
         fields.set("Content-Range", "bytes \(first &+ range.lowerBound)-\(first &+ range.upperBound &- 1)/\(total)")

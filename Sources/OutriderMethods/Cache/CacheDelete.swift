@@ -24,15 +24,15 @@ struct CacheDelete: Method {
             var fields = try JSONFields(json)
             cache = try CacheReference(&fields)
             let given = fields.present(["url", "prefix", "tag", "olderThan", "all"])
-            guard given.count == 1 else {
-                throw JSONComplaint("exactly one of url, prefix, tag, olderThan and all says what is removed")
-            }
             let url: String? = try fields.optional("url")
             let prefix: String? = try fields.optional("prefix")
             let tag: String? = try fields.optional("tag")
             let seconds = try fields.integer("olderThan", in: 0...315_360_000)
             let all: Bool? = try fields.optional("all")
             try fields.finish()
+            guard given.count == 1 else {
+                throw JSONComplaint("exactly one of url, prefix, tag, olderThan and all says what is removed")
+            }
             if all == false { throw JSONComplaint("must be true", at: JSONPointer(member: "all")) }
             if let url {
                 selection = .url(try CacheURL.parse(url))

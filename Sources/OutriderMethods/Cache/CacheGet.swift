@@ -17,8 +17,9 @@ struct CacheGet: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             cache = try CacheReference(&fields)
-            url = try CacheURL.required(&fields)
+            let text: String? = try fields.optional("url")
             try fields.finish()
+            url = try CacheURL.required(text)
         }
     }
 

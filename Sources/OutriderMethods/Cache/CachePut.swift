@@ -21,7 +21,7 @@ struct CachePut: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var members = try JSONFields(json)
             cache = try CacheReference(&members)
-            url = try CacheURL.required(&members)
+            let text: String? = try members.optional("url")
             status = try members.integer("status", in: 200...599) ?? 200
             if [206, 304].contains(status) {
                 throw JSONComplaint(
@@ -29,11 +29,12 @@ struct CachePut: Method {
                     at: JSONPointer(member: "status"))
             }
             let headers: FieldsParameter? = try members.optional("headers")
-            fields = headers?.fields ?? []
-            let base64: String = try members.required("base64")
-            tags = try members.optional("tags") { (tags: [String]) in CacheChoice.fault(inTags: tags) } ?? []
+            fields = try headers?.ofResponse("headers") ?? []
+            let base64: String? = try members.optional("base64")
+            tags = try members.tags("tags") ?? []
             try members.finish()
-            guard let bytes = Base64.decode(base64) else {
+            url = try CacheURL.required(text)
+            guard let bytes = Base64.decode(try JSONFields.need("base64", base64)) else {
                 throw JSONComplaint("base64 must be base64 with padding", at: JSONPointer(member: "base64"))
             }
             self.bytes = bytes

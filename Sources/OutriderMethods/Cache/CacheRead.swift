@@ -19,10 +19,11 @@ struct CacheRead: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             cache = try CacheReference(&fields)
-            url = try CacheURL.required(&fields)
+            let text: String? = try fields.optional("url")
             offset = try fields.integer("offset", in: 0...9_007_199_254_740_992) ?? 0
             length = try fields.integer("length", in: 1...1_048_576) ?? 65_536
             try fields.finish()
+            url = try CacheURL.required(text)
         }
     }
 

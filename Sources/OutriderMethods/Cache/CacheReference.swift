@@ -53,9 +53,9 @@ struct CacheReference {
 
 /// URLs of calls about a cache.
 enum CacheURL {
-    static func required(_ fields: inout JSONFields) throws(JSONComplaint) -> HTTPURL {
-        let text: String = try fields.required("url")
-        return try parse(text)
+    /// Called after `finish`, so that misspelt names are found first.
+    static func required(_ text: String?) throws(JSONComplaint) -> HTTPURL {
+        try parse(try JSONFields.need("url", text))
     }
 
     static func parse(_ text: String) throws(JSONComplaint) -> HTTPURL {

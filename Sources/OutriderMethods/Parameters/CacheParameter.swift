@@ -53,7 +53,7 @@ struct CacheParameter: JSONDecodable {
         changes.principal = try fields.optional("principal") { (text: String) in
             text.isEmpty || text.utf8.count > 1024 ? "must have 1 to 1024 bytes" : nil
         }
-        changes.tags = try fields.optional("tags") { (tags: [String]) in CacheChoice.fault(inTags: tags) }
+        changes.tags = try fields.tags("tags")
         changes.collapse = try fields.optional("collapse")
         changes.keep = try fields.choice("keep")
         changes.cacher = try fields.optional("cacher")
@@ -94,10 +94,12 @@ struct CacheChoice: Sendable {
 
     /// Why a text cannot name a cache; nil for a valid name.
     static func fault(inName name: String) -> String? { CookieJars.fault(ofName: name) }
+}
 
-    static func fault(inTags tags: [String]) -> String? {
-        if tags.count > 16 { return "must not hold more than 16 tags" }
-        return tags.allSatisfy { (1...128).contains($0.utf8.count) } ? nil : "must hold tags of 1 to 128 bytes"
+extension JSONFields {
+    /// The tags of a cached response.
+    mutating func tags(_ name: StaticString) throws(JSONComplaint) -> [String]? {
+        try texts(name, most: 16) { (1...128).contains($0.utf8.count) ? nil : "must be a tag of 1 to 128 bytes" }
     }
 }
 

@@ -12,8 +12,11 @@ final class NamedCaches: Sendable {
         var store: CacheStore
         /// Grows with each use of any cache.
         var lastUse: Int
-        /// Of a cache in memory for want of a directory: when the directory is tried again.
+        /// Of a cache without a directory: when the directory is tried again.
         var retryAt: ContinuousClock.Instant?
+
+        /// Whether a directory is to be tried now.
+        var isDue: Bool { retryAt.map { ContinuousClock.now >= $0 } ?? store.isLost }
     }
 
     private struct State {
@@ -76,8 +79,7 @@ final class NamedCaches: Sendable {
 
     /// Whether the cache is open, and no directory is to be tried again.
     func isReady(_ name: String) -> Bool {
-        let open = state.withLock { $0.stores[name] }
-        return open.map { open in open.retryAt.map { ContinuousClock.now < $0 } ?? true } ?? false
+        state.withLock { $0.stores[name] }.map { !$0.isDue } ?? false
     }
 
     /// Opens the cache away from the event loop, unless it is open.
@@ -89,13 +91,14 @@ final class NamedCaches: Sendable {
         }
     }
 
-    /// Tries the directory again of a cache that is in memory for want of it. Blocks for a moment.
+    /// Tries the directory again of a cache that is in memory for want of it, or whose directory was removed or
+    /// replaced. Blocks for a moment.
     private func reopen(_ name: String, in root: String?) {
         let known = state.withLock { state -> CacheLimits? in
             guard let store = state.stores[name]?.store else { return nil }
             state.stores[name]?.retryAt = retry(store)
             var limits = store.limits
-            if limits.maxBytes == CacheLimits().maxBytes { limits.maxBytes = Self.bytesOnDisk }
+            if store.path == nil, limits.maxBytes == CacheLimits().maxBytes { limits.maxBytes = Self.bytesOnDisk }
             return limits
         }
         let fresh = open(name, maxBytes: nil, known, in: root)
@@ -111,20 +114,23 @@ final class NamedCaches: Sendable {
     /// Seconds until the directory of a cache is tried again.
     private static let retrySeconds = 1
 
-    /// Nil for a cache on disk, and for one that belongs in memory.
+    /// Nil for a cache that has its directory, and for one that belongs in memory.
     private func retry(_ store: CacheStore) -> ContinuousClock.Instant? {
-        isOnDisk && store.path == nil ? ContinuousClock.now + .seconds(Self.retrySeconds) : nil
+        isOnDisk && (store.path == nil || store.isLost) ? ContinuousClock.now + .seconds(Self.retrySeconds) : nil
     }
 
-    /// Whether the cache is open or on disk. A cache in memory needs no disk, and counts as existing.
+    /// Whether the cache is open or on disk: an open cache whose directory was removed is neither. A cache in memory
+    /// needs no disk, and counts as existing.
     func exists(_ name: String, in root: String?) async -> Bool {
-        if !isOnDisk || isOpen(name) { return true }
+        if !isOnDisk || state.withLock({ $0.stores[name] })?.store.isLost == false { return true }
         return await offLoop(owedTo: .service) { DiskCache.exists(name, in: root) }
     }
 
-    /// An empty cache for calls that read a cache which does not exist: nothing is made on disk.
+    /// An empty cache for calls that read a cache which does not exist: nothing is made on disk. An open cache whose
+    /// directory was removed tells so itself.
     func empty(_ name: String) -> CacheStore {
-        let known = state.withLock { $0.limits[name] }
+        let (lost, known) = state.withLock { ($0.stores[name]?.store, $0.limits[name]) }
+        if let lost { return lost }
         return CacheStore(name: name, known ?? CacheLimits(maxBytes: Self.bytesOnDisk), user: user)
     }
 

@@ -357,6 +357,7 @@ def test_a_newer_response_to_conditions_of_the_caller_ends_the_use_of_the_older_
 BAD = [
     (7, "/cache"), ("", "/cache"), (".hidden", "/cache"), ("a/b", "/cache"), ({"name": "../up"}, "/cache/name"),
     ({"mode": "sometimes"}, "/cache/mode"), ({"maxAge": -1}, "/cache/maxAge"), ({"tags": ["x"] * 17}, "/cache/tags"),
+    ({"tags": ["x", ""]}, "/cache/tags/1"), ({"tags": ["é" * 65]}, "/cache/tags/0"),
     ({"collapse": 0}, "/cache/collapse"), ({"cacher": "perhaps"}, "/cache/cacher"), ({"size": 1}, "/cache/size"),
     ({"maxBytes": 1}, "/cache/maxBytes"), ({"principal": ""}, "/cache/principal"),
     ({"key": {"vary": "X"}}, "/cache/key/vary"),

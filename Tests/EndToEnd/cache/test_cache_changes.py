@@ -138,6 +138,8 @@ def test_no_upgrade_event_stream_or_download_leaves_an_offline_session(wire, ser
 
 @pytest.mark.parametrize("params, pointer, told", [
     ({"headers": {"Vary": "*"}}, "/headers", "Vary"),
+    ({"headers": {"A": "1", "B": "2\r\nC: 3"}}, "/headers/B", "line break"),
+    ({"headers": [{"name": "A", "value": "1"}, {"name": "B c", "value": "2"}]}, "/headers/1", "may only hold"),
     ({"headers": {"Content-Length": "7"}}, "/headers", "Content-Length"),
     ({"headers": {"X-Long": "x" * 70_000}}, "/headers", "65536"),
     ({"url": "http://a.test/" + "x" * 9000}, "/url", "8192"),

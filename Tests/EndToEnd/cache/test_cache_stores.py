@@ -198,31 +198,6 @@ def test_a_database_of_a_later_version_is_left_alone(server, folder):
         assert database.execute("PRAGMA user_version").fetchone() == (99,)
 
 
-def test_without_rights_requests_go_on(server, tmp_path, monkeypatch):
-    place = tmp_path / "file"
-    place.write_text("no directory")
-    monkeypatch.setenv("OUTRIDER_CACHES", str(place))
-    url, _ = server.script(Reply())
-    with contract.Wire() as wire:
-        assert fetch(wire, url)["ok"] and settle(wire)["problem"]
-
-
-def test_a_directory_that_can_be_made_later_is_used(server, tmp_path, monkeypatch):
-    place = tmp_path / "file"
-    place.write_text("no directory")
-    monkeypatch.setenv("OUTRIDER_CACHES", str(place))
-    url, _ = server.script(Reply())
-    with contract.Wire() as wire:
-        assert fetch(wire, url)["ok"] and settle(wire)["problem"]
-        place.unlink()
-        end = time.monotonic() + 20
-        while "problem" in settle(wire) and time.monotonic() < end:
-            assert fetch(wire, url)["ok"]
-            time.sleep(0.05)
-        assert fetch(wire, url)["ok"] and "problem" not in settle(wire)
-    assert (place / "docs/cache.db").exists()
-
-
 def test_no_credential_reaches_the_disk(server, folder):
     url, _ = server.script(Reply(fields=(("Cache-Control", "max-age=600"), ("Set-Cookie", "id=canary-3"))))
     with contract.Wire() as wire:

@@ -64,6 +64,16 @@ struct FreshnessTests {
         #expect(fresh.lifetime == lifetime)
     }
 
+    @Test(
+        arguments: [
+            (#"max-age=60, x="a, no-store"#, true), (#"max-age=60, x="a\", no-store"#, true),
+            (#"max-age=60, x="a, no-store""#, false), (#"x="a", no-store, y=""#, true),
+        ])
+    func `a quote that does not end hides no directive`(line: String, isNoStore: Bool) {
+        let control = CacheControl([.init("Cache-Control", line)])
+        #expect(control.isNoStore == isNoStore)
+    }
+
     @Test func `a line with too many directives counts as no-store`() {
         let words = (0..<63).map { "x\($0)" }.joined(separator: ", ")
         #expect(!head([("Cache-Control", "max-age=60, \(words),")]).freshness.control.isNoStore)
@@ -228,6 +238,58 @@ struct CachePolicyTests {
         #expect(updated.fields.first("Content-Length") == "10")
         #expect(updated.fields.first("X") == "2" && updated.fields.first("ETag") == "\"v\"")
         #expect(updated.freshness.age(at: arrival) == 0)
+    }
+
+    @Test(
+        arguments: [
+            (#"W/"v""#, #""v""#, true, #"W/"v""#), (#""v""#, #"W/"v""#, true, #"W/"v""#),
+            (#""v""#, #""w""#, false, #""w""#), (#"W/"v""#, #""w""#, false, #""w""#),
+            (#"W/"v""#, #"W/"v""#, true, #"W/"v""#),
+        ])
+    func `entity tags of a 304 are compared weakly, and no tag becomes strong`(
+        own: String, given: String, agrees: Bool, kept: String
+    ) {
+        let news: HTTPFields = [.init("ETag", given)]
+        let stored = head([("ETag", own)])
+        #expect(stored.agrees(with: news) == agrees && stored.isConfirmed(by: news) == agrees)
+        #expect(stored.updated(by: news, requestedAt: arrival, respondedAt: arrival).etag == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("\"v\"", 0, true, true), ("\"v\"", -5, true, false), ("\"w\"", 0, false, false), (nil, 0, true, true),
+            (nil, -5, false, false),
+        ] as [(String?, Int64, Bool, Bool)])
+    func `the entity tag of a 304 decides before its date, and a HEAD needs both`(
+        tag: String?, seconds: Int64, isSelected: Bool, agrees: Bool
+    ) {
+        let stored = head([("ETag", "\"v\""), ("Last-Modified", date(0))])
+        var news: HTTPFields = [.init("Last-Modified", date(seconds))]
+        if let tag { news.add("ETag", tag) }
+        #expect(stored.isSelected(by: news) == isSelected && stored.agrees(with: news) == agrees)
+    }
+
+    @Test func `a 304 without a Date makes the response as old as the 304`() {
+        let stored = head([("Date", date(-100)), ("Cache-Control", "max-age=50")])
+        let updated = stored.updated(by: [.init("X", "1")], requestedAt: arrival, respondedAt: arrival)
+        #expect(!stored.isFresh(at: arrival) && updated.isFresh(at: arrival))
+        #expect(updated.freshness.age(at: arrival) == 0 && updated.fields.all("Date") == [date(0)])
+    }
+
+    @Test func `a head is written and read with the bytes of its fields`() throws {
+        let tag = HTTPFields.Field("ETag", FieldText("\"caf\u{E9}\"", isLatin1: true))
+        let lists: [[HTTPFields.Field]] = [
+            [.init("X", "\u{E9}"), tag], [tag, .init("X", "1"), tag], [.init("X", "1")],
+        ]
+        for fields in lists {
+            let stored = CachedHead(
+                status: 200, reason: "", version: "1.1", HTTPFields(fields), requestedAt: arrival, respondedAt: arrival)
+            let bytes = try #require(CachedHeadCoding.encode(stored, vary: ["x"], tags: ["t"]))
+            let read = try #require(bytes.withUnsafeBytes { CachedHeadCoding.decode($0) })
+            #expect(read.head == stored && read.vary == ["x"] && read.tags == ["t"])
+            #expect(read.head.conditions.list.map(\.text.bytes) == (fields.contains(tag) ? [tag.text.bytes] : []))
+            #expect((bytes + [0]).withUnsafeBytes { CachedHeadCoding.decode($0) } == nil)
+        }
     }
 }
 

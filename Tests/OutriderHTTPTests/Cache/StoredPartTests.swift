@@ -50,4 +50,17 @@ struct StoredPartTests {
         let other = try #require(part("bytes 0-3/11"))
         #expect(middle.joined(with: other) == nil)
     }
+
+    @Test func `the digest of a message is left out where other bytes are delivered`() throws {
+        let digest = "sha-256=:AA==:"
+        let fields: HTTPFields = [
+            .init("Content-Digest", digest), .init("Repr-Digest", digest), .init("Content-Range", "bytes 2-4/10"),
+        ]
+        let head = CachedHead(status: 206, reason: "", version: "1.1", fields, requestedAt: 0, respondedAt: 0)
+        let joined = head.joined(try #require(part("bytes 0-4/10")))
+        for shown in [head.partial(0..<2, of: 3, at: 0), joined.fields] {
+            #expect(!shown.contains("Content-Digest") && shown.contains("Repr-Digest"))
+        }
+        #expect(head.partial(0..<3, of: 3, at: 0).contains("Content-Digest"))
+    }
 }
