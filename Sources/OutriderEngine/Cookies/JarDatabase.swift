@@ -320,4 +320,10 @@ final class JarDatabase {
     }
 
     func checkpoint() { database.checkpoint() }
+
+    /// Whether the values are sealed.
+    var isSealed: Bool { seal != nil }
+
+    /// Whether the file was removed, renamed or replaced since it was opened.
+    var hasMoved: Bool { database.hasMoved }
 }

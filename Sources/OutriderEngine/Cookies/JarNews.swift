@@ -10,6 +10,9 @@ struct JarNews: Sendable {
     var isFirst = false
     /// The database is new, in place of a damaged database: all cookies in memory must be written.
     var isRebuilt = false
+    /// The database was removed or replaced during the use: cookies that are neither in `rows` nor wait to be written
+    /// are gone.
+    var isReplaced = false
     /// The identity of the database; nil if unknown.
     var identity: String?
 }

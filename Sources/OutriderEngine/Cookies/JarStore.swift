@@ -23,6 +23,8 @@ final class JarStore: Sendable {
     private struct State {
         /// The newest row of each cookie that is not on the disk yet.
         var pending: [Cookie.Identity: JarRow] = [:]
+        /// Those of `pending` that only tell of a use: a change by another process is newer.
+        var uses: Set<Cookie.Identity> = []
         var waiting: [JarCommit] = []
         var isScheduled = false
         /// Nothing is written before this time, in microseconds since 1970.
@@ -40,16 +42,19 @@ final class JarStore: Sendable {
     init(_ worker: JarWorker) { self.worker = worker }
 
     deinit {
-        let (worker, rows) = (worker, state.withLock { Array($0.pending.values) })
+        let worker = worker
+        let (rows, uses) = state.withLock { (Array($0.pending.values), $0.uses) }
         Self.thread.run(for: .service, isOwed: true) {
             // last chance for rows that a full disk kept back
-            if !rows.isEmpty { do throws(JarFailure) { _ = try worker.sync(rows, now: CookieClock.now) } catch {} }
+            if !rows.isEmpty {
+                do throws(JarFailure) { _ = try worker.sync(rows, uses: uses, now: CookieClock.now) } catch {}
+            }
             worker.close()
         }
     }
 
-    /// Changes with each commit of any process. A short read of a small file.
-    var mark: UInt64 { worker.lock?.changes ?? 0 }
+    /// Changes with each commit of any process, and with the removal of the directory. A short read of a small file.
+    var mark: UInt64 { worker.lock.map { $0.isRemoved ? .max : $0.changes } ?? 0 }
 
     /// Whether the jar has a directory. Without one, the cookies are in memory only.
     var hasPlace: Bool { worker.lock != nil }
@@ -79,17 +84,31 @@ final class JarStore: Sendable {
     }
 
     /// The same without a waiter.
-    func touch(_ rows: [JarRow]) { _ = enqueue(rows, isWaitedFor: false) }
+    func rewrite(_ rows: [JarRow]) { _ = enqueue(rows, isWaitedFor: false) }
+
+    /// Writes when cookies were used last, unless another process changes the cookies.
+    func touch(_ rows: [JarRow]) { _ = enqueue(rows, isWaitedFor: false, areUses: true) }
 
     /// Reads the changes of other processes.
     func read() -> JarCommit { enqueue([], isWaitedFor: true) }
 
-    func isPending(_ identity: Cookie.Identity) -> Bool { state.withLock { $0.pending[identity] != nil } }
+    /// Whether a change of the cookie waits to be written.
+    func isPending(_ identity: Cookie.Identity) -> Bool {
+        state.withLock { $0.pending[identity] != nil && !$0.uses.contains(identity) }
+    }
 
-    private func enqueue(_ rows: [JarRow], isWaitedFor: Bool) -> JarCommit {
+    private func enqueue(_ rows: [JarRow], isWaitedFor: Bool, areUses: Bool = false) -> JarCommit {
         let commit = JarCommit()
         let begins = state.withLock { state in
-            for row in rows { state.pending[row.identity] = row }
+            for row in rows {
+                // the use of a cookie that is to be written anyway is part of the change
+                if !areUses {
+                    state.uses.remove(row.identity)
+                } else if state.pending[row.identity] == nil {
+                    state.uses.insert(row.identity)
+                }
+                state.pending[row.identity] = row
+            }
             if isWaitedFor { state.waiting.append(commit) }
             defer { state.isScheduled = true }
             return !state.isScheduled
@@ -113,20 +132,22 @@ final class JarStore: Sendable {
 
     private func work() {
         let now = CookieClock.now
-        let (batch, waiting) = state.withLock { state -> ([Cookie.Identity: JarRow], [JarCommit]) in
+        let (batch, uses, waiting) = state.withLock { state -> (Batch, Set<Cookie.Identity>, [JarCommit]) in
             defer { state.waiting = [] }
-            guard now >= state.retryAt else { return ([:], state.waiting) }
-            defer { state.pending = [:] }
-            return (state.pending, state.waiting)
+            guard now >= state.retryAt else { return ([:], [], state.waiting) }
+            defer { (state.pending, state.uses) = ([:], []) }
+            return (state.pending, state.uses, state.waiting)
         }
         var news: JarNews
         do throws(JarFailure) {
-            news = try worker.sync(Array(batch.values), now: now)
+            news = try worker.sync(Array(batch.values), uses: uses, now: now)
             state.withLock { if now >= $0.retryAt { $0.problem = nil } }
+            dropUses(news)
         } catch {
             // a jar that could not be read for now is read again at its next use; one that cannot be read starts empty
-            news = JarNews(mark: worker.hasRead || error.reason != .busy ? mark : mark &- 1)
-            giveBack(batch, error, now: now)
+            let isUnread = worker.isBehind || !worker.hasRead && error.reason == .busy
+            news = JarNews(mark: isUnread ? mark &- 1 : mark)
+            giveBack(batch, uses, error, now: now)
         }
         state.withLock { $0.notice = worker.notice }
         listener.withLock { $0 }?(news)
@@ -141,10 +162,28 @@ final class JarStore: Sendable {
         Self.thread.run(for: .service, isOwed: true) { self.work() }
     }
 
+    private typealias Batch = [Cookie.Identity: JarRow]
+
+    /// Uses of cookies that another process has changed or removed meanwhile are not written.
+    private func dropUses(_ news: JarNews) {
+        state.withLock { state in
+            for identity in news.isReplaced ? Array(state.uses) : news.rows.map(\.identity) {
+                if state.uses.remove(identity) != nil { state.pending[identity] = nil }
+            }
+        }
+    }
+
     /// The jar in memory continues; the rows are written when there is room again.
-    private func giveBack(_ batch: [Cookie.Identity: JarRow], _ failure: JarFailure, now: Int64) {
+    private func giveBack(_ batch: Batch, _ uses: Set<Cookie.Identity>, _ failure: JarFailure, now: Int64) {
         let seconds: Int64 = failure.reason == .busy || !hasPlace ? 1 : 60
         let count = state.withLock { state in
+            for identity in batch.keys {
+                if !uses.contains(identity) {
+                    state.uses.remove(identity)
+                } else if state.pending[identity] == nil {
+                    state.uses.insert(identity)
+                }
+            }
             state.pending.merge(batch) { newer, _ in newer }
             state.retryAt = now + seconds * Cookie.second
             state.problem = failure.message

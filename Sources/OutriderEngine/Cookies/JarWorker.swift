@@ -26,6 +26,10 @@ final class JarWorker: @unchecked Sendable {
     private(set) var notice: String?
     /// Commits since the last checkpoint.
     private var commits = 0
+    /// The database was removed or replaced, and the jar does not know yet.
+    private var isReplaced = false
+    /// Rows of other processes were read, and did not reach the jar because of a write that failed.
+    private(set) var isBehind = false
 
     private static let commitsPerCheckpoint = 100
     private static let pauseMicroseconds: useconds_t = 5000
@@ -54,10 +58,12 @@ final class JarWorker: @unchecked Sendable {
     var hasRead: Bool { mark != nil }
 
     /// Writes rows and reads those of other processes, in a single step under the lock.
-    func sync(_ rows: [JarRow], now: Int64) throws(JarFailure) -> JarNews {
+    ///
+    /// - Parameter uses: of rows that only tell of a use, and are left out if another process has changed the cookie.
+    func sync(_ rows: [JarRow], uses: Set<Cookie.Identity> = [], now: Int64) throws(JarFailure) -> JarNews {
         try held { (lock: StoreLock) throws(JarFailure) in
             do throws(JarFailure) {
-                return try exchange(rows, lock, now: now)
+                return try exchange(rows, uses, lock, now: now)
             } catch {
                 guard error.reason == .damaged else { throw error }
                 return try rebuild(rows, lock, now: now)
@@ -96,7 +102,7 @@ final class JarWorker: @unchecked Sendable {
 
     private func openDatabase() throws -> JarDatabase {
         let path = files.database
-        return try JarDatabase(path, isSealed: isSealed) { () throws(JarFailure) in
+        return try JarDatabase(path, isSealed: isSealed || lock?.isSealed == true) { () throws(JarFailure) in
             guard let keys else { throw JarFailure(.locked, "\(path) is sealed, and this service has no key") }
             do throws(OAuthFailure) {
                 let name = files.directory.split(separator: "/").last.map(String.init) ?? ""
@@ -120,7 +126,13 @@ final class JarWorker: @unchecked Sendable {
 
     /// The lock of the directory, which is made if missing.
     private func settled() throws(JarFailure) -> StoreLock {
-        if let lock { return lock }
+        if let lock {
+            if lock.isNamed(self.files.lock) { return lock }
+            // removed or replaced with its directory
+            database = nil
+            place.withLock { $0 = nil }
+            (mark, isReplaced) = (nil, true)
+        }
         let files = try wanted.prepare()
         do throws(FileFault) {
             let lock = try StoreLock(files.lock)
@@ -135,6 +147,7 @@ final class JarWorker: @unchecked Sendable {
         do {
             let opened = try openDatabase()
             try opened.clean(now: now)
+            remember(opened, lock)
             database = opened
         } catch let failure as SQLiteFailure where failure.isDamage {
             _ = try rebuild([], lock, now: now)
@@ -150,20 +163,47 @@ final class JarWorker: @unchecked Sendable {
         files.clean(now: now)
     }
 
-    private func exchange(_ rows: [JarRow], _ lock: StoreLock, now: Int64) throws(JarFailure) -> JarNews {
+    /// A sealed jar stays sealed, whatever becomes of its database.
+    private func remember(_ opened: JarDatabase, _ lock: StoreLock) {
+        guard opened.isSealed else { return }
+        isSealed = true
+        lock.markSealed()
+    }
+
+    private func exchange(
+        _ given: [JarRow], _ uses: Set<Cookie.Identity>, _ lock: StoreLock, now: Int64
+    ) throws(JarFailure) -> JarNews {
+        if epoch == lock.epoch, database?.hasMoved == true {
+            database = nil
+            isReplaced = true
+        }
         if database == nil || epoch != lock.epoch { try open(lock, now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
         var news = JarNews(mark: lock.changes, isFirst: mark == nil, identity: database.identity)
+        var rows = given
         do throws(SQLiteFailure) {
             if mark != news.mark { try database.read(into: &news.rows) }
-            mark = news.mark
-            guard !rows.isEmpty else { return news }
+            (mark, isBehind) = (news.mark, false)
+            news.isReplaced = isReplaced
+            if !uses.isEmpty {
+                let changed = Set(news.rows.map(\.identity))
+                rows.removeAll { uses.contains($0.identity) && (isReplaced || changed.contains($0.identity)) }
+            }
+            guard !rows.isEmpty else {
+                isReplaced = false
+                return news
+            }
             let own = Set(rows.map(\.identity))
             news.rows.removeAll { own.contains($0.identity) }
             try database.write(rows, now: now)
         } catch {
+            // what was read does not reach the jar: the next exchange reads all rows
+            database.rewind()
+            (mark, isBehind) = (nil, !news.rows.isEmpty)
             throw failure(error)
         }
+        if isReplaced { news.rows += rows }
+        isReplaced = false
         lock.raiseChanges()
         news.mark = lock.changes
         mark = news.mark
@@ -185,12 +225,14 @@ final class JarWorker: @unchecked Sendable {
             // not even the first page is intact
         }
         files.putAside(now: now)
+        isReplaced = false
         notice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"
         lock.raiseEpoch()
         epoch = lock.epoch
         let identity: String?
         do {
             let fresh = try openDatabase()
+            remember(fresh, lock)
             identity = fresh.identity
             let newer = Set(rows.map(\.identity))
             try fresh.write(salvaged.filter { !newer.contains($0.identity) } + rows, now: now)

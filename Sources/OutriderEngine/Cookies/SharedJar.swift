@@ -75,16 +75,23 @@ package final class SharedJar: Sendable {
         let (changes, observers) = state.withLock { state -> ([CookieChange], [Observer]) in
             // rows that wait to be written are newer
             let rows = news.rows.filter { store?.isPending($0.identity) != true }
+            let lost = news.isReplaced ? forget(allBut: rows, &state.jar) : []
             // deletions first: they make room
             for row in rows where row.isGone { apply(row, &state.jar) }
             for row in rows where !row.isGone { apply(row, &state.jar) }
             state.mark = news.mark
             if let identity = news.identity { state.identity = identity }
-            if news.isRebuilt { store?.touch(state.jar.all.map(JarRow.cookie)) }
-            return (news.isFirst ? [] : rows.map(\.change), Array(state.observers.values))
+            if news.isRebuilt { store?.rewrite(state.jar.all.map(JarRow.cookie)) }
+            return (news.isFirst ? lost : lost + rows.map(\.change), Array(state.observers.values))
         }
         guard !changes.isEmpty else { return }
         for observer in observers { observer(changes) }
+    }
+
+    /// Removes the cookies that the store does not have any more, and that do not wait to be written.
+    private func forget(allBut rows: [JarRow], _ jar: inout CookieJar) -> [CookieChange] {
+        let known = Set(rows.map(\.identity))
+        return jar.removeAll { !known.contains($0.identity) && store?.isPending($0.identity) != true }
     }
 
     private func apply(_ row: JarRow, _ jar: inout CookieJar) {

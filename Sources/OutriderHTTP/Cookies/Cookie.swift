@@ -68,6 +68,12 @@ package struct Cookie: Sendable, Equatable {
     /// The same with the bytes to send.
     package var pairText: FieldText { FieldText(pair, isLatin1: isLatin1) }
 
+    /// Bytes of name and value on the wire.
+    package var size: Int { Self.size(name, isLatin1: isLatin1) + Self.size(value, isLatin1: isLatin1) }
+
+    /// Bytes of a text on the wire: in ISO 8859-1, each character is a byte.
+    static func size(_ text: String, isLatin1: Bool) -> Int { isLatin1 ? text.unicodeScalars.count : text.utf8.count }
+
     /// Most bytes of name and value together (RFC 6265bis section 5.6).
     package static let mostBytes = 4096
     /// Most seconds until the expiry: 400 days (RFC 6265bis section 5.5).

@@ -49,8 +49,8 @@ package struct CookieJar: Sendable {
         var changes: [CookieChange] = []
         for field in fields {
             do throws(CookieError) {
-                var cookie = try CookieRules.cookie(field.text, from: request, suffixes, now: tick(now))
-                cookie.isLatin1 = field.isLatin1
+                let cookie = try CookieRules.cookie(
+                    field.text, isLatin1: field.isLatin1, from: request, suffixes, now: tick(now))
                 if !request.isSecure, !cookie.isSecure, overlaysSecure(cookie, site: request.site) {
                     throw CookieError(.overlaysSecure, name: SetCookieScanner.shown(cookie.name))
                 }
@@ -210,7 +210,7 @@ package struct CookieJar: Sendable {
         var bytes = 0
         for index in cookies.indices where verdict(on: cookies[index], for: request, now: now) == nil {
             let cookie = cookies[index]
-            let length = cookie.name.utf8.count + 1 + cookie.value.utf8.count + (bytes > 0 ? 2 : 0)
+            let length = cookie.size + 1 + (bytes > 0 ? 2 : 0)
             // from the end: after the first cookie without room, no later cookie goes either
             guard chosen.leftOut.isEmpty, bytes + length <= Self.mostFieldBytes else {
                 chosen.leftOut.append(cookie)

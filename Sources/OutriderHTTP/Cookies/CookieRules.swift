@@ -5,13 +5,17 @@
 package enum CookieRules {
     /// The cookie that the field sets for this request. Throws the reason why none is set.
     ///
-    /// - Parameter now: microseconds since 1970.
+    /// - Parameters:
+    ///   - isLatin1: the bytes of the field are ISO 8859-1: see `FieldText`.
+    ///   - now: microseconds since 1970.
     package static func cookie(
-        _ field: String, from request: CookieRequest, _ suffixes: PublicSuffixes, now: Int64
+        _ field: String, isLatin1: Bool = false, from request: CookieRequest, _ suffixes: PublicSuffixes, now: Int64
     ) throws(CookieError) -> Cookie {
-        let set = try SetCookieScanner.scan(field)
+        let set = try SetCookieScanner.scan(field, isLatin1: isLatin1)
         do throws(CookieError) {
-            return try cookie(set, from: request, suffixes, now: now)
+            var cookie = try cookie(set, from: request, suffixes, now: now)
+            cookie.isLatin1 = isLatin1
+            return cookie
         } catch {
             throw CookieError(error.reason, name: SetCookieScanner.shown(set.name))
         }
@@ -66,7 +70,7 @@ package enum CookieRules {
             !cookie.name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ";") }),
             !cookie.value.utf8.contains(UInt8(ascii: ";"))
         else { throw CookieError(.controlCharacter, name: name) }
-        guard cookie.name.utf8.count + cookie.value.utf8.count <= Cookie.mostBytes, cookie.path.utf8.count <= 1024
+        guard cookie.size <= Cookie.mostBytes, cookie.path.utf8.count <= 1024
         else { throw CookieError(.tooLarge, name: name) }
         guard cookie.domain.utf8.allSatisfy({ $0 < 0x80 }) else { throw CookieError(.domainNotASCII, name: name) }
         guard cookie.path.utf8.first == UInt8(ascii: "/") else { throw CookieError(.badPath, name: name) }

@@ -32,12 +32,14 @@ package struct SetCookie: Sendable, Equatable {
 /// Parses a Set-Cookie field: bytes are never decoded, quotes and commas belong to the value.
 package struct SetCookieScanner {
     /// Throws the reason for which the whole field is ignored.
-    package static func scan(_ field: String) throws(CookieError) -> SetCookie {
+    ///
+    /// - Parameter isLatin1: the bytes of the field are ISO 8859-1: see `FieldText`.
+    package static func scan(_ field: String, isLatin1: Bool = false) throws(CookieError) -> SetCookie {
         var field = field
         var found: Result<SetCookie, CookieError>?
         field.withUTF8 { bytes in
             do throws(CookieError) {
-                found = .success(try scan(bytes))
+                found = .success(try scan(bytes, isLatin1))
             } catch {
                 found = .failure(error)
             }
@@ -46,7 +48,9 @@ package struct SetCookieScanner {
         return try found.get()
     }
 
-    private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) throws(CookieError) -> SetCookie {
+    private static func scan(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ isLatin1: Bool
+    ) throws(CookieError) -> SetCookie {
         var cookie = SetCookie()
         let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.count
         let pair = bytes[..<end]
@@ -55,7 +59,8 @@ package struct SetCookieScanner {
         if bytes.contains(where: isControl) { throw CookieError(.controlCharacter, name: shown(cookie.name)) }
         cookie.value = text(equals.map { pair[($0 + 1)...] } ?? pair)
         guard !cookie.name.isEmpty else { throw CookieError(.noName) }
-        guard cookie.name.utf8.count + cookie.value.utf8.count <= Cookie.mostBytes else {
+        let size = Cookie.size(cookie.name, isLatin1: isLatin1) + Cookie.size(cookie.value, isLatin1: isLatin1)
+        guard size <= Cookie.mostBytes else {
             throw CookieError(.tooLarge, name: shown(cookie.name))
         }
         guard end < bytes.count else { return cookie }

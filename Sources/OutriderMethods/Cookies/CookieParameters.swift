@@ -135,7 +135,7 @@ struct CookieParameter: JSONDecodable, Sendable {
         let name: String? = try fields.optional("name")
         let value: String? = try fields.optional("value")
         let domain: String? = try fields.optional("domain")
-        cookie = Cookie(name: try JSONFields.need("name", name), value: try JSONFields.need("value", value), domain: "")
+        cookie = Cookie(name: name ?? "", value: value ?? "", domain: "")
         hasDomain = domain != nil
         if let domain {
             let plain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
@@ -157,6 +157,7 @@ struct CookieParameter: JSONDecodable, Sendable {
         // of an exported cookie
         let created = try fields.optional("createdAt", as: CookieMoment.self)?.microseconds
         try fields.finish()
+        _ = (try JSONFields.need("name", name), try JSONFields.need("value", value))
         if let created { cookie.created = created }
     }
 

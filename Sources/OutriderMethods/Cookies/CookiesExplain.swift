@@ -23,8 +23,7 @@ struct CookiesExplain: Method {
                 try fields.optional("setCookie") { (list: [String]) in
                     list.count > 1000 ? "must not hold more than 1000" : nil
                 } ?? []
-            target = try CookieTarget(&fields)
-            try fields.finish()
+            target = try CookieTarget(rest: fields)
         }
     }
 

@@ -17,8 +17,7 @@ struct CookiesHeader: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             jar = try JarReference.read(&fields)
-            target = try CookieTarget(&fields)
-            try fields.finish()
+            target = try CookieTarget(rest: fields)
         }
     }
 

@@ -85,10 +85,12 @@ struct CookieTarget: Sendable {
     private var site: HTTPURL?
     private var isNavigation: Bool
 
-    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+    /// Reads the rest of the members.
+    init(rest fields: consuming JSONFields) throws(JSONComplaint) {
         let text: String? = try fields.optional("url")
         if let text: String = try fields.optional("site") { site = try HTTPURL(parameter: "site", text) }
         isNavigation = try fields.optional("navigation") ?? false
+        try fields.finish()
         url = try HTTPURL(parameter: "url", try JSONFields.need("url", text))
     }
 

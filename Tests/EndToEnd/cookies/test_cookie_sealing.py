@@ -3,6 +3,7 @@
 """Sealed jars, a session's own public suffixes, and cookies in descriptions of requests."""
 
 import os
+import shutil
 
 import contract
 import pytest
@@ -54,6 +55,25 @@ def test_values_of_a_sealed_jar_are_not_on_the_disk(jars, keyed):
         # sealed for good, whichever service opens it
         put(line, "third=canary-third; Max-Age=1000")
         assert header(line) == "old=canary-old; new=canary-new; third=canary-third"
+    assert b"canary" not in on_disk(jars)
+
+
+@pytest.mark.parametrize("fate", ["damaged", "removed"])
+def test_a_sealed_jar_stays_sealed_whatever_becomes_of_its_database(jars, keyed, fate):
+    """For a service that was not told to seal the jar."""
+    with sealed(jars, keyed) as line:
+        result(line.call("session.create", {"cookies": {"name": "work", "seal": True}}))
+        put(line, "old=canary-old; Max-Age=1000")
+    path = jars / "work/jar.db"
+    if fate == "damaged":
+        path.write_bytes(os.urandom(path.stat().st_size))
+    with sealed(jars, keyed) as line:
+        # a session holds the jar
+        result(line.call("session.create", {"cookies": "work"}))
+        if fate == "removed":
+            shutil.rmtree(jars / "work")
+        put(line, "new=canary-new; Max-Age=1000")
+        assert header(line) == "new=canary-new" and b"canary" not in on_disk(jars)
     assert b"canary" not in on_disk(jars)
 
 

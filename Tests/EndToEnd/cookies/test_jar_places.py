@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""Named jars whose files change during their use: by `rm -rf`, by another program, or by the bytes of a server."""
+
+import contextlib
+import fcntl
+import shutil
+import sqlite3
+import struct
+
+import contract
+import pytest
+from cache_server import CacheServer, Reply
+from cookie_server import CookieServer
+from jar_calls import change, header, listed, put, wire
+from request_client import result
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def jars(tmp_path):
+    return tmp_path / "jars"
+
+
+@pytest.fixture
+def server():
+    with CookieServer() as server:
+        yield server
+
+
+@pytest.mark.parametrize("first", ["send", "take"])
+def test_a_jar_whose_directory_is_removed_during_its_use_begins_anew(jars, server, first):
+    """As with `rm -rf`: the removed cookies are gone, and later ones are on the disk for all services."""
+    with wire(jars) as line:
+        session = result(line.call("session.create", {"cookies": "work"}))["session"]
+
+        def fetch(path):
+            assert result(line.call("data.send", {"url": server.url(path), "session": session}))["ok"]
+
+        fetch(server.setting("a=1; Max-Age=100; Path=/"))
+        shutil.rmtree(jars / "work")
+        if first == "send":
+            fetch("/")
+            assert server.sent() is None
+        fetch(server.setting("b=2; Max-Age=100; Path=/"))
+        with wire(jars) as other:
+            assert header(other, url=server.url()) == "b=2"
+            put(other, "c=3; Max-Age=100; Path=/", url=server.url())
+        fetch("/")
+        assert server.sent() == "b=2; c=3"
+
+
+@pytest.mark.parametrize("part", ["work", "work/jar.db"])
+def test_a_jar_whose_files_are_replaced_during_its_use_has_the_new_cookies(jars, server, part):
+    with wire(jars) as line:
+        put(line, "a=1; Max-Age=100", url=server.url())
+    (jars / "work").rename(jars / "kept")
+    with wire(jars) as line:
+        session = result(line.call("session.create", {"cookies": "work"}))["session"]
+        put(line, "b=2; Max-Age=100", "c=3; Max-Age=100", url=server.url())
+        (jars / part).rename(jars / "old")
+        for end in ("-wal", "-shm"):
+            (jars / f"{part}{end}").unlink(missing_ok=True)
+        (jars / part.replace("work", "kept")).rename(jars / part)
+        put(line, "d=4; Max-Age=100", url=server.url())
+        assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
+        assert server.sent() == "a=1; d=4"
+
+
+def test_cookies_of_another_service_outlast_a_write_that_fails(jars):
+    """They are read in the same step as the write, and reach the jar though that fails."""
+    origin = CacheServer()
+    with contextlib.closing(origin), wire(jars) as line:
+        def answer(number, fields):
+            put(line, f"o{number}=1; Max-Age=100", url="http://127.0.0.1/")
+            return Reply(fields=[("Set-Cookie", f"c{number}={'v' * 3000}; Max-Age=100; Path=/")])
+
+        url, seen = origin.script(answer)
+        with wire(jars, under=("prlimit", "--fsize=40960")) as limited:
+            session = result(limited.call("session.create", {"cookies": "work"}))["session"]
+            for _ in range(20):
+                assert result(limited.call("data.send", {"url": url, "session": session}))["ok"]
+            assert "o1=1" in seen[1][2]["Cookie"]
+            told = listed(limited)
+            assert "problem" in told
+            names = {cookie["name"] for cookie in told["cookies"]}
+            assert names == {f"{letter}{number}" for letter in "co" for number in range(1, 21)}
+
+
+@pytest.mark.parametrize("length, taken", [(4095, True), (4096, False)])
+def test_the_bytes_of_a_cookie_are_counted_as_the_server_sent_them(jars, server, length, taken):
+    """In ISO 8859-1, each character is one (RFC 6265bis section 5.6); and the cookie comes back from the disk."""
+    server.planted = ["a" + "=" + "\xe9" * length + "; Max-Age=100; Path=/"]
+    for path in ("/planted", "/"):
+        with wire(jars) as line:
+            session = result(line.call("session.create", {"cookies": "work"}))["session"]
+            for target in (path, "/"):
+                assert result(line.call("data.send", {"url": server.url(target), "session": session}))["ok"]
+            assert server.sent() == ("a=" + "\xe9" * length if taken else None)
+
+
+@contextlib.contextmanager
+def another_program(jars):
+    """Holds the lock of the jar, as each program does while it writes, and tells the change at the end."""
+    with (jars / "work/store.lock").open("r+b", buffering=0) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.closing(sqlite3.connect(jars / "work/jar.db")) as database, database:
+            yield database
+        (count,) = struct.unpack("<Q", lock.read(8))
+        lock.seek(0)
+        lock.write(struct.pack("<Q", count + 1))
+
+
+def test_the_use_of_a_cookie_does_not_undo_its_removal_by_another_program(jars, server):
+    """A logout stays one, though a request that began before it notes when the cookie was used."""
+    with wire(jars) as line:
+        put(line, "a=1; Max-Age=1000; Path=/", url=server.url())
+    # the use is noted once an hour
+    change(jars, "UPDATE cookie SET usedHour = usedHour - 5")
+    with wire(jars) as line:
+        session = result(line.call("session.create", {"cookies": "work"}))["session"]
+
+        def fetch():
+            assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
+            return server.sent()
+
+        with another_program(jars) as database:
+            assert fetch() == "a=1"
+            database.execute("UPDATE cookie SET value = NULL, change = change + 1")
+        # the next write comes behind the one that waited
+        put(line, "b=2; Max-Age=1000; Path=/", url=server.url())
+        assert fetch() == "b=2" and header(line, url=server.url()) == "b=2"
