@@ -87,6 +87,7 @@ struct StagedProgram {
         try Self.checkProgram(command[0])
         let path = Settings.absolute(file)
         try checkFile(path)
+        if mode == "all" { try checkReplaced(path) }
         let directory = try Self.makeDirectory()
         defer { rmdir(directory) }
         let socket = "\(directory)/s"
@@ -127,6 +128,19 @@ struct StagedProgram {
             isPlayed
                 ? "the cassette \(path) cannot be read: \(reason) (outrider record \(file) -- COMMAND makes one)"
                 : "the cassette \(path) cannot be opened to record: \(folder): \(reason)")
+    }
+
+    /// Throws if the recording would replace a file that is no archive, such as the program itself.
+    private func checkReplaced(_ path: String) throws(CommandFailure) {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size > 0 else { return }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let start = String(decoding: try FileBytes.read(descriptor, named: path)?.prefix(4096) ?? [], as: UTF8.self)
+        if start.drop(while: { $0.isWhitespace || $0 == "\u{FEFF}" }).first == "{", start.contains("\"log\"") { return }
+        throw CommandFailure(
+            .usage, "\(path) is no cassette, and recording would replace it: name another file, or remove this one")
     }
 
     /// Reports the state of the cassette. Throws if the recording failed.

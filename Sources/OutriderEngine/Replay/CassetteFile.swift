@@ -55,6 +55,7 @@ final class CassetteFile: @unchecked Sendable {
                     path, "it was written by another program, and can be played only: record to another file")
             }
             if end == 0 { end = try begin(file, path, program) }
+            if isNew { removeBodies(path) }
             return (CassetteFile(path, file, end: end, hasEntries: contents.hasEntries), contents)
         } catch {
             close(file)
@@ -68,6 +69,21 @@ final class CassetteFile: @unchecked Sendable {
             throw .unusableCassette(path, "it cannot be written: \(reason(errno))", posix: errno)
         }
         return head.count
+    }
+
+    /// Removes the long bodies of the entries that were dropped. Other files stay.
+    private static func removeBodies(_ path: String) {
+        let directory = path + ".d"
+        var info = stat()
+        guard lstat(directory, &info) == 0, info.st_mode & S_IFMT == S_IFDIR else { return }
+        for name in DirectoryNames.all(in: directory) where isBody(name) { unlink("\(directory)/\(name)") }
+        // fails if there are other files
+        rmdir(directory)
+    }
+
+    /// Whether `keep` gives such names: a SHA-256 in hex.
+    private static func isBody(_ name: String) -> Bool {
+        name.utf8.count == 64 && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
     private static func read(_ file: CInt, _ path: String) throws(HTTPFailure) -> CassetteReader.Contents {

@@ -47,8 +47,9 @@ extension CassetteEntry {
     }
 
     /// The entry with its body decoded and without its coding, so that secrets can be found and masked; the entry
-    /// itself if the body has no coding; nil if the body cannot be decoded.
+    /// itself if the body has no coding; nil if the body cannot be decoded, or has an unknown coding.
     func decoded(_ mask: CassetteMask) -> CassetteEntry? {
+        if messages == nil, let fields = head?.fields, !CassetteMask.reads(body, of: fields) { return nil }
         if isCodedPart, mask.searches(head?.fields.first("Content-Type")) { return nil }
         guard isCoded, !body.isEmpty, let fields = head?.fields else { return self }
         guard let plain = CodedBody.plain(body, fields, from: "", isWhole: false, most: Self.mostDecoded) else {

@@ -18,6 +18,14 @@ struct JSONRedaction {
     /// The name of the member whose value follows.
     private var name: String?
 
+    /// Whether a body is masked as JSON though its type does not name JSON: it has no type, or is a text, and begins as
+    /// JSON does.
+    static func applies(to bytes: [UInt8], _ type: MediaType?) -> Bool {
+        guard type == nil || type?.type == "text" else { return false }
+        let first = bytes.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
     /// Nil if the text holds no secret.
     static func masked(_ bytes: [UInt8], _ names: SecretNames) -> [UInt8]? {
         var redaction = JSONRedaction(bytes, names)

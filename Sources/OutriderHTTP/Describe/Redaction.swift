@@ -124,11 +124,14 @@ package enum Redaction: Sendable {
 
     /// Masks a body of a form, of parts of a form, or of JSON; other bodies stay unchanged.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
-        guard self == .masked, let type = contentType.flatMap(MediaType.init(parsing:)) else { return bytes }
+        guard self == .masked else { return bytes }
+        let type = contentType.flatMap(MediaType.init(parsing:))
         return WideText.changed(bytes, type) { Self.narrow($0, type) } ?? Self.narrow(bytes, type)
     }
 
-    private static func narrow(_ bytes: [UInt8], _ type: MediaType) -> [UInt8] {
+    private static func narrow(_ bytes: [UInt8], _ type: MediaType?) -> [UInt8] {
+        if JSONRedaction.applies(to: bytes, type) { return JSONRedaction.masked(bytes, SecretNames()) ?? bytes }
+        guard let type else { return bytes }
         if type.type == "application", type.subtype == "x-www-form-urlencoded" {
             return masked(form: bytes, SecretNames()) ?? bytes
         }

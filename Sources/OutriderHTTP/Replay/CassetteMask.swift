@@ -69,15 +69,22 @@ package struct CassetteMask: Sendable {
     }
 
     private func find(in body: [UInt8], _ contentType: String?, _ found: inout FoundSecrets) {
-        guard !body.isEmpty, body.count <= Self.mostLearned, let type = contentType.flatMap(MediaType.init(parsing:))
-        else { return }
+        guard !body.isEmpty, body.count <= Self.mostLearned else { return }
+        guard let type = contentType.flatMap(MediaType.init(parsing:)) else {
+            if JSONRedaction.applies(to: body, nil) { find(inJSON: body, &found) }
+            return
+        }
         let body = WideText.narrowed(body, type)?.text ?? body
         if type.subtype == "x-www-form-urlencoded" {
             for pair in Self.pairs(of: body) where holdsSecret(pair.name) { found.add(pair.value) }
         } else if type.subtype == "form-data" {
+            var parts: [[UInt8]] = []
             MultipartMask.masked(body, type[parameter: "boundary"], names) { name, value in
                 if holdsSecret(name) { found.add(String(decoding: value, as: UTF8.self)) }
+            } foundJSON: { part in
+                parts.append(Array(part))
             }
+            for part in parts { find(inJSON: part, &found) }
         } else if type.subtype == "json" || type.subtype.hasSuffix("+json") {
             find(inJSON: body, &found)
         } else if StreamPart.isStream(type) {
@@ -87,6 +94,8 @@ package struct CassetteMask: Sendable {
                 find(inJSON: StreamPart(Array(body[start..<end])).json, &found)
                 start = end
             }
+        } else if JSONRedaction.applies(to: body, type) {
+            find(inJSON: body, &found)
         }
     }
 
@@ -176,9 +185,24 @@ package struct CassetteMask: Sendable {
         case "form-data": result = MultipartMask.masked(bytes, type?[parameter: "boundary"], names) ?? bytes
         case "json": result = json(bytes)
         case let subtype? where subtype.hasSuffix("+json"): result = json(bytes)
-        default: if let type, StreamPart.isStream(type) { result = stream(bytes, isEvents: StreamPart.isEvents(type)) }
+        default:
+            if let type, StreamPart.isStream(type) {
+                result = stream(bytes, isEvents: StreamPart.isEvents(type))
+            } else if JSONRedaction.applies(to: bytes, type) {
+                result = JSONRedaction.masked(bytes, names) ?? bytes
+            }
         }
         return values.replaced(result) ?? result
+    }
+
+    /// Whether secrets can be found in a body as it is. An unknown coding hides them, unless the body is the text
+    /// that its type names: some servers write a charset, or `none`, into Content-Encoding.
+    package static func reads(_ body: [UInt8], of fields: HTTPFields) -> Bool {
+        guard !body.isEmpty, ContentCoding.layers(fields.all("Content-Encoding")) == nil else { return true }
+        guard String(validating: body, as: UTF8.self) != nil else { return false }
+        let type = fields.first("Content-Type").flatMap(MediaType.init(parsing:))
+        guard let type, type.subtype == "json" || type.subtype.hasSuffix("+json") else { return true }
+        return (try? JSONParser.parse(body, limits: limits)) != nil
     }
 
     /// Whether bodies of the type are searched for secret names.

@@ -13,13 +13,11 @@ package struct ReplayParameter: JSONDecodable, Sendable {
     private static let most = 1000
 
     package init(json: JSONValue) throws(JSONComplaint) {
-        var fields = try JSONFields(json)
-        self = try ReplayParameter(&fields)
-        try fields.finish()
+        self = try ReplayParameter(rest: try JSONFields(json))
     }
 
-    /// Reads the members among others; the caller calls `finish`.
-    init(_ fields: inout JSONFields) throws(JSONComplaint) {
+    /// Reads the rest of the members.
+    init(rest fields: consuming JSONFields) throws(JSONComplaint) {
         let path: String? = try fields.optional("path") { (path: String) in
             path.hasPrefix("/") ? nil : "must be absolute"
         }
@@ -32,6 +30,7 @@ package struct ReplayParameter: JSONDecodable, Sendable {
         settings.except = try Self.patterns("except", &fields)
         settings.timing = try fields.optional("timing", as: TimingParameter.self)?.timing ?? .none
         settings.afterLast = try fields.choice("repeat") ?? .fail
+        try fields.finish()
         settings.path = try JSONFields.need("path", path)
     }
 

@@ -27,6 +27,10 @@ extension RequestRecord {
         facts.timeline = outcome.timelines.last
         facts.total = outcome.total
         if outcome.bodyBytes <= bodyBytes { facts.body = await Self.body(of: outcome) }
+        // no secret can be masked within an unknown coding
+        if let body = facts.body, let head = outcome.head, !CassetteMask.reads(body, of: head.fields) {
+            facts.body = nil
+        }
         // a body is decoded already, unless the request forbids that
         if let body = facts.body, let head = outcome.head, head.status != 206, facts.attempt?.decodesContent == false {
             facts.body = await PlainBody.decoded(body, head.fields, isWhole: false, most: bodyBytes)

@@ -17,8 +17,7 @@ struct ReplayStart: Method {
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
             session = try fields.optional("session")
-            replay = try ReplayParameter(&fields)
-            try fields.finish()
+            replay = try ReplayParameter(rest: fields)
         }
     }
 

@@ -67,6 +67,19 @@ def test_what_cannot_be_played_or_recorded(tape):
     assert nothing.returncode == 2 and "command" in nothing.stderr, nothing
 
 
+def test_a_recording_replaces_no_file_that_is_no_cassette(server, tmp_path):
+    """A program in place of the cassette was replaced by an empty archive."""
+    program = tmp_path / "program.py"
+    program.write_text("print()\n")
+    done = run("record", str(program), origin=server.url)("/json?a")
+    assert done.returncode == 2 and f"{program} is no cassette" in done.stderr and done.stdout == "", done
+    assert program.read_text() == "print()\n" and server.count == 0
+    program.write_text("")
+    again = run("record", str(program), origin=server.url)("/json?a")
+    assert again.returncode == 0 and len(entries(program)) == 1, again
+    assert run("record", str(program), origin=server.url)("/json?b").returncode == 0
+
+
 @pytest.mark.parametrize("program", ["no-such-program", "./no-such-program", "."])
 def test_a_program_that_is_absent_leaves_the_cassette_as_it_is(server, tape, program):
     first = run("record", tape, origin=server.url)("/json?a")

@@ -4,10 +4,12 @@
 
 import json
 import os
+import pathlib
 import time
 
 import contract
 import pytest
+from capture_server import Capture
 from request_client import get, result
 from tape_client import entries, entry, fresh, start, stop, write
 
@@ -220,3 +222,20 @@ def test_a_cassette_that_is_removed_meanwhile_is_told(server, tape, again):
         info = stop(wire)
     assert info["failure"]["reason"] == "cassetteUnusable" and "removed or replaced" in info["failure"]["message"]
     assert not os.path.exists(tape)
+
+
+def test_a_new_recording_leaves_no_body_of_the_old_one(tape):
+    """Long bodies are files of their own; other files beside them stay."""
+    names = []
+    for letter in b"ab":
+        body = bytes([letter]) * (2 << 20)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        with Capture(response=head + body) as capture, fresh() as wire:
+            start(wire, tape, mode="all")
+            assert get(wire, capture.url(), bodyTo="stored")["ok"]
+            stop(wire)
+        folder = pathlib.Path(tape + ".d")
+        names.append({path.name for path in folder.iterdir()})
+        (folder / "notes.txt").write_text("mine")
+    first, second = names
+    assert len(first) == 1 and second > {"notes.txt"} and len(second) == 2 and not first & second

@@ -86,6 +86,38 @@ def test_no_secret_is_in_the_file(server, tape):
             assert form not in text, (one, form)
 
 
+@pytest.mark.parametrize("kind", [None, "text/plain", "text/html; charset=utf-8"])
+def test_json_is_masked_though_its_type_does_not_tell(tape, kind):
+    """In the response, and its token in a later request."""
+    token, text = "c4n4ry-untyped/Zq", json.dumps({"list": [{"access_token": "c4n4ry-untyped/Zq"}], "a": 1})
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n" + (f"Content-Type: {kind}\r\n" if kind else "")
+    with Capture(response=f"{head}\r\n{text}".encode()) as capture, fresh() as wire:
+        start(wire, tape)
+        assert get(wire, capture.url())["ok"]
+        assert get(wire, capture.url("/again"), method="POST", body={"text": "the token is " + token})["ok"]
+        stop(wire)
+    kept = open(tape).read()
+    for form in encodings(token):
+        assert form not in kept, form
+    assert r'\"a\": 1' in kept
+
+
+def test_members_in_a_part_of_a_form_are_masked(server, tape):
+    secret = "c4n4ry-part/Zq"
+    parts = [{"name": "meta", "text": json.dumps({"password": secret, "a": 1}), "mimeType": "application/json"},
+             {"name": "note", "text": "again " + secret}]  # fmt: skip
+    for mode in ("once", "none"):
+        with fresh() as wire:
+            start(wire, tape, mode=mode)
+            response = get(wire, server.url + "/echo", method="POST", body={"multipart": {"parts": parts}})
+            assert response["ok"], response
+            stop(wire)
+    kept = open(tape).read()
+    for form in encodings(secret):
+        assert form not in kept, form
+    assert r'\"a\": 1' in kept
+
+
 def test_a_token_that_the_service_holds_is_masked(server, tape):
     """Also before a request with its credential, and where no name tells that it is one."""
     held = "h3ld-t0ken/Zq+x77"

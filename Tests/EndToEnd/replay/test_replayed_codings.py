@@ -82,17 +82,32 @@ def damaged(kind):
     return response[:-8] + bytes(8)
 
 
+def unknown(body, kind):
+    """A response in a coding that the service does not know."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Encoding: compress\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+# what compress(1) makes begins so
+COMPRESSED = b"\x1f\x9d\x90hush"
 PART = packed(b'{"access_token":"hush-hush-hush"}', "application/json")[0].replace(
     b"200 OK\r\n", b"206 Partial Content\r\nContent-Range: bytes 0-49/50\r\n")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "response", [damaged("application/json"), damaged("text/plain"), PART], ids=["json", "text", "part"])
-def test_a_body_that_cannot_be_decoded_ends_the_recording(tape, response):
+DAMAGED = {"json": damaged("application/json"), "text": damaged("text/plain"), "part": PART}
+UNKNOWN = {
+    "unknown": unknown(COMPRESSED, "application/json"),
+    "base64": unknown(base64.b64encode(b'{"access_token":"hush-hush-hush"}'), "application/json"),
+}
+
+
+@pytest.mark.parametrize("kind, decodes", [*((kind, False) for kind in (DAMAGED | UNKNOWN)), ("unknown", True)])
+def test_a_body_that_cannot_be_decoded_ends_the_recording(tape, kind, decodes):
     """A secret in such a body cannot be masked; the request itself goes on."""
+    response = (DAMAGED | UNKNOWN)[kind]
     with Capture(response=response) as capture, fresh() as wire:
         start(wire, tape)
-        got = get(wire, capture.url("/x"), decode=False, serialize={"as": "base64"})
+        got = get(wire, capture.url("/x"), decode=decodes, serialize={"as": "base64"})
         assert got["ok"] and response.endswith(base64.b64decode(got["body"]["base64"]))
         failure = stop(wire)["failure"]
     assert failure["reason"] == "cassetteUnusable"
@@ -121,12 +136,14 @@ def test_a_request_body_that_the_client_compressed_is_compared_and_masked_decode
         assert response["ok"], response
 
 
-def test_a_request_body_that_cannot_be_decoded_ends_the_recording(server, tape):
-    coded = gzip.compress(b'{"password":"hush-hush-hush"}')[:-8] + bytes(8)
+@pytest.mark.parametrize("coding, coded", [
+    ("gzip", gzip.compress(b'{"password":"hush-hush-hush"}')[:-8] + bytes(8)), ("compress", COMPRESSED),
+], ids=["gzip", "compress"])  # fmt: skip
+def test_a_request_body_that_cannot_be_decoded_ends_the_recording(server, tape, coding, coded):
     body = {"base64": base64.b64encode(coded).decode(), "contentType": "application/json"}
     with fresh() as wire:
         start(wire, tape)
-        response = get(wire, server.url + "/echo", method="POST", body=body, headers={"Content-Encoding": "gzip"})
+        response = get(wire, server.url + "/echo", method="POST", body=body, headers={"Content-Encoding": coding})
         assert response["ok"], response
         failure = stop(wire)["failure"]
     assert f"the request body of POST {server.url}/echo cannot be decoded" in failure["message"]
@@ -155,3 +172,14 @@ def test_a_coded_body_without_a_secret_is_kept_though_members_are_masked(tape):
         stop(wire)
     (kept,) = entries(tape)
     assert base64.b64decode(kept["response"]["content"]["text"]) == coded
+
+
+def test_a_charset_in_place_of_a_coding_hides_nothing(tape):
+    """Some servers name a charset in Content-Encoding."""
+    response = unknown(b'{"access_token":"hush-hush-hush","a":1}', "application/json").replace(b"compress", b"utf-8")
+    with Capture(response=response) as capture, fresh() as wire:
+        start(wire, tape)
+        assert get(wire, capture.url())["ok"]
+        assert "failure" not in stop(wire)
+    (kept,) = entries(tape)
+    assert json.loads(kept["response"]["content"]["text"]) == {"access_token": "***", "a": 1}

@@ -188,6 +188,8 @@ def test_uploads_and_downloads(wire, tmp_path):
         ({"url": "/", "fault": {"lost": 1, "slow": 1}}, "/fault"),
         ({"url": "/", "response": {"text": "a", "json": 1}}, "/response"),
         ({"url": "/", "responses": []}, "/responses"),
+        ({"url": "/", "response": {"headers": {"A": "1", "B c": "2"}}}, "/response/headers/B c"),
+        ({"url": "/", "response": {"trailers": [{"name": "A", "value": "\n"}]}}, "/response/trailers/0"),
         ({"url": "/", "response": {"file": "/nowhere/x"}}, "/response/file"),
         ({"url": "/", "responses": [{"text": "a"}, {"file": "/nowhere/x"}]}, "/responses/1/file"),
     ],

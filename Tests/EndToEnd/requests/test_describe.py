@@ -305,6 +305,20 @@ def test_failures_are_in_an_archive(wire):
     assert unbuilt["response"]["status"] == 0 and "the port is out of range" in unbuilt["comment"]
 
 
+@pytest.mark.parametrize("fields, body, shown", [
+    ("", b'{"token":"c4n4ry"}', '{"token":"***"}'),
+    ("Content-Type: text/plain\r\n", b' [{"token":"c4n4ry"}]', ' [{"token":"***"}]'),
+    ("Content-Encoding: compress\r\n", b"\x1f\x9d\x90c4n4ry", None),
+], ids=["untyped", "text", "coding"])  # fmt: skip
+def test_no_secret_is_in_an_archive_though_the_type_does_not_tell(wire, fields, body, shown):
+    """JSON without its type, and a body in a coding that the service does not know."""
+    head = f"HTTP/1.1 200 OK\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
+    with Capture(response=head.encode() + body) as capture:
+        assert get(wire, capture.url())["ok"]
+    [entry] = export(wire, bodies=True)
+    assert entry["response"]["content"].get("text") == shown
+
+
 def test_the_phrase_of_the_server_is_in_the_archive(wire):
     """The statusText of HAR 1.2, from a head that is read in one pass or line by line."""
     status = b"HTTP/1.1 404 Quite Gone\r\n"

@@ -127,6 +127,23 @@ import Testing
         #expect(Redaction.masked.body(form, contentType: nil) == form)
     }
 
+    @Test func `members are masked in JSON parts of a form, and in JSON that has no type or is a text`() {
+        let (json, hidden) = (#"{"a":1,"password":"x"}"#, #"{"a":1,"password":"***"}"#)
+        func form(_ json: String, _ type: String) -> [UInt8] {
+            let head = "--b\r\nContent-Disposition: form-data; name=\"meta\"\r\ncontent-type: \(type)\r\n\r\n"
+            return Array("\(head)\(json)\r\n--b--\r\n".utf8)
+        }
+        let kind = "multipart/form-data; boundary=b"
+        for type in ["application/json", "application/ld+json; charset=utf-8"] {
+            #expect(Redaction.masked.body(form(json, type), contentType: kind) == form(hidden, type))
+        }
+        #expect(Redaction.masked.body(form(json, "image/png"), contentType: kind) == form(json, "image/png"))
+        for type in [nil, "text/plain", "text/html; charset=utf-8"] {
+            #expect(Redaction.masked.body(Array(json.utf8), contentType: type) == Array(hidden.utf8))
+        }
+        #expect(Redaction.masked.body(Array(json.utf8), contentType: "image/png") == Array(json.utf8))
+    }
+
     @Test func `any bytes can be masked`() {
         var random = SeededRandom(seed: 7)
         let letters = Array(#""\:{}, tokenpassword=&?%5[]"#.utf8)
