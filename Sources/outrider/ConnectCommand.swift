@@ -59,6 +59,11 @@ struct ConnectCommand: ParsableCommand {
 
     func validate() throws {
         if unix != nil, host != nil { throw ValidationError("--unix takes the place of HOST and PORT") }
+        if unix?.isEmpty == true { throw ValidationError("--unix needs the path of a socket, or @name") }
+        // also refuses what is no number: a timeout that cannot be sent would be none
+        if let timeout, !(timeout >= 0.001 && timeout <= 86400) {
+            throw ValidationError("--timeout must be from 0.001 to 86400 seconds")
+        }
         if unix == nil { _ = try place() }
         if !tls, serverName != nil || alpn != nil { throw ValidationError("--server-name and --alpn go with --tls") }
     }

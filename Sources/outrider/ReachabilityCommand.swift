@@ -39,6 +39,9 @@ struct ReachabilityCommand: ParsableCommand {
             throw ValidationError("--connect needs a URL, such as https://example.org/")
         }
         if interval != nil, !watch || !connect { throw ValidationError("--interval goes with --watch and --connect") }
+        if let interval, !(interval >= 5 && interval <= 86400) {
+            throw ValidationError("--interval must be from 5 to 86400 seconds")
+        }
     }
 
     func run() throws {

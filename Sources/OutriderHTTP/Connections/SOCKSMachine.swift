@@ -22,6 +22,7 @@ package struct SOCKSMachine: TunnelMachine {
     private let peerMaySpeakFirst: Bool
     private var state = State.method
     private var held: [UInt8] = []
+    package private(set) var mayPass = false
 
     /// - Parameter peerMaySpeakFirst: the tunnel carries a protocol such as SSH or SMTP, not HTTP or TLS.
     package init(to target: Target, port: Int, credential: UserCredential?, peerMaySpeakFirst: Bool = false) {
@@ -93,7 +94,10 @@ package struct SOCKSMachine: TunnelMachine {
         guard held.count >= 2 else { return .wait }
         guard held[0] == 5 else { return notSOCKS }
         // a refusal may end here
-        guard held[1] == 0 else { return fail(.proxyRefused, Self.words(held[1])) }
+        guard held[1] == 0 else {
+            mayPass = Self.passing.contains(held[1])
+            return fail(.proxyRefused, Self.words(held[1]))
+        }
         guard held.count >= 5 else { return .wait }
         let length: Int
         switch held[3] {
@@ -120,6 +124,9 @@ package struct SOCKSMachine: TunnelMachine {
         held = []
         return .failed(kind, what)
     }
+
+    /// Codes of a proxy that could not reach the origin for now.
+    private static let passing: Set<UInt8> = [1, 3, 4, 5, 6]
 
     /// RFC 1928 section 6.
     private static func words(_ code: UInt8) -> String {

@@ -25,8 +25,11 @@ package protocol TunnelMachine: Sendable {
     /// The first bytes of the peer, if they came together with the end of the handshake. Refused for origins that wait
     /// for the client's first byte.
     var early: [UInt8] { get }
+    /// After `failed`: whether another attempt may succeed, because the proxy could not reach the origin.
+    var mayPass: Bool { get }
 }
 
 extension TunnelMachine {
     package var cutRefusal: ResponseHead? { nil }
+    package var mayPass: Bool { false }
 }

@@ -123,7 +123,7 @@ package struct EventSourceMachine: Sendable {
     /// Whether the failure is transient, so that another attempt may succeed.
     private static func mayPass(_ failure: HTTPFailure?) -> Bool {
         guard let failure else { return true }
-        if RetryPolicy.networkKinds.contains(failure.kind) { return true }
+        if ReconnectPolicy.mayPass(failure) { return true }
         guard failure.kind == .unacceptableStatusCode else { return false }
         return failure.details.contains { detail in
             if case .status(let status) = detail { passing.contains(status) } else { false }

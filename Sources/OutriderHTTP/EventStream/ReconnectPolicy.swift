@@ -43,4 +43,10 @@ package struct ReconnectPolicy: Sendable, Equatable {
         let wanted = Swift.min(Swift.max(retryAfter ?? 0, 0), Self.longestRetryAfter)
         return Swift.max(computed * (1 + Self.jitter * Swift.min(Swift.max(chance, 0), 1)), wanted)
     }
+
+    /// Whether no connection could be made, or a connection was lost, for a reason that may pass. A proxy that cannot
+    /// reach the server for now refuses the connection; a proxy that does not permit the connection never will.
+    static func mayPass(_ failure: HTTPFailure) -> Bool {
+        RetryPolicy.networkKinds.contains(failure.kind) || (failure.kind == .proxyRefused && failure.retryable)
+    }
 }

@@ -86,7 +86,9 @@ package struct MessageRecordScanner: Sendable {
         guard bytes.count &- start >= MessageRecord.headBytes else { return nil }
         let (kind, length) = MessageRecord.head(bytes[start...])
         guard let kind else { throw WebSocketFault(CloseCode.invalidPayload, "a record has an unknown kind") }
-        guard length <= longest else { throw .tooBig(longest) }
+        guard length <= longest else {
+            throw WebSocketFault(CloseCode.messageTooBig, "a record is longer than \(longest) bytes")
+        }
         let payload = start &+ MessageRecord.headBytes
         guard bytes.count &- payload >= length else { return nil }
         start = payload &+ length

@@ -98,13 +98,8 @@ package struct WebSocketHandshake: Sendable, Equatable {
     }
 
     /// Why a name cannot be offered as a subprotocol (RFC 6455 section 4.1 item 10); nil if valid.
-    package static func fault(inProtocols names: [String]) -> String? {
-        for (index, name) in names.enumerated() {
-            if !FieldRules.isToken(name) {
-                return "must hold tokens such as graphql-transport-ws, not \(FieldRules.shown(name))"
-            }
-            if names[..<index].contains(name) { return "must not hold \(FieldRules.shown(name)) twice" }
-        }
-        return nil
+    package static func fault(inProtocol name: String) -> String? {
+        FieldRules.isToken(name)
+            ? nil : "must be a token such as graphql-transport-ws, not \(FieldRules.shown(name))"
     }
 }

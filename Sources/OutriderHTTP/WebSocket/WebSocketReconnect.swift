@@ -87,7 +87,7 @@ package struct WebSocketReconnect: Sendable {
         switch cause {
         case .closed(let code): return Self.passingCodes.contains(code) || policy.codes.contains(code)
         case .refused(let failure):
-            if RetryPolicy.networkKinds.contains(failure.kind) { return true }
+            if ReconnectPolicy.mayPass(failure) { return true }
             guard failure.kind == .webSocketHandshakeRefused || failure.kind == .unacceptableStatusCode else {
                 return false
             }

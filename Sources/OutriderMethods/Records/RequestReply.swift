@@ -131,13 +131,11 @@ extension RequestRecord {
 
     /// The head alone, for replies that do not wait for the body.
     func headReply(_ redaction: Redaction = .none) -> ResponseReply? {
-        let snapshot = exchange.snapshot
-        guard let head = snapshot.head else { return nil }
-        let outcome = ExchangeOutcome(head: head, of: exchange, attempts: snapshot.attempts)
+        guard let outcome = exchange.headOutcome else { return nil }
         var body = ResponseBodyShape(content: .none, size: 0)
         if let stream = bodyStream.withLock({ $0 }) {
             body.content = .stream(stream.handle.name)
-            body.contentType = head.fields.first("Content-Type")
+            body.contentType = outcome.head?.fields.first("Content-Type")
         }
         return .shape(shape(outcome, body, nil, redaction))
     }

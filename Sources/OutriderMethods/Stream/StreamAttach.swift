@@ -54,6 +54,9 @@ struct StreamAttach: Method {
         // before any wait: bytes may follow the call at once
         let pipe = try call.peer.hijack()
         switch (params.direction, thing) {
+        case (.read, let stream as ReadStream) where stream.socket != nil,
+            (.write, let stream as ReadStream) where stream.socket != nil:
+            throw RPCError.wrongState("a WebSocket is attached to as a whole: with direction \"both\"", "both")
         case (.read, let stream as ReadStream):
             let beginning = try await stream.attach()
             call.afterReply { stream.carry(on: pipe) }

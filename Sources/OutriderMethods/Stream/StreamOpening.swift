@@ -29,7 +29,12 @@ struct StreamOpening {
             RequestDraft.Use(isOfCall: false, eventsNameCall: waits, outlet: taker ?? outlet, guide: taker))
         let exchange = record.exchange
         hub.belongs(to: exchange)
-        hub.whenUnwanted(unwanted ?? { [weak exchange] in exchange?.end(with: $0) })
+        hub.whenUnwanted(
+            unwanted ?? { [weak exchange] failure in
+                exchange?.end(with: failure)
+                // only a started exchange has a driver to end it
+                exchange?.start()
+            })
         made?(exchange)
         let streams: [ReadStream]
         do {
@@ -60,7 +65,8 @@ struct StreamOpening {
             return result
         }
         call.afterReply { hub.release() }
-        exchange.launch()
+        // also in a session whose requests wait for request.resume: no call could resume this one
+        exchange.start()
         guard let state = await outlet.reached() else {
             hub.discard()
             record.forget()

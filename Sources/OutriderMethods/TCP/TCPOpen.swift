@@ -18,9 +18,12 @@ struct TCPOpen: Method {
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            var url = try TCPEndpoint(&fields).url
+            let place = try TCPEndpoint(&fields)
             let tls: TCPSecurityParameter? = try fields.optional("tls")
             stream = try StreamOptions(&fields)
+            let common = TCPOpen.common(&fields)
+            try fields.finish()
+            var url = try place.url()
             if tls?.tls != nil { url.scheme = .tls }
             if url.isSecure, url.socketPath != nil, tls?.tls?.serverName == nil {
                 throw JSONComplaint(
@@ -29,8 +32,7 @@ struct TCPOpen: Method {
             }
             (endpoint, self.tls) = (url, tls?.tls ?? DuplexTLS())
             var members: JSONObject = ["url": .string(url.description), "method": .string("CONNECT")]
-            for (name, value) in TCPOpen.common(&fields) { members[name] = value }
-            try fields.finish()
+            for (name, value) in common { members[name] = value }
             // a number of seconds limits opening alone: a stream may last for days
             if let seconds = members["timeout"], seconds.number != nil {
                 do throws(JSONComplaint) {
@@ -99,7 +101,8 @@ struct TCPOpen: Method {
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
         call.afterReply { hub.release() }
-        exchange.launch()
+        // also in a session whose requests wait for request.resume: no call could resume this one
+        exchange.start()
         switch await outlet.outlet.reached() {
         case nil:
             hub.discard()

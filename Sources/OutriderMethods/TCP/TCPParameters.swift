@@ -30,12 +30,10 @@ struct TCPSecurityParameter: JSONDecodable {
         tls.serverName = try fields.optional("serverName", as: String.self) { name in
             HTTPURL(streamTo: name, port: 1) == nil ? "must be a host name or an address" : nil
         }
-        tls.protocols =
-            try fields.optional("alpn", as: [String].self) { names in
-                if names.count > mostProtocols { return "must hold at most \(mostProtocols) protocols" }
-                let areNames = names.allSatisfy { (1...255).contains($0.utf8.count) }
-                return areNames ? nil : "must hold names of 1 to 255 bytes, such as \"imap\""
-            } ?? []
+        let names = try fields.texts("alpn", most: mostProtocols) { name in
+            (1...255).contains(name.utf8.count) ? nil : "must be a name of 1 to 255 bytes, such as \"imap\""
+        }
+        tls.protocols = names ?? []
         return tls
     }
 }
@@ -62,12 +60,18 @@ extension HTTPURL {
 
 /// The destination of a TCP stream: `host` and `port`, or `path`.
 struct TCPEndpoint {
-    var url: HTTPURL
+    private let host: String?
+    private let port: Int?
+    private let path: String?
 
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
-        let host: String? = try fields.optional("host")
-        let port = try fields.integer("port", in: 1...65535)
-        let path: String? = try fields.optional("path")
+        host = try fields.optional("host")
+        port = try fields.integer("port", in: 1...65535)
+        path = try fields.optional("path")
+    }
+
+    /// The endpoint, once misspelt names are found.
+    func url() throws(JSONComplaint) -> HTTPURL {
         if let path {
             guard host == nil, port == nil else {
                 throw JSONComplaint(
@@ -82,8 +86,7 @@ struct TCPEndpoint {
                 throw JSONComplaint(
                     "path must be an absolute path, or @name for an abstract socket", at: JSONPointer(member: "path"))
             }
-            self.url = url
-            return
+            return url
         }
         guard let host else {
             throw JSONComplaint("give host and port, or path for a Unix socket", at: .root)
@@ -94,7 +97,7 @@ struct TCPEndpoint {
                 "host must be a host name or an address, without a scheme, port or path: \(host.excerpt)",
                 at: JSONPointer(member: "host"))
         }
-        self.url = url
+        return url
     }
 }
 

@@ -110,8 +110,9 @@ extension WebSocketSource {
         let isSuspended = state.withLock { $0.exchange?.isSuspended == true }
         let step = state.withLock { state -> KeepAlive.Step? in
             guard state.stage == .open, state.close == nil else { return nil }
-            // nothing is read while the request is suspended, or while the client takes nothing
-            let isReading = !isSuspended && state.backlog.held < mostHeld
+            // nothing is read while the request is suspended, or while a full backlog waits for the client
+            let isWaiting = options.overflow == .wait && state.backlog.held >= mostHeld
+            let isReading = !isSuspended && !isWaiting
             let step = state.keepAlive?.tick(now: now, isReading: isReading)
             // no ping follows the Close frame of the client: a silent server is noticed without a ping
             if step == .ping, state.machine?.phase == .open {

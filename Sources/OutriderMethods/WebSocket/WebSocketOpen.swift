@@ -79,16 +79,19 @@ struct WebSocketOpen: Method {
                     "the handshake of a WebSocket is a request of HTTP/1.1: leave httpVersion out, or give \"1.1\"",
                     at: JSONPointer(member: "httpVersion"))
             }
-            for name in WebSocketHandshake.reservedFields where request.spec.fields.contains(name) {
+            for (index, field) in request.spec.fields.list.enumerated() {
+                let reserved = WebSocketHandshake.reservedFields.first { HTTPFields.same($0, field.name) }
+                guard let name = reserved else { continue }
                 let remedy =
                     switch name {
                     case "Sec-WebSocket-Protocol": "use protocols"
                     case "Sec-WebSocket-Extensions": "use compression"
                     default: "leave it out"
                     }
+                let place = request.listsHeaders ? JSONPointer(index: index) : JSONPointer(member: field.name)
                 throw JSONComplaint(
                     "headers must not hold \(name), which the handshake writes: \(remedy)",
-                    at: JSONPointer(member: "headers"))
+                    at: place.under(member: "headers"))
             }
         }
 
@@ -119,10 +122,12 @@ struct WebSocketOpen: Method {
             style.parsesJSON = try fields.optional("json") ?? false
             tellsStates = try fields.optional("states")
             waits = try fields.optional("wait")
-            options.protocols =
-                try fields.optional("protocols", as: [String].self) { names in
-                    names.count > 64 ? "must hold at most 64 names" : WebSocketHandshake.fault(inProtocols: names)
-                } ?? []
+            var offered: Set<String> = []
+            let protocols = try fields.texts("protocols", most: 64) { name in
+                if let fault = WebSocketHandshake.fault(inProtocol: name) { return fault }
+                return offered.insert(name).inserted ? nil : "must not repeat \(FieldRules.shown(name))"
+            }
+            options.protocols = protocols ?? []
             if let compression: CompressionParameter = try fields.optional("compression") {
                 options.deflate = compression.offer
             }

@@ -81,10 +81,11 @@ struct MessageParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        guard let message = try Self.read(&fields) else {
+        let found = try Self.read(&fields)
+        try fields.finish()
+        guard let message = found else {
             throw JSONComplaint("a message needs exactly one of text, base64 and json")
         }
-        try fields.finish()
         self.message = message
     }
 

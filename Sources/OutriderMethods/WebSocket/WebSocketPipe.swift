@@ -21,10 +21,10 @@ extension WebSocketSource {
                     fail(error)
                     return pipe.ignoreInput()
                 }
+            // a client that sends nothing more may still receive
             case .end: return
-            case .gone:
-                leave(HTTPFailure(.explicitlyCancelled, "the client ended the side channel", sent: .sent))
-                return pipe.abort()
+            // the stream, which writes to the same connection, ends the WebSocket
+            case .gone: return pipe.abort()
             }
         }
     }
@@ -60,12 +60,7 @@ extension WebSocketSource {
             throw WebSocketFault(CloseCode.invalidPayload, "a control record is no JSON object")
         }
         if let close = object["close"] {
-            let code = close.object?["code"]?.integer.flatMap { Int(exactly: $0) } ?? CloseCode.normal
-            let reason = close.object?["reason"]?.string ?? ""
-            guard CloseCode.isSendable(code), reason.utf8.count <= CloseCode.longestReason else {
-                throw WebSocketFault(
-                    CloseCode.invalidPayload, "a control record closes with a code or reason that cannot be sent")
-            }
+            let (code, reason) = try Self.closing(close)
             // Ends with the closing handshake.
             _ = state.withLock { $0.exchange }?.attend { _ = try? await self.close(code, reason, wait: .seconds(5)) }
         } else if let text = object["ping"]?.string, let payload = Base64.decode(text), payload.count <= 125 {
@@ -76,5 +71,21 @@ extension WebSocketSource {
         } else {
             throw WebSocketFault(CloseCode.invalidPayload, "a control record holds neither close nor ping")
         }
+    }
+
+    /// The code and the reason in the `close` of a control record; both may be absent.
+    private static func closing(_ close: JSONValue) throws(WebSocketFault) -> (code: Int, reason: String) {
+        var code: Int?
+        var reason: String?
+        if close.object != nil || close.array?.isEmpty == true {
+            (code, reason) = (CloseCode.normal, "")
+            if let given = close.object?["code"], given != .null { code = given.integer.flatMap { Int(exactly: $0) } }
+            if let given = close.object?["reason"], given != .null { reason = given.string }
+        }
+        guard let code, let reason, CloseCode.isSendable(code), reason.utf8.count <= CloseCode.longestReason else {
+            throw WebSocketFault(
+                CloseCode.invalidPayload, "a control record closes with a code or reason that cannot be sent")
+        }
+        return (code, reason)
     }
 }

@@ -186,8 +186,19 @@ final class WebSocketSource: StreamSocket {
             state.sending.append(frames)
             return (state.exchange, state.link)
         }
-        finish(link, within: Self.linger)
-        exchange?.end(with: failure)
+        guard let link else {
+            exchange?.end(with: failure)
+            // only a started exchange has a driver to end it
+            exchange?.start()
+            return
+        }
+        link.onLoop {
+            self.drain()
+            // before the end of the input, which would be a regular end; the attempt is cancelled in a later turn, when
+            // the connection lingers
+            exchange?.end(with: failure)
+            link.finish(within: Self.linger)
+        }
     }
 }
 

@@ -51,7 +51,9 @@ final class ProxyHandshake: ChannelInboundHandler, RemovableChannelHandler, @unc
         case .refused(let head, let isReusable): leave(context, .refused(head, isReusable: isReusable))
         case .failed(let kind, let what):
             let text = "the proxy \(proxy.name) \(what)"
-            leave(context, .failed(HTTPFailure(kind, text, phase: .proxy, details: [.proxy(proxy.name)])))
+            let failure = HTTPFailure(
+                kind, text, phase: .proxy, retryable: machine.mayPass ? true : nil, details: [.proxy(proxy.name)])
+            leave(context, .failed(failure))
         }
     }
 

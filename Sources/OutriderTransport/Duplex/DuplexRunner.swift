@@ -97,7 +97,10 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
 
     func cancel() {
         pool.loop.assertInEventLoop()
-        end(.cancelled(.sent))
+        let failure = HTTPFailure.cancelled(.sent)
+        end(failure)
+        // if both directions ended during a hold, the reader still waits for that end
+        body.takeWaiting()?(.failure(failure))
     }
 
     /// The next bytes; nil if they are not there yet.
@@ -167,6 +170,8 @@ final class DuplexRunner: LoopAttempt, @unchecked Sendable {
         switch step {
         case .sent(let bytes):
             clock.sent(bytes)
+            // bytes in either direction show that the peer is there
+            if body.isAwaited, !isHeld, !isReadOver, !isReadClosed { moved() }
             secureIfReady()
         case .rested: secureIfReady()
         case .finished:

@@ -62,7 +62,8 @@ extension DuplexRunner: DuplexControl {
         case .success(let security):
             self.upgrade = nil
             clock.enter(.response)
-            clock.pause()
+            // a reader that waits already has the whole idle timeout from here
+            if body.isAwaited { pool.deadlines.movedUp(self) } else { clock.pause() }
             clock.note(remote: clock.timeline.remote, tls: security.facts)
             upgrade.completion(.success(security))
             writer?.lift()

@@ -316,7 +316,7 @@ def test_what_cannot_be_opened_says_why(wire):
         ({"path": "/" + "x" * 107}, "/path", "107 bytes"),
         ({"path": "/x", "tls": True}, "/tls", "serverName"),
         ({"host": "h", "port": 1, "tls": 3}, "/tls", "true, false or an object"),
-        ({"host": "h", "port": 1, "tls": {"alpn": [""]}}, "/tls/alpn", "1 to 255 bytes"),
+        ({"host": "h", "port": 1, "tls": {"alpn": ["imap", ""]}}, "/tls/alpn/1", "1 to 255 bytes"),
         ({"host": "h", "port": 1, "tls": {"serverName": "a/b"}}, "/tls/serverName", "host name"),
         ({"host": "h", "port": 1, "headers": {}}, "/headers", "unknown parameter headers"),
         ({"host": "h", "port": 1, "timeout": {"conect": 1}}, "/timeout/conect", "connect"),

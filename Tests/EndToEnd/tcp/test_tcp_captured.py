@@ -225,6 +225,20 @@ def test_what_cannot_be_reached_is_told(listening):
     assert outrider("connect", "--server-name", "x", "127.0.0.1", "1").returncode == 2
 
 
+@pytest.mark.parametrize(
+    "words, option",
+    [
+        (["connect", "--timeout", "nan", "127.0.0.1", "1"], "--timeout must be from 0.001"),
+        (["connect", "--timeout", "0", "127.0.0.1", "1"], "--timeout must be from 0.001"),
+        (["connect", "--unix", ""], "--unix needs the path"),
+        (["reachability", "--watch", "--connect", "--interval", "inf", "http://h/"], "--interval must be from 5"),
+    ],
+)
+def test_a_word_that_no_call_can_carry_is_named(words, option):
+    done = outrider(*words)
+    assert done.returncode == 2 and option in done.stderr.decode(), done.stderr
+
+
 @needs("ssh-keygen")
 @needs("sshd")
 def test_ssh_goes_through_it(listening, tmp_path):

@@ -97,6 +97,22 @@ def test_tls_begins_where_the_client_says(trusting, certificates):
         result(trusting.call("stream.close", {"stream": stream}))
 
 
+def test_a_server_that_is_silent_behind_tls_is_idle(trusting, certificates):
+    context = tls_server.context(certificates, "good")
+
+    def act(connection):
+        connection.sendall(b"220 go ahead\r\n")
+        with context.wrap_socket(connection, server_side=True) as secured:
+            secured.recv(1)
+
+    with Host(act) as host:
+        made = dial(trusting, host.port, host="localhost", timeout={"idle": 1})
+        assert line(trusting, made["stream"]) == b"220 go ahead\r\n"
+        assert result(trusting.call("tcp.startTls", {"stream": made["stream"]}))["ok"]
+        ended = result(trusting.call("request.wait", {"request": made["request"], "timeout": 10}))
+    assert ended.get("error", {}).get("code") == 1405, ended
+
+
 def test_bytes_behind_the_go_ahead_are_refused(trusting, certificates):
     """They may have been injected (CVE-2011-0411). [S5]"""
     with Host(upgrading(certificates, injected=b"250 injected\r\n")) as host:

@@ -258,6 +258,26 @@ def test_a_server_that_takes_nothing_of_a_long_message_is_dead(wire):
 # Credit, and a full backlog
 
 
+@pytest.mark.parametrize("overflow, backlog", [("dropOldest", 100_000), ("close", 400_000)])
+def test_a_dead_server_is_noticed_while_the_client_takes_nothing(wire, overflow, backlog):
+    """Only `wait` stops reading: a full backlog does not hide a pong otherwise."""
+    kinds = []
+
+    def act(frames, number):
+        frames.accept()
+        for _ in range(300):
+            frames.send(b"\x82\x7e" + struct.pack("!H", 1000) + bytes(1000))
+        while True:
+            kinds.append(frames.next()[0])
+
+    with Acting(act) as server:
+        params = {"overflow": overflow, "backlog": backlog, "ping": {"interval": 0.1, "timeout": 0.2}}
+        result = opened(wire, server.url("/", "ws"), **params)
+        ended = wire.call("request.wait", {"request": result["request"], "timeout": 10})["result"]
+    assert (ended["ok"], ended["error"]["code"]) == (False, 2004)
+    assert kinds[0] == 9
+
+
 def test_the_end_needs_no_credit(wire):
     with Deaf() as server:
         server.frames = text(b"a") + text(b"b") + GOODBYE

@@ -6,6 +6,7 @@ import base64
 import itertools
 import json
 import random
+import socket
 import threading
 import time
 import zlib
@@ -256,7 +257,20 @@ def test_a_second_connection_that_reads_nothing_gets_the_first_messages_and_the_
     assert found == script.messages[: len(found)]
 
 
-def test_a_second_connection_that_leaves_ends_the_socket(listening):
+def leave(raw):
+    raw.socket.close()
+
+
+def leave_in_steps(raw):
+    """Ends the sending first: what the server sends then is still received."""
+    raw.socket.shutdown(socket.SHUT_WR)
+    assert raw.socket.recv(200_000, socket.MSG_WAITALL)
+    raw.socket.close()
+
+
+@pytest.mark.parametrize("way", [leave, leave_in_steps])
+def test_a_second_connection_that_leaves_ends_the_socket(listening, way):
+    """Messages are unread: the client has cancelled the request, whichever direction the service finds closed first."""
     script = Script(random.Random(17), 400, False)
     with Scripted(script) as server, contract.Wire(listening) as wire:
         result = opened(wire, server.url("/", "ws"))
@@ -264,7 +278,20 @@ def test_a_second_connection_that_leaves_ends_the_socket(listening):
             raw.reply()
             while len(raw.buffer) < 200_000:
                 raw.buffer += raw.socket.recv(1000)
+            way(raw)
         response = wire.call("request.wait", {"request": result["request"]})["result"]
-        # the service may notice the end of reading first, or that of writing, which is the failure
-        assert response["ok"] or response["error"]["code"] == 1900
+        assert (response["ok"], response["error"]["code"]) == (False, 1900)
+        assert response["error"]["message"] == "the stream was closed"
         assert response["body"]["size"] < len(script.bytes) // 2
+
+
+def test_a_stream_that_is_closed_with_messages_unread_cancels_the_request(wire):
+    """The server hears 1001, and the result is the same in every run."""
+    script = Script(random.Random(19), 400, False)
+    for _ in range(4):
+        with Scripted(script) as server:
+            result = opened(wire, server.url("/", "ws"))
+            assert wire.call("stream.close", {"stream": result["stream"]})["result"] == {}
+            response = wire.call("request.wait", {"request": result["request"]})["result"]
+            assert (response["ok"], response["error"]["code"]) == (False, 1900)
+            assert server.closed.wait(20)

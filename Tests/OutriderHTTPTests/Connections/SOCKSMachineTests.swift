@@ -93,6 +93,8 @@ import Testing
                 continue
             }
             said.insert(words)
+            // an origin that cannot be reached now may be reached later
+            #expect(machine.mayPass == [1, 3, 4, 5, 6].contains(code))
         }
         #expect(said.count == 9)
     }

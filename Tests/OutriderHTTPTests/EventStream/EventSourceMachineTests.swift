@@ -45,6 +45,16 @@ struct EventSourceMachineTests {
         #expect(machine.ended(failure, serverDelay: nil, now: 1, chance: 0) == .fail(failure))
     }
 
+    @Test(arguments: [true, false])
+    func `a proxy that cannot reach the server for now is asked again`(isTransient: Bool) {
+        let failure = HTTPFailure(.proxyRefused, "the proxy refused", phase: .proxy, retryable: isTransient)
+        var machine = opened()
+        _ = machine.ended(lost, serverDelay: nil, now: 1, chance: 0)
+        machine.connecting()
+        let end = machine.ended(failure, serverDelay: nil, now: 5, chance: 0)
+        #expect((end == .fail(failure)) == !isTransient)
+    }
+
     @Test(arguments: [201, 205, 206, 299, 301, 304, 400, 401, 404, 410, 418])
     func `another status ends it for good, even after it was open`(_ status: Int) {
         var machine = opened()

@@ -17,5 +17,17 @@ import Testing
         #expect(delay <= 1.25)
     }
 
+    @Test(arguments: [true, false])
+    func `a proxy that cannot reach the server for now is asked again`(isTransient: Bool) {
+        let failure = HTTPFailure(.proxyRefused, "the proxy refused", phase: .proxy, retryable: isTransient)
+        var policy = WebSocketReconnect.Policy()
+        policy.isEnabled = true
+        var rules = WebSocketReconnect(policy)
+        rules.opened(now: 0)
+        _ = rules.ended(.closed(1006), now: 10, chance: 0)
+        let step = rules.ended(.refused(failure), now: 11, chance: 0)
+        #expect((step == .fail(failure)) == !isTransient)
+    }
+
     private struct Unexpected: Error {}
 }

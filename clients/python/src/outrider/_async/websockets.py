@@ -113,10 +113,12 @@ class AsyncWebSocket:
 
     async def send_json(self, value: Any) -> None:
         """Sends a value as JSON, in a text message."""
+        text = encode(value, "the message")
         if self._channel is None or not self._sends_records:
-            await self._sent({"json": value})
+            # not as `json`, where null would be no message
+            await self._sent({"text": text})
         else:
-            await self._send_record(record(encode(value, "the message")))
+            await self._send_record(record(text))
 
     async def _send_record(self, found: bytes) -> None:
         if self._channel is None or self._stream is None:
@@ -223,9 +225,7 @@ class AsyncWebSocket:
             if self._channel is not None:
                 await self._leave(self._channel, told)
             else:
-                result = await self._client.invoke("websocket.close", {"stream": stream, **told})
-                self._close = result if "clean" in result else self._close
-                await self._client.invoke("stream.close", {"stream": stream})
+                await self._leave_by_calls(stream, told)
         except (HandleError, ServerGone):
             pass
 
@@ -241,6 +241,18 @@ class AsyncWebSocket:
             pass
         finally:
             channel.close()
+
+    async def _leave_by_calls(self, stream: str, close: dict[str, Any]) -> None:
+        """The same without a channel. The server's Close frame is behind its messages, so these are read meanwhile."""
+        self._client._leave([("websocket.close", {"stream": stream, **close})])
+        deadline = monotonic() + _LEAVING
+        while monotonic() < deadline:
+            read = {"stream": stream, "wait": max(0.0, deadline - monotonic())}
+            found = await self._client.invoke("stream.read", read, timeout=2 * _LEAVING)
+            if found.get("end"):
+                self._close = found.get("close") or self._close
+                return
+        await self._client.invoke("stream.close", {"stream": stream})
 
     async def __aenter__(self) -> AsyncWebSocket:
         if self._stream is None and not self._over:  # async

@@ -113,10 +113,12 @@ class WebSocket:
 
     def send_json(self, value: Any) -> None:
         """Sends a value as JSON, in a text message."""
+        text = encode(value, "the message")
         if self._channel is None or not self._sends_records:
-            self._sent({"json": value})
+            # not as `json`, where null would be no message
+            self._sent({"text": text})
         else:
-            self._send_record(record(encode(value, "the message")))
+            self._send_record(record(text))
 
     def _send_record(self, found: bytes) -> None:
         if self._channel is None or self._stream is None:
@@ -223,9 +225,7 @@ class WebSocket:
             if self._channel is not None:
                 self._leave(self._channel, told)
             else:
-                result = self._client.invoke("websocket.close", {"stream": stream, **told})
-                self._close = result if "clean" in result else self._close
-                self._client.invoke("stream.close", {"stream": stream})
+                self._leave_by_calls(stream, told)
         except (HandleError, ServerGone):
             pass
 
@@ -241,6 +241,18 @@ class WebSocket:
             pass
         finally:
             channel.close()
+
+    def _leave_by_calls(self, stream: str, close: dict[str, Any]) -> None:
+        """The same without a channel. The server's Close frame is behind its messages, so these are read meanwhile."""
+        self._client._leave([("websocket.close", {"stream": stream, **close})])
+        deadline = monotonic() + _LEAVING
+        while monotonic() < deadline:
+            read = {"stream": stream, "wait": max(0.0, deadline - monotonic())}
+            found = self._client.invoke("stream.read", read, timeout=2 * _LEAVING)
+            if found.get("end"):
+                self._close = found.get("close") or self._close
+                return
+        self._client.invoke("stream.close", {"stream": stream})
 
     def __enter__(self) -> WebSocket:
         return self

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""TCP streams that are suspended, and that are idle."""
+
+import time
+
+import contract
+import pytest
+from request_client import result
+from tcp_server import LONG, Host, dial
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.mark.parametrize("way", ["request.cancel", "stream.close"])
+@pytest.mark.parametrize("how", ["tcp.closeRead", "the peer"])
+def test_a_stream_that_has_ended_while_suspended_can_be_cancelled(wire, way, how):
+    """Both directions are over, and their end was not told: the request ends with the cancellation."""
+    with Host(lambda connection: connection.recv(1) if how == "tcp.closeRead" else None) as host:
+        made = dial(wire, host.port)
+        stream, request = {"stream": made["stream"]}, {"request": made["request"]}
+        result(wire.call("request.suspend", request))
+        result(wire.call("stream.finish", stream))
+        if how == "tcp.closeRead":
+            result(wire.call("tcp.closeRead", stream))
+        # neither end is told during the suspension
+        time.sleep(0.1)
+        result(wire.call(way, request if way == "request.cancel" else stream))
+        ended = result(wire.call("request.wait", {**request, "timeout": 10}))
+    assert (ended["ok"], ended["error"]["code"]) == (False, 1900)
+
+
+def test_a_stream_that_only_sends_is_not_idle(wire):
+    """`idle` counts bytes in either direction."""
+
+    def act(connection):
+        connection.settimeout(LONG)
+        while connection.recv(100):
+            pass
+
+    with Host(act) as host:
+        made = dial(wire, host.port, timeout={"idle": 1})
+        stream, request = {"stream": made["stream"]}, {"request": made["request"]}
+        end = time.monotonic() + 1.6
+        while time.monotonic() < end:
+            result(wire.call("stream.write", {**stream, "text": "x"}))
+            time.sleep(0.05)
+        assert result(wire.call("request.wait", {**request, "timeout": 0.001})).get("pending")
+        # and without bytes it ends
+        assert result(wire.call("request.wait", {**request, "timeout": 10}))["error"]["code"] == 1405
