@@ -68,6 +68,16 @@ struct EventQueueTests {
         #expect(names(taken.events) == ["e1", "e4"] && taken.dropped == 0 && machine.bytes == 0)
     }
 
+    @Test func `an event that the client cannot read is lost and counted, unless no client needs it`() {
+        var machine = EventQueueMachine()
+        machine.push(.init(event(1), mayBeLost: false))
+        machine.push(.init(event(2), mayBeLost: false, isStale: { true }))
+        machine.push(.init(event(3), mayBeLost: false, claim: { false }))
+        machine.push(.init(event(4), mayBeLost: false))
+        let taken = machine.take(9) { !["e1", "e2"].contains($0.name) }
+        #expect(names(taken.events) == ["e4"] && taken.dropped == 1 && machine.isEmpty && machine.bytes == 0)
+    }
+
     private var engine: Engine { Engine(transport: SilentTransport(), group: MultiThreadedEventLoopGroup.singleton) }
 
     @Test func `who waits gets the first that comes`() async throws {

@@ -27,6 +27,13 @@ struct RequestTests {
         )
     }
 
+    @Test func `a reason that two kinds of failures share names both in a retry policy`() throws {
+        let bytes = Array(#"{"errors":["reconnectLimit","timedOut"]}"#.utf8)
+        var policy = RetryPolicy()
+        policy.kinds = [.eventStreamReconnectLimit, .webSocketReconnectLimit, .timedOut]
+        #expect(try RetryParameter(json: JSONParser.parse(bytes)).retriers == [.policy(policy)])
+    }
+
     @Test func `what came of a body that was cut short is there beside the failure`() async throws {
         let lost = HTTPFailure(.connectionLost, "the connection ended early", sent: .sent)
         let stage = RequestStage(CannedTransport(contentType: "text/plain", body: Array("hal".utf8), failure: lost))

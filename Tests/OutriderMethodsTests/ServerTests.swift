@@ -46,6 +46,9 @@ struct ServerTests {
         let error = await error("server.hello", ["require": .array([.string("events"), .string("timeTravel")])])
         #expect(error?.code == -32015)
         #expect(error?.data == ["pointer": .string("/require/1"), "feature": .string("timeTravel")])
+        #expect(error?.message.hasSuffix("(use a newer version, or leave the feature out of require)") == true)
+        let misspelt = await self.error("server.hello", ["require": .array([.string("Events")])])
+        #expect(misspelt?.message.hasSuffix("(did you mean events?)") == true)
     }
 
     @Test func `info tells about the connection [A17]`() async throws {

@@ -46,6 +46,19 @@ struct MalformedMessageTests {
         #expect(id(text) == nil, "\(text)")
     }
 
+    @Test(arguments: [
+        (#"{"method":"a.b","params":"\ud800"}"#, true), (#"{"method":"a\u002eb","params":{"c":"#, true),
+        (#"{"params":"\ud800","method":"a.b"}"#, true), (#"{"method":"c","method":"a.b"}"#, true),
+        (#"{"params":["a.b"],"#, true), (#"[{"method":"a.b"}]"#, true),
+        (#"{"method":"c"}{"method":"a.b"}"#, true), (#"{"params":x,"method":"a.b"}"#, true),
+        (#"{"method":"c","params":["a.b","\ud800"]}"#, false), (#"{"method":"c","params":{"method":"a.b","#, false),
+        (#"{"method":7}"#, false),
+    ])
+    func `the outermost method tells which method is called`(_ text: String, isCalled: Bool) {
+        let found = Array(text.utf8).withUnsafeBufferPointer { MalformedMessage.mayCall(["a.b"], in: $0) }
+        #expect(found == isCalled, "\(text)")
+    }
+
     @Test func `a message without memory is refused with its id, and a reply to a callback ends the callback`() {
         func reply(_ text: String) -> Message {
             Array(text.utf8).withUnsafeBufferPointer { MalformedMessage.reply(withoutMemory: $0) }

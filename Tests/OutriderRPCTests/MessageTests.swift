@@ -98,6 +98,10 @@ struct MessageTests {
             try message(#"{"jsonrpc":"2.0","id":7,"error":{"code":1},"result":null}"#)
                 == .reply(id: .integer(7), .error(.object(["code": .integer(1)]))))
         #expect(try message(#"{"jsonrpc":"2.0","id":7,"result":null}"#) == .reply(id: .integer(7), .result(.null)))
+        let error = RPCError(.invalidRequest, "method is missing", data: ["pointer": .string("/method")])
+        #expect(
+            try message(#"{"jsonrpc":"2.0","id":1000000001}"#) == .reply(id: .integer(1_000_000_001), .empty(error)))
+        #expect(try message(#"{"jsonrpc":"2.0","id":7}"#) == .broken(id: .integer(7), error))
         #expect(try message(#"{"jsonrpc":"2.0","id":null,"error":{"code":1}}"#) == .ignored)
         #expect(try message(#"{"jsonrpc":"2.0","result":19}"#) == .ignored)
     }

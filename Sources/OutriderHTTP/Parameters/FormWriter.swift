@@ -241,9 +241,10 @@ package struct FormValues: Sendable, Equatable {
             throw JSONComplaint("a form is an object, or a list of {name, value}, not of \(item.typeName)")
         }
         var fields = try JSONFields(item)
-        let name: String = try fields.required("name")
+        let given: String? = try fields.optional("name")
         let value = fields.value("value") ?? .null
         try fields.finish()
+        guard let name = given else { throw JSONComplaint("name is required", at: JSONPointer(member: "name")) }
         return JSONObject.Member(name, value)
     }
 }

@@ -18,6 +18,8 @@ package struct MultipartForm: Sendable {
         package var mimeType: String?
         /// More fields of its own, behind Content-Disposition and Content-Type, which they replace if they name them.
         package var fields: HTTPFields = []
+        /// Whether the fields were given as a list, for pointers.
+        package var listsFields = false
         package var content: Content
         /// The key under which the content was given, for pointers.
         package var key: String

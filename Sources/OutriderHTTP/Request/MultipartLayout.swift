@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderJSON
+
 /// A form as pieces for the wire (RFC 2046 section 5.1.1, RFC 7578): no bytes before the first delimiter, CRLF behind
 /// the last. A form without parts is empty.
 package struct MultipartLayout: Sendable {
@@ -109,9 +111,10 @@ package struct MultipartLayout: Sendable {
             }
             head += "Content-Type: \(type)\r\n"
         }
-        for field in part.fields.list {
+        for (index, field) in part.fields.list.enumerated() {
             if let fault = fault(in: field) {
-                throw HTTPFailure(.parameterEncoderFailed, fault, pointer: "\(place)/headers")
+                let name = part.listsFields ? JSONPointer(index: index) : JSONPointer(member: field.name.excerpt)
+                throw HTTPFailure(.parameterEncoderFailed, fault, pointer: "\(place)/headers\(name)")
             }
             head += "\(field.name): \(field.value)\r\n"
         }

@@ -35,7 +35,7 @@ package struct ResponseFacts: Sendable {
     }
 
     /// The request in messages: the URL without query, fragment and user, which may hold secrets.
-    package var shown: String { "\(method) \(Self.bare(url))" }
+    package var shown: String { url.isEmpty ? method : "\(method) \(Self.bare(url))" }
 
     private static func bare(_ url: String) -> String {
         var bare = url.prefix { $0 != "?" && $0 != "#" }

@@ -99,10 +99,10 @@ struct URLReader {
         guard let scheme = HTTPURL.Scheme(rawValue: isUnix ? String(name.dropLast(5)) : name),
             scheme != .tcp, scheme != .tls
         else {
-            // "example.org:80" and "localhost:8080/x" look like schemes, but are meant as hosts
-            if slashes < 2, name.contains(".") || bytes[position...].first.map({ (0x30...0x39).contains($0) }) == true {
-                throw .invalidURL(withoutScheme)
-            }
+            // "example.org:80", "localhost:8080/x" and "ada:s3cret@host" look like schemes, but are meant as hosts
+            let isPort = bytes[position...].first.map { (0x30...0x39).contains($0) } ?? false
+            let isUser = hasCredentials && name != "mailto"
+            if slashes < 2, name.contains(".") || isPort || isUser { throw .invalidURL(withoutScheme) }
             throw HTTPFailure(
                 .unsupportedScheme, "\(FieldRules.shown(name)) is not supported: use http or https", pointer: "/url")
         }
@@ -112,8 +112,14 @@ struct URLReader {
         return (scheme, isUnix)
     }
 
+    /// Whether credentials seem to stand before the host of a text without a scheme.
+    private var hasCredentials: Bool { bytes.prefix { !"/?#".utf8.contains($0) }.contains(UInt8(ascii: "@")) }
+
     /// Shows the text unless there may be a secret in the text.
     private var withoutScheme: String {
+        if hasCredentials {
+            return "the url has no scheme: add https://, and give the credentials in auth (in a shell: -u NAME)"
+        }
         let harmless = !text.utf8.contains { "@?#".utf8.contains($0) }
         return "\(harmless ? FieldRules.shown(text) : "the url") has no scheme: add https://"
     }

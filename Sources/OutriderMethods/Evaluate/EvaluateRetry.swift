@@ -32,7 +32,7 @@ struct EvaluateRetry: Method {
                     at: JSONPointer(member: "callback").under(member: "retry"))
             }
             guard let word else { return }
-            guard let kind = RetryWords.kinds[word] else {
+            guard let kind = RetryWords.kinds[word]?.first else {
                 let known = RetryWords.kinds.keys.sorted().joined(separator: ", ")
                 throw JSONComplaint("error must be one of \(known)", at: JSONPointer(member: "error"))
             }

@@ -58,12 +58,14 @@ struct EventsNext: Method {
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let scope = call.scope
         let limit = min(call.peer.terms.maxResultBytes ?? Self.mostBytes, Self.mostBytes)
+        let isReadable = readable(call)
         if let name = params.subscription?.name,
             let watch = try? scope.handles.find(Handle<ReachabilitySubscription>(named: name), "subscription")
         {
             guard let queue = watch.queue else { throw Self.pushed }
             return Result(
-                taken: try await queue.next(params.most, bytes: limit, wait: params.wait, scope.service.engine))
+                taken: try await queue.next(
+                    params.most, bytes: limit, wait: params.wait, scope.service.engine, isReadable: isReadable))
         }
         if let subscription = params.subscription {
             return try await next(of: try scope.handles.find(subscription, "subscription"), params, limit, call)
@@ -71,16 +73,26 @@ struct EventsNext: Method {
         let queue: EventQueue
         if let request = params.request {
             let record = try scope.handles.find(request, "request")
-            // without a queue, no events were to wait
+            // without a queue no event will wait, and a client that polls until the end must not poll in vain
             guard let events = record.events else {
-                return Result(taken: EventQueue.Taken(events: [], dropped: 0, isOver: record.exchange.outcome != nil))
+                return Result(taken: EventQueue.Taken(events: [], dropped: 0, isOver: true))
             }
             queue = record.isGiven(by: scope) ? events.queue : events.sharedQueue
         } else {
             queue = scope.inbox
         }
         return Result(
-            taken: try await queue.next(params.most, bytes: limit, wait: params.wait, scope.service.engine))
+            taken: try await queue.next(
+                params.most, bytes: limit, wait: params.wait, scope.service.engine, isReadable: isReadable))
+    }
+
+    /// Whether the client can read a reply with that event alone: an error in place of the reply would lose the event
+    /// unseen, or meet a subscription with a window again and again.
+    private static func readable(_ call: Call<ClientScope>) -> @Sendable (Event) -> Bool {
+        guard let most = call.peer.terms.maxMessageBytes else { return { _ in true } }
+        // 128 for the text around the name and the params
+        let room = most &- 128 &- (call.id.map { JSONWriter.bytes(of: $0).count } ?? 0)
+        return { $0.name.utf8.count &+ $0.params.bytes.count <= room }
     }
 
     private static var pushed: RPCError {
@@ -94,7 +106,9 @@ struct EventsNext: Method {
     ) async throws -> Result {
         guard subscription.isPulled else { throw pushed }
         let engine = call.scope.service.engine
-        switch try await subscription.next(params.most, bytes: limit, wait: params.wait, engine) {
+        switch try await subscription.next(
+            params.most, bytes: limit, wait: params.wait, engine, isReadable: readable(call))
+        {
         case .events(let events, let dropped, let isOver):
             return Result(taken: EventQueue.Taken(events: events, dropped: dropped, isOver: isOver))
         case .busy:

@@ -111,7 +111,11 @@ final class Subscription: Holdable, MonitorSubscriber {
     }
 
     /// Waits for notes, or until the seconds are over. Throws on cancellation.
-    func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Fetched {
+    ///
+    /// - Parameter isReadable: whether the client can read the event; others are dropped.
+    func next(
+        _ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine, isReadable: @Sendable (Event) -> Bool
+    ) async throws -> Fetched {
         let isFree = contents.withLock { contents in
             defer { contents.isAwaited = true }
             return !contents.isAwaited
@@ -126,11 +130,27 @@ final class Subscription: Holdable, MonitorSubscriber {
                 (contents.machine.take(most, bytes: bytes, again: true), contents.isOver)
             }
             if !taken.notes.isEmpty || taken.dropped > 0 || isOver || ContinuousClock.now >= deadline {
-                return .events(taken.notes.map(event), dropped: taken.dropped, isOver: isOver)
+                let (events, lost) = readable(taken.notes, isReadable)
+                return .events(events, dropped: taken.dropped &+ lost, isOver: isOver)
             }
             await news.wait()
             try Task.checkCancellation()
         }
+    }
+
+    /// The events that the client can read, and how many it cannot.
+    private func readable(
+        _ notes: [Machine.Numbered], _ isReadable: (Event) -> Bool
+    ) -> (events: [Event], lost: Int) {
+        var events: [Event] = []
+        var lost: Set<Int> = []
+        for note in notes {
+            let event = self.event(note)
+            if isReadable(event) { events.append(event) } else { lost.insert(note.number) }
+        }
+        let numbers = lost
+        if !numbers.isEmpty { contents.withLock { $0.machine.discard(numbers) } }
+        return (events, numbers.count)
     }
 
     /// False if that number has not been given; nil for a subscription without acknowledgement.

@@ -99,6 +99,12 @@ struct SubscriptionMachine<Note: Sendable> {
         return true
     }
 
+    /// Counts given notes as dropped: their subscriber cannot read them.
+    mutating func discard(_ numbers: Set<Int>) {
+        given.removeAll { numbers.contains($0.number) }
+        dropped &+= numbers.count
+    }
+
     /// The count of notes given and not acknowledged.
     var unacknowledged: Int { given.count }
     var isAcknowledged: Bool { config.window != nil }

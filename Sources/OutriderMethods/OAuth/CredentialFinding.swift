@@ -164,6 +164,11 @@ extension RPCError {
 
     /// The same for a failure that says more.
     init(noToken failure: HTTPFailure) {
+        // the end of the call, by its client or by the end of the service, says nothing about the token
+        if failure.kind == .explicitlyCancelled, Task.isCancelled {
+            self.init(.cancelled, failure.message)
+            return
+        }
         let shape = JSONWriter.bytes(of: FailureShape(failure))
         let value = (try? JSONParser.parse(shape)) ?? .null
         self.init(.noToken, failure.message, data: ["failure": value])

@@ -51,3 +51,43 @@ struct FieldsParameter: JSONDecodable {
         }
     }
 }
+
+extension FieldsParameter {
+    /// The fields, if they may be sent. The complaint names the field at fault.
+    func checked(_ member: String) throws(JSONComplaint) -> HTTPFields {
+        do throws(HTTPFailure) {
+            try FieldCheck.check(fields)
+        } catch {
+            throw JSONComplaint(error.message, at: place(of: error)).under(member: member)
+        }
+        return fields
+    }
+
+    /// The fields, if a response can have them. The complaint names the field at fault.
+    func ofResponse(_ member: String) throws(JSONComplaint) -> HTTPFields {
+        for (index, field) in fields.list.enumerated() {
+            guard let fault = Self.fault(ofResponse: field) else { continue }
+            let place = isList ? JSONPointer(index: index) : JSONPointer(member: field.name.excerpt)
+            throw JSONComplaint(fault, at: place.under(member: member))
+        }
+        return fields
+    }
+
+    private static func fault(ofResponse field: HTTPFields.Field) -> String? {
+        guard FieldRules.isToken(field.name) else { return FieldRules.fault(inField: field.name, "") }
+        // without the name, because requests may not set all fields of responses
+        return FieldRules.fault(inField: "X", field.value) == nil
+            ? nil : "the value of \(field.name.excerpt) contains a line break or control character"
+    }
+
+    /// The place among the fields, in the form in which the client gave them.
+    private func place(of failure: HTTPFailure) -> JSONPointer {
+        let names = failure.pointer.map { JSONPointer(canonical: $0).names } ?? []
+        guard names.count == 2, let name = names.last else { return .root }
+        guard isList else { return JSONPointer(member: name.excerpt) }
+        let index = fields.list.firstIndex { field in
+            HTTPFields.same(field.name, name) && FieldRules.fault(inField: field.name, field.value) != nil
+        }
+        return index.map { JSONPointer(index: $0) } ?? .root
+    }
+}

@@ -90,7 +90,7 @@ struct InterceptorSpec: JSONDecodable, Sendable {
     ) throws(JSONComplaint) -> Action {
         switch kind {
         case .headers:
-            let fields = try read(kind, value, as: FieldsParameter.self).fields
+            let fields = try read(kind, value, as: FieldsParameter.self).checked(kind.rawValue)
             return .adapt(.headers(try checked(kind) { () throws(HTTPFailure) in try FieldChanges(fields) }))
         case .query:
             let object = try read(kind, value, as: ValuesParameter.self).object

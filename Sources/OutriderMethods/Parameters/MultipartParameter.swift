@@ -86,6 +86,6 @@ struct PartParameter: JSONDecodable {
         part.filename = filename
         part.mimeType = mimeType
         if json != nil { part.impliedType = "application/json" }
-        if let headers { part.fields = headers.fields }
+        if let headers { (part.fields, part.listsFields) = (headers.fields, headers.isList) }
     }
 }

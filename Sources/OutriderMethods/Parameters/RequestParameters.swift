@@ -172,7 +172,7 @@ struct RequestParameters: LongParams {
         var plan = spec.plan
         codes = RequestCodes(
             redirect: redirect?.callback, retry: retry?.callback, disposition: disposition?.spec,
-            challenge: challenge?.spec, saysRedirect: redirect != nil)
+            challenge: challenge?.spec, saysRedirect: redirect != nil, saysRetry: retry != nil)
         plan.judgesHead = disposition != nil
         if let redirect { plan.redirect = redirect.policy }
         if let retry { plan.retriers = retry.retriers }
@@ -266,6 +266,8 @@ struct RequestCodes: Sendable {
     var challenge: CallbackSpec?
     /// Whether the request has redirect options; otherwise the session's apply.
     var saysRedirect: Bool
+    /// Whether the request has a retry policy, or none on purpose.
+    var saysRetry = false
 }
 
 /// The events that a caller wants: all, none, or some kinds.

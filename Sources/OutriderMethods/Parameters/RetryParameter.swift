@@ -142,23 +142,25 @@ extension RetryPolicy {
         guard let words = try fields.optional("errors", as: [String].self) else { return nil }
         var kinds: Set<HTTPFailure.Kind> = []
         for (index, word) in words.enumerated() {
-            guard let kind = RetryWords.kinds[word] else {
+            guard let named = RetryWords.kinds[word] else {
                 let known = RetryWords.kinds.keys.sorted().joined(separator: ", ")
                 throw JSONComplaint("must be one of \(known)").under(index: index).under(member: "errors")
             }
-            kinds.insert(kind)
+            kinds.formUnion(named)
         }
         return kinds
     }
 }
 
 /// The names of failures in a policy: `error.reason`, or `error.kind` for failures without a reason.
+///
+/// Event streams and WebSockets share `reconnectLimit`.
 enum RetryWords {
-    static let kinds: [String: HTTPFailure.Kind] = {
-        var kinds: [String: HTTPFailure.Kind] = [:]
+    static let kinds: [String: [HTTPFailure.Kind]] = {
+        var kinds: [String: [HTTPFailure.Kind]] = [:]
         for kind in HTTPFailure.Kind.allCases where !kind.isEnd {
             let code = kind.failureCode
-            kinds[(code.reason ?? code.kind).description] = kind
+            kinds[(code.reason ?? code.kind).description, default: []].append(kind)
         }
         return kinds
     }()

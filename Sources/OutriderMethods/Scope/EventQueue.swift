@@ -50,11 +50,16 @@ final class EventQueue: Sendable {
     }
 
     /// Waits until there are events, no more will come, or the seconds are over. Throws on cancellation.
-    func next(_ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine) async throws -> Taken {
+    ///
+    /// - Parameter isReadable: whether the client can read the event; others are dropped.
+    func next(
+        _ most: Int, bytes: Int, wait seconds: Double, _ engine: Engine,
+        isReadable: @Sendable (Event) -> Bool = { _ in true }
+    ) async throws -> Taken {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             let taken = contents.withLock { contents in
-                let (events, dropped) = contents.machine.take(most, bytes: bytes)
+                let (events, dropped) = contents.machine.take(most, bytes: bytes, isReadable: isReadable)
                 return Taken(
                     events: events, dropped: dropped, isOver: contents.isOver && contents.machine.isEmpty)
             }

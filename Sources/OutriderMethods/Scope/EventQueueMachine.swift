@@ -67,7 +67,11 @@ struct EventQueueMachine {
     }
 
     /// The oldest events, up to that many and that many bytes, but at least one if there is any.
-    mutating func take(_ most: Int, bytes mostBytes: Int = .max) -> (events: [Event], dropped: Int) {
+    ///
+    /// - Parameter isReadable: whether the client can read the event; others are dropped, and count as lost.
+    mutating func take(
+        _ most: Int, bytes mostBytes: Int = .max, isReadable: (Event) -> Bool = { _ in true }
+    ) -> (events: [Event], dropped: Int) {
         var taken: [Event] = []
         var size = 0
         var front = 0
@@ -76,6 +80,10 @@ struct EventQueueMachine {
             if !taken.isEmpty, size &+ entry.bytes > mostBytes { break }
             front += 1
             bytes &-= entry.bytes
+            guard isReadable(entry.event) else {
+                if entry.isStale?() != true { dropped &+= 1 }
+                continue
+            }
             guard entry.claim?() != false else { continue }
             size &+= entry.bytes
             taken.append(entry.event)

@@ -133,8 +133,9 @@ package final class HandleTable: Sendable {
     }
 
     private static func tooMany(_ kind: HandleKind) -> RPCError {
-        RPCError(
-            .tooMany, "too many handles: a connection may have \(kind.limit) of \(kind.rawValue); release some",
+        let things = kind == .response ? "responses" : kind.limitName
+        return RPCError(
+            .tooMany, "too many \(things): a connection may have \(kind.limit); release some",
             data: ["limit": .integer(Int64(kind.limit)), "what": .string(kind.limitName)])
     }
 

@@ -33,9 +33,19 @@ extension JSONFields {
 
     /// Methods that those of requests are compared with.
     mutating func methods(_ name: StaticString) throws(JSONComplaint) -> [String]? {
+        try texts(name, check: FieldRules.fault(inComparedMethod:))
+    }
+
+    /// Texts, each checked: `check` returns the fault, as "must be …", or nil. The complaint names the text at fault.
+    mutating func texts(
+        _ name: StaticString, most: Int = .max, check: (String) -> String?
+    ) throws(JSONComplaint) -> [String]? {
         guard let list = try optional(name, as: [String].self) else { return nil }
-        for (index, method) in list.enumerated() {
-            guard let fault = FieldRules.fault(inComparedMethod: method) else { continue }
+        if list.count > most {
+            throw JSONComplaint("must hold at most \(most)").under(member: name.description)
+        }
+        for (index, text) in list.enumerated() {
+            guard let fault = check(text) else { continue }
             throw JSONComplaint(fault).under(index: index).under(member: name.description)
         }
         return list

@@ -26,9 +26,10 @@ struct SoftwareInfo: JSONEncodable, JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        name = try fields.required("name")
+        let name: String? = try fields.optional("name")
         version = try fields.optional("version")
         try fields.finish()
+        self.name = try JSONFields.need("name", name)
     }
 
     func encode(to writer: inout JSONWriter) {

@@ -35,8 +35,11 @@ struct ServerHello: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Greeting {
         for (index, feature) in params.require.enumerated() where !Features.contains(feature) {
+            let near = NameSuggestions.of(feature, among: Features.names.map(\.description)).first
+            let remedy =
+                near.map { "did you mean \($0)?" } ?? "use a newer version, or leave the feature out of require"
             throw RPCError(
-                .featureMissing, "the required feature \(feature.excerpt) is unknown to this version",
+                .featureMissing, "the required feature \(feature.excerpt) is unknown to this version (\(remedy))",
                 data: ["pointer": .string("/require/\(index)"), "feature": .string(feature.excerpt)])
         }
         call.peer.agree(to: params.terms)

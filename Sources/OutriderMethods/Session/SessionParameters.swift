@@ -30,14 +30,7 @@ struct SessionParameters: Sendable {
     /// Reads the members among others; the caller calls `finish`.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         let headers: FieldsParameter? = try fields.optional("headers")
-        if let headers {
-            do throws(HTTPFailure) {
-                try FieldCheck.check(headers.fields)
-            } catch {
-                throw JSONComplaint(error.message, at: JSONPointer(member: "headers"))
-            }
-        }
-        self.fields = headers?.fields
+        self.fields = try headers?.checked("headers")
         timeout = try fields.optional("timeout")
         connectionsPerHost = try fields.integer("connectionsPerHost", in: 1...1000)
         proxy = try fields.optional("proxy")

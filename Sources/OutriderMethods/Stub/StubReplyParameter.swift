@@ -59,18 +59,6 @@ struct StubReplyParameter: JSONDecodable {
     }
 }
 
-extension FieldsParameter {
-    /// The fields, if they may be sent.
-    func checked(_ member: String) throws(JSONComplaint) -> HTTPFields {
-        do throws(HTTPFailure) {
-            try FieldCheck.check(fields)
-        } catch {
-            throw JSONComplaint(error.message, at: JSONPointer(member: member))
-        }
-        return fields
-    }
-}
-
 /// A StubChunk of the contract.
 private struct ChunkParameter: JSONDecodable {
     var chunk: StubReply.Chunk

@@ -87,10 +87,11 @@ private struct PublicKeyPinsParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let texts: [String] = try fields.required("pins")
+        let given: [String]? = try fields.optional("pins")
         let chain: Bool? = try fields.optional("chain")
         let host: Bool? = try fields.optional("host")
         try fields.finish()
+        let texts = try JSONFields.need("pins", given)
         var list: [PublicKeyPin] = []
         for (index, text) in texts.enumerated() {
             guard let pin = PublicKeyPin(parsing: text) else {

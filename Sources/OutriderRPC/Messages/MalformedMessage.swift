@@ -13,6 +13,19 @@ package enum MalformedMessage {
     /// The id, if the object has exactly one `"id"` and a `"method"`.
     package static func id(in bytes: UnsafeBufferPointer<UInt8>) -> RequestID? { id(in: bytes, where: \.hasMethod) }
 
+    /// Whether the message may call one of the methods: by the outermost object, or by any string with such a name if
+    /// that object is not JSON, or ends before its method.
+    package static func mayCall(_ methods: Set<String>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var walk = OutermostWalk(bytes: bytes)
+        guard walk.run(), walk.hasMethod else {
+            return methods.contains { !bytes.ranges(of: Array("\"\($0)\"".utf8)).isEmpty }
+        }
+        return walk.methods.contains { range in
+            let value = try? JSONParser.parse(UnsafeBufferPointer(rebasing: bytes[range]))
+            return value?.string.map { methods.contains($0) } ?? false
+        }
+    }
+
     private static func id(
         in bytes: UnsafeBufferPointer<UInt8>, where isWanted: (OutermostWalk) -> Bool
     ) -> RequestID? {
@@ -74,11 +87,14 @@ private struct OutermostWalk {
     var position = 0
     var ids = 0
     var id: Range<Int>?
-    var hasMethod = false
+    /// The values of `method`, as far as they are whole.
+    var methods: [Range<Int>] = []
     /// Whether a result begins.
     var hasResult = false
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    var hasMethod: Bool { !methods.isEmpty }
 
     private enum Fault: Error {
         /// The text ends here; members found so far count.
@@ -131,7 +147,7 @@ private struct OutermostWalk {
             if name.elementsEqual("result".utf8) { hasResult = true }
             let value = position
             try self.value()
-            if name.elementsEqual("method".utf8) { hasMethod = true }
+            if name.elementsEqual("method".utf8) { methods.append(value..<position) }
             if name.elementsEqual("id".utf8) {
                 ids += 1
                 id = value..<position

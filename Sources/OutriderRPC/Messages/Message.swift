@@ -21,6 +21,9 @@ package enum Message: Equatable, Sendable {
     package enum Reply: Equatable, Sendable {
         case result(JSONValue)
         case error(JSONValue)
+        /// Neither, from a client that leaves null out. With the error for the sender if no callback has that id: then the
+        /// message was to be a call.
+        case empty(RPCError)
     }
 }
 
@@ -124,7 +127,11 @@ private struct Envelope {
     }
 
     private func refused(_ id: RequestID?, _ message: String, at pointer: String) -> Message {
-        .broken(id: id, RPCError(.invalidRequest, message, data: ["pointer": .string(pointer)]))
+        let error = RPCError(.invalidRequest, message, data: ["pointer": .string(pointer)])
+        guard method == nil, case .integer(let number)? = id, RequestID.callbacks.contains(number) else {
+            return .broken(id: id, error)
+        }
+        return .reply(id: .integer(number), .empty(error))
     }
 
     /// A notification gets no reply.

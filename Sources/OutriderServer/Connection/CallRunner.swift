@@ -43,7 +43,8 @@ extension Connection {
                 charge: charge, isLong: isLong, isAlone: place == nil, decoded: decoded, messageBytes: bytes)
             start(id, method, params, place, later)
         case .reply(let id, let reply):
-            replied(id, permitted(reply), charge)
+            let isAwaited = replied(id, permitted(reply), charge)
+            if !isAwaited, case .empty(let error) = reply { return refuse(id, error, place) }
             noReply(place)
         case .cancel(let target, let silently, let own):
             if let own, state.withLock({ $0.calls.replyID(own) }) == nil {
@@ -55,15 +56,19 @@ extension Connection {
             call?.cancel()
             guard let own else { return noReply(place) }
             perform(state.withLock { $0.deliver(.result(own, JSONText(written: Array("{}".utf8))), to: place) })
-        case .broken(let id, let error):
-            perform(
-                state.withLock { state in
-                    let known = state.calls.replyID(id)
-                    guard let id, known == nil else { return state.deliver(.error(known, error), to: place) }
-                    return state.deliver(.error(nil, CallMachine.duplicate(id)), to: place)
-                })
+        case .broken(let id, let error): refuse(id, error, place)
         case .ignored: noReply(place)
         }
+    }
+
+    /// Replies to a message that is no call.
+    private func refuse(_ id: RequestID?, _ error: RPCError, _ place: BatchPlace?) {
+        perform(
+            state.withLock { state in
+                let known = state.calls.replyID(id)
+                guard let id, known == nil else { return state.deliver(.error(known, error), to: place) }
+                return state.deliver(.error(nil, CallMachine.duplicate(id)), to: place)
+            })
     }
 
     /// The reply to a callback, with an error in place of a result that another user may not send.

@@ -271,7 +271,8 @@ final class Connection: Peer, Sendable {
         let task = loop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) { task in
             let (over, wanted) = self.state.withLock { state in
                 let owes = state.calls.owedReplies > 0 || self.owes.load(ordering: .relaxed)
-                return (state.phase != .ending, owes && state.isWritten)
+                // the first bytes of a line must tell whether raw bytes follow
+                return (state.phase != .ending, owes && state.isWritten && !state.terms.rawBodies)
             }
             if over { task.cancel() }
             if wanted, !over, self.wire.isWritable {

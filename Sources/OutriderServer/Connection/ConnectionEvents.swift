@@ -159,13 +159,14 @@ extension Connection {
         continuation?.resume(throwing: Self.cancelledError)
     }
 
-    /// A reply of the client, and the memory of its message. Replies to callbacks that are over, or that never existed,
-    /// are ignored.
-    func replied(_ id: RequestID, _ reply: Message.Reply, _ charge: (any PayloadCharge)?) {
+    /// A reply of the client, and the memory of its message. False if the callback is over, or never existed: then the
+    /// reply has no effect.
+    func replied(_ id: RequestID, _ reply: Message.Reply, _ charge: (any PayloadCharge)?) -> Bool {
         guard case .integer(let number) = id else { return ignored() }
         let result: Result<CallbackResponse, RPCError>
         switch reply {
         case .result(let value): result = .success(CallbackResponse(id: number, value: value, charge: charge))
+        case .empty: result = .success(CallbackResponse(id: number, value: .null, charge: charge))
         case .error(let error):
             let message = error.object?["message"]?.string ?? "no message"
             result = .failure(
@@ -178,9 +179,13 @@ extension Connection {
         }
         guard let continuation else { return ignored() }
         continuation.resume(with: result.mapError { $0 as any Error })
+        return true
     }
 
-    private func ignored() { service.logger.debug("a reply to no callback of ours") }
+    private func ignored() -> Bool {
+        service.logger.debug("a reply to no callback of ours")
+        return false
+    }
 }
 
 private struct CancelParams: JSONEncodable {

@@ -47,7 +47,7 @@ extension Connection {
     /// The same for a frame that is not a valid call.
     func mayTakeBytes(_ frame: UnsafeBufferPointer<UInt8>) -> Bool {
         guard setting.transport == .socket, let rawMethods = dispatch?.rawMethods else { return false }
-        return rawMethods.contains { !frame.ranges(of: Array("\"\($0)\"".utf8)).isEmpty }
+        return MalformedMessage.mayCall(rawMethods, in: frame)
     }
 
     /// A call that takes bytes has failed: discards further input, and closes after the running calls have replies.

@@ -141,8 +141,21 @@ final class StdioWire: Wire {
                 grow(count)
                 return buffer
             }
-            guard count < 0, isTemporary() else { return nil }
+            if count == 0 { return nil }
+            let number = errno
+            guard isTemporary() else {
+                report("standard input cannot be read", number)
+                return nil
+            }
         }
+    }
+
+    /// Logs an error, which also counts as the end of the service. The departure of the client is none.
+    private func report(_ what: String, _ number: Int32) {
+        if [EPIPE, ECONNRESET, ENOTCONN, EIO].contains(number) { return }
+        guard let connection = self.connection.withLock({ $0 }) else { return }
+        connection.exitStatus.store(1, ordering: .relaxed)
+        connection.service.logger.error("\(what): \(errnoText(number))")
     }
 
     /// Grows from 4 KiB to 64 KiB for clients that send much.
@@ -190,6 +203,7 @@ final class StdioWire: Wire {
                     var wanted = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
                     poll(&wanted, 1, 60_000)
                 } else if errno != EINTR {
+                    report("replies are lost, because standard output cannot be written to", errno)
                     return false
                 }
             }

@@ -102,6 +102,28 @@ def test_events_that_wait_are_bounded_and_counted(wire, server):
     assert wire.call("events.next", {"request": request})["result"] == {"events": [], "dropped": 0, "end": True}
 
 
+def test_a_request_without_events_or_decisions_has_nothing_to_wait_for(wire):
+    """The reply comes at once, so without `end` a client that polls would poll without a pause."""
+    request = wire.call("data.start", {"url": "http://127.0.0.1:1/", "startImmediately": False})["result"]["request"]
+    assert wire.call("events.next", {"request": request})["result"] == {"events": [], "dropped": 0, "end": True}
+
+
+@pytest.mark.parametrize("window", [None, 10])
+def test_an_event_that_the_client_cannot_read_is_dropped(wire, window):
+    """An error in its place would come again and again, since no client could acknowledge the event."""
+    wire.call("server.hello", {"maxMessageBytes": 4096})
+    topics = {"topics": ["request.created"], "pull": True, **({"window": window} if window else {})}
+    handle = result(wire.call("events.subscribe", topics))["subscription"]
+    for url in ("http://127.0.0.1:1/?" + "q" * 5000, "http://127.0.0.1:1/"):
+        wire.call("data.send", {"url": url})
+    found, dropped = [], 0
+    while not found:
+        taken = result(wire.call("events.next", {"subscription": handle, "wait": 5}))
+        found, dropped = taken["events"], dropped + taken["dropped"]
+    assert [event["params"]["seq"] for event in found] == [1] and dropped == 1
+    assert result(wire.call("events.unsubscribe", {"subscription": handle})) == {"told": 2, "dropped": 1}
+
+
 def test_waiting_for_events_can_be_cancelled(wire):
     number = wire.start("events.next", {"wait": 600})
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})

@@ -139,6 +139,7 @@ def test_there_are_so_many_subscriptions_and_no_more(wire):
     handles = [subscribe(wire, "request.finished") for _ in range(64)]
     error = wire.call("events.subscribe", {"topics": ["*"]})["error"]
     assert error["code"] == -32011 and error["data"]["limit"] == 64
+    assert error["message"].startswith("too many subscriptions: a connection may have 64")
     for handle in handles:
         result(wire.call("events.unsubscribe", {"subscription": handle}))
     assert result(wire.call("server.stats"))["events"]["subscriptions"] == 0

@@ -65,6 +65,17 @@ def test_a_stopping_service_does_not_blame_the_client(server):
         assert [replies[number]["error"]["code"] for number in begun[1:]] == [-32017, -32017], replies
 
 
+def test_nor_does_it_blame_the_token_that_a_call_waits_for(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("OUTRIDER_CREDENTIALS", str(tmp_path))
+    with contract.Wire() as wire:
+        spec = {"grant": "clientCredentials", "clientId": "a", "clientSecret": "b", "tokenUrl": server.url("/stall/")}
+        credential = wire.call("oauth.create", spec)["result"]["credential"]
+        begun = [wire.start(method, {"credential": credential}) for method in ("oauth.token", "oauth.refresh")]
+        wire.call("server.stop", {"grace": 0.05})
+        replies = wire.replies(begun)
+        assert [replies[number]["error"]["code"] for number in begun] == [-32017, -32017], replies
+
+
 SLEEP = {"method": "diagnostics.sleep", "params": {"seconds": 60}}
 
 

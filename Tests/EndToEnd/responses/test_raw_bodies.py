@@ -5,6 +5,7 @@
 import base64
 import contextlib
 import random
+import socket
 import time
 
 import budget
@@ -137,6 +138,17 @@ def in_a_batch(raw, params, count):
     replies = contract.json.loads(text)
     assert len(replies) == count
     return [contract.check_message("data.send", reply) for reply in replies]
+
+
+def test_no_spaces_stand_before_the_replies_to_a_client_that_sends_no_more(service):
+    """The first bytes of a line tell whether raw bytes follow."""
+    greeting = b'{"jsonrpc":"2.0","method":"server.hello","params":{"rawBodies":true}}\n'
+    call = b'{"jsonrpc":"2.0","id":1,"method":"diagnostics.sleep","params":{"seconds":0.6}}\n'
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(service)
+        client.sendall(greeting + call)
+        client.shutdown(socket.SHUT_WR)
+        assert client.makefile("rb").read() == b'{"jsonrpc":"2.0","id":1,"result":{"seconds":0.6}}\n'
 
 
 def test_replies_in_a_batch_have_no_raw_bytes(raw, server):

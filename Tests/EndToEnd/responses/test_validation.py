@@ -94,6 +94,12 @@ def test_a_failed_validation_keeps_the_data_and_tells_the_story(wire, server):
     assert "?" not in response["error"]["message"]
 
 
+def test_a_described_response_without_a_url_is_named_by_its_method(wire):
+    params = {"response": {"status": 404}, "validate": True}
+    error = wire.call("evaluate.validation", params)["result"]["error"]
+    assert error["message"] == "Response status code was unacceptable: 404 (GET)"
+
+
 def test_404_without_validation_is_a_success(wire, server):
     """[3.F.4] [I1]"""
     response = get(wire, server.url(404, "text/plain", b"gone"), serialize={"as": "base64"})

@@ -60,8 +60,24 @@ def test_discover_gives_the_assembled_document_byte_for_byte(wire):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_of_the_contract_is_there(wire, method):
-    reply = wire.call(method, {"stranger": 1} if method not in ("initialize", "diagnostics.echo") else {})
-    assert reply.get("error", {}).get("code") != -32601
+    """A misspelt name is told before a missing one: it may be the missing one."""
+    takes_all = method in ("initialize", "diagnostics.echo")
+    error = wire.call(method, {} if takes_all else {"stranger": 1}).get("error", {})
+    assert error.get("code") != -32601
+    assert takes_all or error["data"]["pointer"] == "/stranger", error
+
+
+@pytest.mark.parametrize(("method", "params", "pointer"), [
+    ("cookies.set", {"session": "default", "cookies": [{"nam": "a"}]}, "/cookies/0/nam"),
+    ("data.send", {"url": "http://127.0.0.1:1/", "trust": {"publicKeys": {"pin": []}}}, "/trust/publicKeys/pin"),
+    ("encode.form", {"parameters": [{"nam": "a"}]}, "/parameters/0/nam"),
+    ("server.hello", {"client": {"nam": "a"}}, "/client/nam"),
+    ("session.create", {"replay": {"pat": "/a"}}, "/replay/pat"),
+    ("websocket.open", {"url": "ws://127.0.0.1:1/", "greeting": [{"txt": "a"}]}, "/greeting/0/txt"),
+])  # fmt: skip
+def test_so_is_one_in_a_nested_object(wire, method, params, pointer):
+    error = wire.call(method, params)["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
 
 
 @pytest.mark.parametrize("method", ["data", "data.Send", "server.ping", "download.pause", "rpc.other", "event.data"])

@@ -146,6 +146,27 @@ def test_the_end_of_the_editor_ends_its_service():
     process.stdout.close()
 
 
+def test_replies_that_cannot_be_written_are_an_error():
+    """Standard output may be a file, and its disk full."""
+    call = b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n'
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [contract.binary(), "serve", "--stdio"], input=call, stdout=full, stderr=subprocess.PIPE, timeout=LONG)
+    assert done.returncode == 1
+    assert b"standard output cannot be written to: No space left on device" in done.stderr
+
+
+def test_an_input_that_cannot_be_read_is_an_error(tmp_path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        done = subprocess.run(
+            [contract.binary(), "serve", "--stdio"], stdin=folder, capture_output=True, timeout=LONG)
+    finally:
+        os.close(folder)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"standard input cannot be read: Is a directory" in done.stderr
+
+
 def test_the_log_goes_to_a_file_and_back(call, tmp_path):
     file = tmp_path / "log"
     before = json.loads(call("server.setLog", "level=debug", "to=file", f"path={file}").stdout)

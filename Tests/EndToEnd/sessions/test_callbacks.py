@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Callbacks to clients about their requests: each in three ways, and what follows when there is no reply."""
 
+import json
 import time
 
 import contract
@@ -345,3 +346,14 @@ def test_a_reply_that_is_no_json_ends_its_callback_at_once(wire):
     error = wire.reply(number)["error"]
     assert error["code"] == -32021 and "Parse error" in error["message"]
     assert error["data"]["error"]["code"] == -32700
+
+
+def test_a_reply_without_a_result_is_a_reply_of_null(wire):
+    """Clients whose null is an absent member send that, such as those in Lua."""
+    number = wire.start("diagnostics.callback", {"method": "callback.ask", "timeout": 60})
+    asked = wire.receive()
+    wire.send({"jsonrpc": "2.0", "id": asked["id"]})
+    assert wire.reply(number)["result"] == {"answer": None, "id": asked["id"]}
+    wire.send({"jsonrpc": "2.0", "id": asked["id"]})
+    late = json.loads(wire.receive_line())
+    assert late["id"] == asked["id"] and late["error"]["message"] == "method is missing"

@@ -69,7 +69,7 @@ BAD = [
     ({"compress": "brotli"}, "/compress"),
     ({"compress": {"coding": "gzip", "duplicate": "perhaps"}}, "/compress/duplicate"),
     ({"query": {"a": {"b": 1}}}, "/query/a"),
-    ({"headers": {"Host": "x"}}, "/headers"),
+    ({"headers": {"Host": "x"}}, "/headers/Host"),
     ({"bearer": None}, ""),
     ({"bearer": ""}, "/bearer"),
     ({"bearer": "t", "origin": ["https://example.org"]}, "/origin"),

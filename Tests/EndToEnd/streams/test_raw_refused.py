@@ -70,6 +70,17 @@ def test_nor_behind_a_call_that_cannot_be_understood(owner, call):
     refused_and_not_run(owner, b"", call.encode())
 
 
+def test_a_broken_message_that_names_the_method_in_its_params_costs_nothing_else(owner):
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as client:
+        client.settimeout(30)
+        client.connect(owner.path)
+        call = b'{"jsonrpc":"2.0","id":%d,"method":"diagnostics.echo","params":{"a":["stream.attach","%s"]}}\n'
+        client.sendall(call % (1, b"\xff") + call % (2, b""))
+        client.shutdown(socket.SHUT_WR)
+        replies = [json.loads(line) for line in client.makefile("rb")]
+    assert [(one["id"], "error" in one) for one in replies] == [(1, True), (2, False)]
+
+
 def refused_and_not_run(owner, framing, call):
     """One reply, an error, then the end; and what came behind the call has done nothing."""
     for at_once in (True, False):

@@ -134,7 +134,7 @@ import Testing
         name.fields = [.init("X: y\r\nZ", "a")]
         let null = Self.text("n\u{0}", "x")
         for (part, pointer) in [
-            (type, "/parts/0/mimeType"), (value, "/parts/0/headers"), (name, "/parts/0/headers"),
+            (type, "/parts/0/mimeType"), (value, "/parts/0/headers/X"), (name, "/parts/0/headers/X: y\r\nZ"),
             (null, "/parts/0/name"),
         ] {
             #expect(Self.fault(Self.form([part]))?.0 == .parameterEncoderFailed)

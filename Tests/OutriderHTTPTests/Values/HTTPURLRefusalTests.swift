@@ -14,6 +14,8 @@ import Testing
         ("/path", "has no scheme"),
         ("1http://h/", "has no scheme"),
         ("name@example.org?secret", "the url has no scheme: add https://"),
+        ("ada:s3cret@example.org/x", "the url has no scheme: add https://, and give the credentials in auth"),
+        ("ada:80@example.org", "and give the credentials in auth (in a shell: -u NAME)"),
         ("http:example.org", "http: must be followed by //"),
         ("https:/example.org", "https: must be followed by //"),
         ("http:///example.org", "no host between the slashes"),
@@ -72,7 +74,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "ftp://h/", "file:///etc/passwd", "gopher://h/", "javascript:alert(1)", "data:,x", "ws+unix://%2Fa/",
+        "ftp://h/", "file:///etc/passwd", "gopher://h/", "javascript:alert(1)", "data:,x", "mailto:ada@h",
+        "ws+unix://%2Fa/",
     ])
     func `other schemes are not supported`(written: String) {
         let failure = #expect(throws: HTTPFailure.self) { try HTTPURL(parsing: written) }
