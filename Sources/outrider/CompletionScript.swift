@@ -9,8 +9,9 @@ enum CompletionScript {
         let parts: [String]
     }
 
-    /// A script for bash or zsh with the commands that `help` explains. Another script is unchanged.
+    /// A script for bash or zsh with the commands that `help` explains, or a script for fish that is fast.
     static func completed(_ script: String, commands: [Command]) -> String {
+        if script.hasPrefix("function __outrider_should_offer") { return fish(script) }
         guard let function = script.firstRange(of: "\n_outrider_help() {\n"),
             let end = script[function.upperBound...].firstRange(of: "\n}\n")
         else { return script }
@@ -18,6 +19,18 @@ enum CompletionScript {
         let isBash = body.contains("__outrider_offer_flags_options")
         let whole = isBash ? bash(body, commands) : zsh(body, commands)
         return script.replaced(function.upperBound..<end.lowerBound, with: whole)
+    }
+
+    /// Without these changes fish takes minutes behind `outrider get --ou`: it reads the line for each option of each
+    /// command, and takes the list of options for the line once a word is no option yet.
+    private static func fish(_ script: String) -> String {
+        let reading = "    set -l commands\n    __outrider_parse_tokens\n"
+        let line = "(string join -- ' ' (__outrider_tokens -pc))"
+        let test = "string match -q -- \"$expected_commands*\" \(line); or return 1"
+        let parsing = "argparse -sn \"$commands\" $option_specs -- $unparsed_tokens 2> /dev/null\n"
+        let taking = "        set unparsed_tokens $argv\n"
+        return script.replacing(reading, with: reading.replacing("    __", with: "    \(test)\n    __"))
+            .replacing(parsing + taking, with: "if \(parsing)    \(taking)        end\n")
     }
 
     private static func names(_ commands: [Command]) -> String { commands.map(\.name).joined(separator: " ") }

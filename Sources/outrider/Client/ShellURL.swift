@@ -81,11 +81,17 @@ extension ShellURL {
     /// The most URLs of a command line.
     static let most = 10_000
 
-    /// The URLs that `{a,b}` and `[1-9]`, `[01-10:2]`, `[a-z]` in a word stand for, in the order of curl.
+    /// The URLs that `{a,b}` and `[1-9]`, `[01-10:2]`, `[a-z]` in a word stand for, in the order of curl. A backslash
+    /// before a brace or a bracket leaves it as it is, as in the command lines of browsers.
     static func expanded(_ word: String) throws(CommandFailure) -> [Expanded] {
         var found = [Expanded(text: "")]
         var rest = word[...]
         while let character = rest.first {
+            if character == "\\", let next = rest.dropFirst().first, "{}[]".contains(next) {
+                for index in found.indices { found[index].text.append(next) }
+                rest = rest.dropFirst(2)
+                continue
+            }
             guard let (choices, left) = try choices(rest, in: word) else {
                 for index in found.indices { found[index].text.append(character) }
                 rest = rest.dropFirst()

@@ -15,7 +15,8 @@ struct ImportCurlCommand: ParsableCommand {
               outrider import --run "$(wl-paste)"
 
             Writes the parameters of `data.send` as JSON; secrets in them are shown. With --run the request is made, and the
-            body written as by `outrider get`. An option that Outrider has not is named; nothing is run by a shell.
+            body written as by `outrider get`. Both forms of browsers are read, for bash and for cmd.exe. An option that
+            Outrider has not is named; nothing is run by a shell.
             """)
 
     @Argument(help: "The command line as a single word, or - for standard input.")
@@ -25,8 +26,14 @@ struct ImportCurlCommand: ParsableCommand {
     var makesRequest = false
 
     func run() throws {
-        let text = line == "-" ? String(decoding: try StandardInput.whole(most: 1 << 22), as: UTF8.self) : line
-        var words = try ShellWords.split(text)
+        let text = Self.bare(
+            line == "-" ? String(decoding: try StandardInput.whole(most: 1 << 22), as: UTF8.self) : line)
+        if let language = Self.language(of: text) {
+            throw CommandFailure(
+                .usage, "the text is \(language), and no curl command line: choose Copy as cURL in the browser")
+        }
+        var words =
+            CommandPromptWords.fits(text) ? try CommandPromptWords.split(text) : try ShellWords.split(text)
         guard words.first == "curl" || words.first == "curl.exe" else {
             throw CommandFailure(.usage, "the command line does not begin with curl")
         }
@@ -48,17 +55,41 @@ struct ImportCurlCommand: ParsableCommand {
         for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
     }
 
+    /// The text without a byte order mark, and without the prompt that documents show.
+    private static func bare(_ text: String) -> String {
+        let text = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        return String(text.hasPrefix("$ ") ? text.dropFirst(2) : text)
+    }
+
+    /// The language of another form that browsers copy; nil for a command line.
+    private static func language(of text: String) -> String? {
+        if text.hasPrefix("$session") || text.hasPrefix("Invoke-") { return "PowerShell" }
+        return text.hasPrefix("fetch(") || text.hasPrefix("await fetch(") ? "JavaScript" : nil
+    }
+
+    /// Options of curl that change nothing here: `OptionAdvice` says why.
+    private static let needless: Set = [
+        "--anyauth", "--basic", "--digest", "--disable", "--fail-early", "--no-buffer", "--no-keepalive",
+        "--no-progress-meter", "--no-sessionid", "--parallel-immediate", "--path-as-is", "--progress-bar",
+        "--proxytunnel", "--retry-connrefused", "--ssl-reqd", "--tcp-fastopen", "--tcp-nodelay", "--url", "-#", "-N",
+        "-p", "-q",
+    ]
+    /// The same with a value.
+    private static let needlessValues: Set = [
+        "--expect100-timeout", "--keepalive-time", "--proto", "--proto-redir",
+    ]
+
     /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what
     /// holds anyway.
     private static func translated(_ words: [String]) -> [String] {
         var translated: [String] = []
         var follows = false
+        var isValue = false
         for word in ShortOptions.ofCurl.parsable(words) {
-            switch word {
-            case "--url", "-#", "--progress-bar", "--no-progress-meter", "-N", "--no-buffer", "--path-as-is": continue
-            case "-L", "--location": follows = true
-            default: break
-            }
+            let isNeedless = isValue || needless.contains(word)
+            isValue = !isValue && needlessValues.contains(word)
+            if isNeedless || isValue || needlessValues.contains(where: { word.hasPrefix("\($0)=") }) { continue }
+            if word == "-L" || word == "--location" { follows = true }
             let isURL = word.hasPrefix("--url=")
             translated.append(word == "--data-ascii" ? "--data" : isURL ? String(word.dropFirst(6)) : word)
         }

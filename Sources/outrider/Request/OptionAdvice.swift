@@ -129,6 +129,9 @@ enum OptionAdvice {
         if isUnexpected, complaint.contains(": '\(command)'") || complaint.contains("argument '\(command)'") {
             return unknown(command, among: names)
         }
+        if isUnexpected, command == "download" {
+            return "a download has a single URL: -o names the file, and each further URL needs a command of its own"
+        }
         return commands.contains(command) ? line(for: complaint, of: command) : nil
     }
 

@@ -18,8 +18,8 @@ import OutriderJSON
 ///     {"name": "{{name}}"}
 ///
 /// `Authorization: Basic user password` is encoded, and `Digest user password` proven when the server asks.
-/// `< file` as body sends a file, `<@ file` its text with variables filled in, and `{{NAME.response.body.$.member}}` is a part of
-/// an earlier response. Scripts are faults, not ignored.
+/// `< file` as a body, or as a line of a body, sends a file, `<@ file` its text with variables filled in, and
+/// `{{NAME.response.body.$.member}}` is a part of an earlier response. Scripts are faults, not ignored.
 struct RequestFile {
     struct Request {
         /// From `# @name`, else the title behind `###`; empty for none.
@@ -30,16 +30,31 @@ struct RequestFile {
         var url = ""
         /// As `-H` takes them.
         var fields: [String] = []
-        var body = ""
-        /// `< file`: the path, and whether variables in the text are filled in.
-        var file: (path: String, isFilled: Bool)?
+        var body: [Piece] = []
         var followsRedirects = true
 
-        /// Whether the body is a form.
-        fileprivate var isForm: Bool {
+        /// A part of a body: lines, each with its end, or `< file`, whose text may be filled with variables.
+        enum Piece {
+            case text(String)
+            case file(path: String, isFilled: Bool)
+        }
+
+        fileprivate func isOfType(_ type: String) -> Bool {
             fields.contains { field in
                 let field = field.lowercased()
-                return field.hasPrefix("content-type:") && field.contains("application/x-www-form-urlencoded")
+                return field.hasPrefix("content-type:") && field.contains(type)
+            }
+        }
+
+        /// The text behind the last file.
+        fileprivate var tail: String {
+            get {
+                if case .text(let text)? = body.last { return text }
+                return ""
+            }
+            set {
+                if case .text? = body.last { body.removeLast() }
+                if !newValue.isEmpty { body.append(.text(newValue)) }
             }
         }
     }
@@ -61,7 +76,8 @@ struct RequestFile {
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
         for line in lines {
             number += 1
-            try take(String(line))
+            let isMarked = number == 1 && line.first == "\u{FEFF}"
+            try take(String(isMarked ? line.dropFirst() : line))
         }
         end()
         if requests.isEmpty {
@@ -72,7 +88,9 @@ struct RequestFile {
     private func fault(_ text: String) -> CommandFailure { CommandFailure(.usage, "\(path), line \(number): \(text)") }
 
     private mutating func end() {
-        while current.body.hasSuffix("\n") { current.body.removeLast() }
+        var tail = current.tail
+        while tail.hasSuffix("\n") || tail.hasSuffix("\r\n") { tail.removeLast() }
+        current.tail = tail
         if !current.url.isEmpty { requests.append(current) }
         current = Request()
         part = .before
@@ -117,9 +135,15 @@ struct RequestFile {
 
     private mutating func takeRequest(_ line: String) throws(CommandFailure) {
         let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-        let isMethod = words.count == 2 && words[0].allSatisfy { $0.isUppercase || $0 == "-" }
+        let usual = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"].first {
+            words.count == 2 && $0 == words[0].uppercased()
+        }
+        let isMethod = words.count == 2 && (usual != nil || words[0].allSatisfy { $0.isUppercase || $0 == "-" })
+        if words.count == 2, words[0] == "curl" {
+            throw fault("a curl command is no request line (outrider import reads it)")
+        }
         current.line = number
-        current.method = isMethod ? words[0] : "GET"
+        current.method = usual ?? (isMethod ? words[0] : "GET")
         current.url = Self.withoutVersion(isMethod ? words[1].trimmed : line)
         part = .fields
     }
@@ -150,16 +174,24 @@ struct RequestFile {
         if line.hasPrefix("> {%") || line.hasPrefix("< {%") || line.hasPrefix("> ") && line.hasSuffix(".js") {
             throw fault("scripts are not run (outrider run sends requests alone)")
         }
-        guard current.body.isEmpty, line.hasPrefix("< ") || line.hasPrefix("<@ ") else {
+        guard line.hasPrefix("< ") || line.hasPrefix("<@ ") else {
             if current.body.isEmpty, line.trimmed.isEmpty { return }
+            var tail = current.tail
+            if tail.isEmpty, !current.body.isEmpty { tail = lineEnd }
             // a form goes on over several lines
-            if current.isForm, line.hasPrefix("&"), current.body.hasSuffix("\n") { current.body.removeLast() }
-            current.body += line + "\n"
+            if current.isOfType("application/x-www-form-urlencoded"), line.hasPrefix("&"), tail.hasSuffix("\n") {
+                tail.removeLast()
+            }
+            current.tail = tail + line + lineEnd
             return
         }
+        if case .file? = current.body.last { current.tail = lineEnd }
         let isFilled = line.hasPrefix("<@")
-        current.file = (String(line.dropFirst(isFilled ? 3 : 2)).trimmed, isFilled)
+        current.body.append(.file(path: String(line.dropFirst(isFilled ? 3 : 2)).trimmed, isFilled: isFilled))
     }
+
+    /// The end of a line of the body: RFC 2046 section 5.1.1 has no other in a multipart body.
+    private var lineEnd: String { current.isOfType("multipart/") ? "\r\n" : "\n" }
 }
 
 extension RequestFile {

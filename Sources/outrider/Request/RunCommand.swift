@@ -105,17 +105,30 @@ struct RunCommand: ParsableCommand {
         try call.run(nil, keeping: kept)
     }
 
-    /// A path counts from the directory of the file.
     private func body(
         of request: RequestFile.Request, _ variables: RequestVariables
     ) throws(CommandFailure) -> JSONObject? {
-        guard let (name, isFilled) = request.file else {
-            return request.body.isEmpty ? nil : ["text": .string(try variables.filled(request.body))]
+        if request.body.isEmpty { return nil }
+        if request.body.count == 1, case .file(let name, false)? = request.body.first {
+            return try DataWords.file(path(name))
         }
+        var bytes: [UInt8] = []
+        for piece in request.body {
+            switch piece {
+            case .text(let text): bytes += Array(try variables.filled(text).utf8)
+            case .file(let name, false): bytes += try StandardInput.bytes(of: path(name))
+            case .file(let name, true):
+                let text = String(decoding: try StandardInput.bytes(of: path(name)), as: UTF8.self)
+                bytes += Array(try variables.filled(text).utf8)
+            }
+        }
+        if let text = String(validating: bytes, as: UTF8.self) { return ["text": .string(text)] }
+        return ["base64": .string(Base64.encode(bytes))]
+    }
+
+    /// A path counts from the directory of the file.
+    private func path(_ name: String) -> String {
         let folder = file == "-" ? "" : file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
-        let path = name.hasPrefix("/") ? name : folder + name
-        if !isFilled { return try DataWords.file(path) }
-        let text = String(decoding: try StandardInput.bytes(of: path), as: UTF8.self)
-        return ["text": .string(try variables.filled(text))]
+        return name.hasPrefix("/") ? name : folder + name
     }
 }

@@ -31,8 +31,7 @@ struct ShellWords {
             case "$", "`":
                 throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
             case "|", ";", "&", "<", ">", "(", ")":
-                throw CommandFailure(
-                    .usage, "the command line has \(character) outside of quotes: paste one command alone")
+                throw Self.unquoted(character)
             case "#" where !isInWord: rest = rest.drop { !$0.isNewline }
             default: add(character)
             }
@@ -84,10 +83,12 @@ struct ShellWords {
         throw Self.unclosed
     }
 
-    /// `$'…'` with `\n`, `\'`, `\xHH` and `\uHHHH`, as browsers copy bodies.
+    /// `$'…'` with `\n`, `\'`, `\xHH`, `\NNN` and `\uHHHH`, as browsers and shells write bodies.
     private mutating func bashQuoted() throws(CommandFailure) {
         isInWord = true
-        while let character = rest.popFirst() {
+        while !rest.isEmpty {
+            try bytes()
+            guard let character = rest.popFirst() else { break }
             if character == "'" { return }
             guard character == "\\" else {
                 word.append(character)
@@ -95,28 +96,76 @@ struct ShellWords {
             }
             guard let next = rest.popFirst() else { throw Self.unclosed }
             switch next {
+            case "a": word.append("\u{7}")
+            case "b": word.append("\u{8}")
+            case "e", "E": word.append("\u{1B}")
+            case "f": word.append("\u{C}")
             case "n": word.append("\n")
             case "r": word.append("\r")
             case "t": word.append("\t")
-            case "x": try number(digits: 2)
-            case "u": try number(digits: 4)
-            case "U": try number(digits: 8)
-            default: word.append(next)
+            case "v": word.append("\u{B}")
+            case "u": try scalar(digits: 4)
+            case "U": try scalar(digits: 8)
+            case "\\", "'", "\"", "?": word.append(next)
+            default: word += "\\\(next)"
             }
         }
         throw Self.unclosed
     }
 
-    private mutating func number(digits most: Int) throws(CommandFailure) {
-        let digits = rest.prefix(most).prefix(while: \.isHexDigit)
-        guard let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else {
-            throw CommandFailure(.usage, "the command line has \\x or \\u without a character behind it")
+    /// All bytes at the beginning of the rest: UTF-8, or else characters of Latin-1, as Firefox writes them.
+    private mutating func bytes() throws(CommandFailure) {
+        var bytes: [UInt8] = []
+        while let byte = try byte() { bytes.append(byte) }
+        if let text = String(validating: bytes, as: UTF8.self) {
+            word += text
+        } else {
+            for byte in bytes { word.unicodeScalars.append(Unicode.Scalar(byte)) }
         }
-        rest = rest.dropFirst(digits.count)
-        word.unicodeScalars.append(scalar)
     }
 
-    private static var unclosed: CommandFailure {
+    /// The byte of an escape such as `\xe4` or `\344` at the beginning of the rest; nil for anything else.
+    private mutating func byte() throws(CommandFailure) -> UInt8? {
+        guard rest.first == "\\" else { return nil }
+        if rest.hasPrefix("\\x") {
+            rest = rest.dropFirst(2)
+            return UInt8(truncatingIfNeeded: try number(digits: 2))
+        }
+        let digits = rest.dropFirst().prefix(3).prefix { "01234567".contains($0) }
+        guard let value = UInt32(digits, radix: 8) else { return nil }
+        rest = rest.dropFirst(1 + digits.count)
+        return UInt8(truncatingIfNeeded: value)
+    }
+
+    /// The character of `\uHHHH`, or of two such halves: Firefox copies characters behind U+FFFF in halves.
+    private mutating func scalar(digits most: Int) throws(CommandFailure) {
+        var value = try number(digits: most)
+        if (0xD800..<0xDC00).contains(value), rest.hasPrefix("\\u") {
+            rest = rest.dropFirst(2)
+            let low = try number(digits: 4)
+            guard (0xDC00..<0xE000).contains(low) else { throw Self.incomplete }
+            value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
+        }
+        guard let found = Unicode.Scalar(value) else { throw Self.incomplete }
+        word.unicodeScalars.append(found)
+    }
+
+    private mutating func number(digits most: Int) throws(CommandFailure) -> UInt32 {
+        let digits = rest.prefix(most).prefix(while: \.isHexDigit)
+        guard let number = UInt32(digits, radix: 16) else { throw Self.incomplete }
+        rest = rest.dropFirst(digits.count)
+        return number
+    }
+
+    static var unclosed: CommandFailure {
         CommandFailure(.usage, "the command line has a quote that is not closed")
+    }
+
+    private static var incomplete: CommandFailure {
+        CommandFailure(.usage, "the command line has \\x or \\u without a character behind it")
+    }
+
+    static func unquoted(_ character: Character) -> CommandFailure {
+        CommandFailure(.usage, "the command line has \(character) outside of quotes: paste one command alone")
     }
 }

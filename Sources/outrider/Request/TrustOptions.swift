@@ -116,7 +116,7 @@ struct TrustOptions: ParsableArguments {
     /// Puts `connectTo` into the params of a request for a URL.
     func redirect(_ params: inout JSONObject) {
         guard !resolve.isEmpty || !connectTo.isEmpty, let text = params["url"]?.string,
-            let url = try? HTTPURL(parsing: text)
+            let url = try? HTTPURL(parsing: text), url.socketPath == nil
         else { return }
         // what is named last counts, as with curl
         let rules =

@@ -64,6 +64,10 @@ def test_a_command_below_a_command_that_does_not_exist_names_the_next_one(words,
     assert refused(outrider(*words), 2, " ".join(words), advice).count("\n") == 1
 
 
+def test_a_file_behind_the_url_of_a_download_names_the_option():
+    assert refused(outrider("download", URL, "out.bin"), 2, "-o names the file").count("\n") == 1
+
+
 def test_a_word_that_is_written_like_its_command_gets_no_advice():
     assert "there is no command" not in refused(outrider("login", "work", "login"), 2, "login")
 
@@ -150,7 +154,7 @@ def test_a_complaint_names_the_whole_path_of_a_nested_member(line, parameters, m
     [
         ("stub.add", {"url": "/x"}, "params must have exactly one of response"),
         ("session.create", {"cookies": "a/b"}, "cookies must have 1 to 64 letters"),
-        ("websocket.open", {"url": "ws://127.0.0.1:1/", "protocols": ["a b"]}, "protocols must hold tokens"),
+        ("websocket.open", {"url": "ws://127.0.0.1:1/", "protocols": ["a b"]}, "protocols[0] must be a token"),
     ],
 )
 def test_a_complaint_has_a_subject_once(line, method, parameters, message):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The words that bash and zsh offer behind `outrider help`."""
+"""The words that bash and zsh offer behind `outrider help`, and the options that fish offers."""
 
 import shutil
 import subprocess
@@ -47,3 +47,16 @@ def test_the_script_for_zsh_offers_the_commands_that_help_explains(script):
     assert "doctor" in body and "compadd -- list explain" in body and "credential-helper" not in body
     if shutil.which("zsh"):
         subprocess.run(["zsh", "-n", file], timeout=LONG, check=True)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [("get --out", ["--output", "--output-dir"]), ("get -o x http://a.example/ --no-lo", ["--no-location"]),
+     ("cookies exp", ["explain", "export"]), ("call --st", ["--stdio"])],
+    ids=str)
+def test_fish_offers_options_in_seconds_and_not_in_minutes(script, line, offered):
+    """The script of the parser tries the unfinished word with every option of every command."""
+    ask = f"source {script('fish')}; complete -C 'outrider {line}'"
+    done = subprocess.run(["fish", "-c", ask], capture_output=True, text=True, timeout=LONG, check=True)
+    assert [word.split("\t")[0] for word in done.stdout.splitlines()] == offered, done.stderr

@@ -35,6 +35,57 @@ def test_a_command_of_a_browser_becomes_a_call(origin):
     assert json.loads(ran.stdout)["body"] == '{"text":"it\'s ä","mail":"@x"}'
 
 
+WINDOWS = r"""curl ^"%s/echo?q=a^%%^20b^&c=d^%%^C3^%%^A4^&e^\[^\]=1^" ^
+  -H ^"accept: */*^" ^
+  -H ^"sec-ch-ua: ^\^"Chromium^\^";v=^\^"130^\^"^" ^
+  --data-raw ^"^{^\^"it's^\^":^\^"x^\^\n^\^\^\^"^\^"^}^
+
+^<line^>^" ^
+  --compressed
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_command_for_the_command_prompt_of_windows(origin, end):
+    """Browsers copy carets for cmd.exe, and backslashes for the program."""
+    text = (WINDOWS % origin).replace("\n", end)
+    done = outrider("import", "-", stdin=text.encode())
+    params = json.loads(done.stdout)
+    assert params["url"] == origin + "/echo?q=a%20b&c=d%C3%A4&e[]=1"
+    assert params["headers"][:2] == [
+        {"name": "accept", "value": "*/*"},
+        {"name": "sec-ch-ua", "value": '"Chromium";v="130"'},
+    ]
+    assert params["body"]["text"] == '{"it\'s":"x\\n\\""}\n<line>'
+    plain = f'curl -X POST "{origin}/x?a=1&b=^2" ^{end}  -H "a: ""b""" -d "{{\\"c\\": 1}}"'
+    params = json.loads(outrider("import", plain).stdout)
+    assert (params["url"], params["method"]) == (origin + "/x?a=1&b=^2", "POST")
+    assert params["headers"][0] == {"name": "a", "value": '"b"'} and params["body"]["text"] == '{"c": 1}'
+    refused(outrider("import", f'curl ^"{origin}/x^" &{end}curl ^"{origin}/y^"'), 2, "& outside of quotes")
+    refused(outrider("import", f'curl ^"{origin}/x'), 2, "quote")
+
+
+def test_carets_of_a_shell_stay(origin):
+    params = json.loads(outrider("import", f"curl '{origin}/x' -d 'a ^\n^\"b' -H \"c: d ^\"").stdout)
+    assert params["body"]["text"] == 'a ^\n^"b'
+    assert params["headers"][0]["value"] == "d ^"
+
+
+def test_characters_of_bash_and_brackets_of_browsers(origin):
+    """Firefox copies halves of UTF-16 and Latin-1; bash itself bytes. Browsers write brackets with backslashes."""
+    line = rf"curl '{origin}/x?a\[\]=1&b=\{{c\}}' --data-raw $'\ud83d\ude00 \xe4 \xc3\xa4 \303\244 \u0021\a\\n\z'"
+    params = json.loads(outrider("import", line).stdout)
+    assert params["url"] == origin + "/x?a[]=1&b={c}"
+    assert params["body"]["text"] == "\U0001f600 ä ä ä !\a\\n\\z"
+    refused(outrider("import", f"curl {origin} -d $'\\ud83d'"), 2, "\\u")
+    refused(outrider("import", f"curl {origin} -d $'\\x41"), 2, "quote")
+
+
+def test_a_prompt_and_a_byte_order_mark_are_left_out(origin):
+    for text in (f"$ curl {origin}/x", f"\ufeff curl {origin}/x\r\n"):
+        assert json.loads(outrider("import", "-", stdin=text.encode()).stdout)["url"] == origin + "/x"
+
+
 def test_redirects_are_followed_where_curl_does(origin):
     assert "redirect" not in json.loads(outrider("import", f"curl -sSL {origin}/x").stdout)
     assert json.loads(outrider("import", f"curl -sS {origin}/x").stdout)["redirect"] == "none"
@@ -58,6 +109,15 @@ def test_a_value_in_the_word_of_its_option(words, member, value):
     assert params[member] == value or params[member]["text"] == value["text"], params
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["--proto '=https' --tlsv1.2 -sSf", "-q --basic -p --retry-connrefused", "--proto==https --keepalive-time 60 -N"],
+)
+def test_options_that_change_nothing_are_left_out(words):
+    params = json.loads(outrider("import", f"curl {words} http://a.example/").stdout)
+    assert params["url"] == "http://a.example/" and params["method"] == "GET"
+
+
 def test_data_stays_as_it_stands(origin):
     assert json.loads(outrider("import", f"curl --data-raw @x {origin}").stdout)["body"]["text"] == "@x"
     text = json.loads(outrider("import", f'curl -d "a \\"b\\" \\\\c" -d \'d\' {origin}').stdout)["body"]["text"]
@@ -68,6 +128,9 @@ def test_data_stays_as_it_stands(origin):
     "line, said",
     [
         ("wget http://a.example/", "does not begin with curl"),
+        ('fetch("http://a.example/", {})', "choose Copy as cURL"),
+        ('Invoke-WebRequest -Uri "http://a.example/"', "choose Copy as cURL"),
+        ("$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n", "PowerShell"),
         ("curl 'http://a.example/", "quote"),
         ("curl http://a.example/ | sh", "| outside of quotes"),
         ("curl http://a.example/$HOME", "only a shell"),
@@ -155,6 +218,37 @@ def test_lines_of_a_body(run, tmp_path, origin, kind, body, sent):
     path.write_bytes(f"POST {origin}/echo\nContent-Type: {kind}\n\n{body}".encode())
     done = run("run", str(path))
     assert json.loads(done.stdout)["body"] == sent, done.stderr
+
+
+def test_files_stand_in_lines_of_a_body(run, tmp_path, origin):
+    """As in the REST Client of VS Code; the lines of a multipart body end with CRLF (RFC 2046 section 5.1.1)."""
+    (tmp_path / "a.txt").write_text("a {{value}}")
+    (tmp_path / "b.bin").write_bytes(b"\xff\x00")
+    path = tmp_path / "x.http"
+    path.write_text(
+        f"post {origin}/echo\nContent-Type: multipart/form-data; boundary=B\n\n"
+        '--B\nContent-Disposition: form-data; name="a"; filename="a.txt"\n\n< a.txt\n<@ a.txt\n--B--\n\n'
+        f"### two\nPOST {origin}/echo\n\nbefore\n< a.txt\n\nbehind\n\n"
+        f"### three\nPOST {origin}/echo\n\n< b.bin\nx\n"
+        f"### four\nPOST {origin}/echo\n\n< a.txt\n\n\n"
+    )
+
+    def body(name):
+        done = run("run", str(path), "--name", name, "--variable", "value=wolf")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["body"]
+
+    head = '--B\r\nContent-Disposition: form-data; name="a"; filename="a.txt"\r\n\r\n'
+    assert body("1") == head + "a {{value}}\r\na wolf\r\n--B--"
+    assert body("two") == "before\na {{value}}\n\nbehind" and body("four") == "a {{value}}"
+    assert body("three") in ("\ufffd\0\nx", "\xff\0\nx")
+
+
+def test_a_file_of_windows(run, tmp_path, origin):
+    path = tmp_path / "x.http"
+    path.write_bytes(b"\xef\xbb\xbf" + f"GET {origin}/echo\r\nX-A: b\r\n".encode())
+    assert json.loads(run("run", str(path)).stdout)["target"] == "/echo"
+    refused(run("run", "-", stdin=f"curl -d a {origin}/echo".encode()), 2, "line 1", "outrider import")
 
 
 def test_a_file_of_requests_is_listed_and_sent_in_order(run, file):
