@@ -15,6 +15,7 @@
 (require 'json)
 (require 'subr-x)
 (require 'outrider-failure)
+(require 'outrider-later)
 
 (defgroup outrider nil
   "HTTP through the outrider service."
@@ -38,64 +39,25 @@ socket can be had, else its own."
 
 (defconst outrider--most-running 200 "Calls at once; the service takes 256 of one connection.")
 
+(defconst outrider--most-asking 56
+  "Calls with functions at once; the service lets 64 callbacks wait.")
+
 (cl-defstruct (outrider--connection (:copier nil))
   "A connection: its PROCESS, its PLACE, and what is under way.
 PIECES are those of a line that is not complete, the last first.
 LINES is a queue of messages that were not handled.
+ASKING is how many calls have functions; HELD is a queue of others.
 COMPLAINT is an error that belongs to no call: why the service is
 about to close the connection."
   complaint process place (pieces nil) (lines (list nil)) (number 0) (running 0) (waiting (list nil))
+  (asking 0) (held (list nil))
   (calls (make-hash-table)) (routes (make-hash-table :test #'equal)))
 
-(cl-defstruct (outrider--call (:copier nil)) id method text reply event forgotten)
+(cl-defstruct (outrider--call (:copier nil)) id method text reply event forgotten asks)
 
 (defvar outrider--connection nil "The connection of this Emacs, or nil.")
 (defvar outrider--functions (make-hash-table :test #'equal) "Functions that the service may ask, by name.")
 (defvar outrider--function-count 0)
-
-;;; Functions of the user
-
-;; A queue is a cons: its items, and the last cell of them.
-
-(defun outrider--enqueue (queue item)
-  "Add ITEM at the end of QUEUE."
-  (let ((cell (list item)))
-    (if (car queue) (setcdr (cdr queue) cell) (setcar queue cell))
-    (setcdr queue cell)))
-
-(defun outrider--dequeue (queue)
-  "Take the first item of QUEUE, nil if there is none."
-  (pop (car queue)))
-
-(defvar outrider--actions (list nil) "A queue of what is to run.")
-(defvar outrider--timer nil)
-
-(defun outrider--run-actions ()
-  "Run the actions that wait, for 50 ms at most.
-A timer is set before each that is followed by others, so that these
-run also while an action waits for something."
-  (setq outrider--timer nil)
-  (let ((until (time-add nil 0.05)) action)
-    (while (and (time-less-p nil until) (setq action (outrider--dequeue outrider--actions)))
-      (when (and (car outrider--actions) (not outrider--timer))
-        (setq outrider--timer (run-at-time 0 nil #'outrider--run-actions)))
-      (funcall action))))
-
-(defun outrider--later (function &rest arguments)
-  "Call FUNCTION with ARGUMENTS later, in the buffer that is current now.
-If that buffer is dead by then, in a temporary one.  An error is
-shown as a message, and does not touch what runs after it."
-  (let ((buffer (current-buffer)))
-    (outrider--enqueue
-     outrider--actions
-     (lambda ()
-       (condition-case-unless-debug problem
-           (if (buffer-live-p buffer)
-               (with-current-buffer buffer (apply function arguments))
-             (with-temp-buffer (apply function arguments)))
-         ((error quit)
-          (message "outrider: a function of yours failed: %s" (error-message-string problem)))))))
-  (unless outrider--timer (setq outrider--timer (run-at-time 0 nil #'outrider--run-actions))))
 
 ;;; JSON
 
@@ -228,10 +190,26 @@ called with the name and the parameters of each event of the call.
 Returns the call, for `outrider--forget'."
   (let ((call (make-outrider--call :method method :reply reply :event event)))
     (setf (outrider--call-text call) (outrider--write params))
-    (if (< (outrider--connection-running connection) outrider--most-running)
-        (outrider--start connection call)
-      (outrider--enqueue (outrider--connection-waiting connection) call))
+    (setf (outrider--call-asks call) (and (string-match-p "\"callback\":\"" (outrider--call-text call)) t))
+    (if (and (outrider--call-asks call) (>= (outrider--connection-asking connection) outrider--most-asking))
+        (outrider--enqueue (outrider--connection-held connection) call)
+      (outrider--admit connection call))
     call))
+
+(defun outrider--admit (connection call)
+  "Send CALL through CONNECTION when there is room for it."
+  (when (outrider--call-asks call) (cl-incf (outrider--connection-asking connection)))
+  (if (< (outrider--connection-running connection) outrider--most-running)
+      (outrider--start connection call)
+    (outrider--enqueue (outrider--connection-waiting connection) call)))
+
+(defun outrider--release-call (connection call)
+  "Let the next call with functions begin in CONNECTION, since CALL has ended."
+  (when (outrider--call-asks call) (cl-decf (outrider--connection-asking connection)))
+  (while (and (car (outrider--connection-held connection))
+              (< (outrider--connection-asking connection) outrider--most-asking))
+    (let ((held (outrider--dequeue (outrider--connection-held connection))))
+      (unless (outrider--call-forgotten held) (outrider--admit connection held)))))
 
 (defun outrider--start (connection call)
   "Send CALL through CONNECTION."
@@ -257,7 +235,8 @@ what has to be closed."
   (while (and (car (outrider--connection-waiting connection))
               (< (outrider--connection-running connection) outrider--most-running))
     (let ((call (outrider--dequeue (outrider--connection-waiting connection))))
-      (unless (outrider--call-forgotten call) (outrider--start connection call)))))
+      (if (outrider--call-forgotten call) (outrider--release-call connection call)
+        (outrider--start connection call)))))
 
 ;;; Receiving
 
@@ -308,6 +287,7 @@ is cut into lines first, and each call takes the oldest line."
     (when call
       (remhash id (outrider--connection-calls connection))
       (cl-decf (outrider--connection-running connection))
+      (outrider--release-call connection call)
       (unless (outrider--call-forgotten call)
         (condition-case-unless-debug problem (funcall (outrider--call-reply call) failure result)
           ;; no call is left without an end
@@ -389,7 +369,8 @@ answer, a plist; or nil, and calls that function with the answer later."
       (maphash (lambda (_ call) (push call calls)) (outrider--connection-calls connection))
       (maphash (lambda (_ event) (push event events)) (outrider--connection-routes connection))
       (dolist (call (append (sort calls (lambda (a b) (< (outrider--call-id a) (outrider--call-id b))))
-                            (car (outrider--connection-waiting connection))))
+                            (car (outrider--connection-waiting connection))
+                            (car (outrider--connection-held connection))))
         (unless (outrider--call-forgotten call) (funcall (outrider--call-reply call) failure nil)))
       (dolist (event events) (funcall event "lost" failure)))))
 

@@ -251,3 +251,40 @@ def test_cancelling_a_call_in_emacs_leaves_no_websocket(editors):
             (finish (vector (apply #'vector ends) told)))
         """, url=url)
     assert seen == [[1900], 0]
+
+
+def test_a_crowd_of_requests_with_functions_waits_in_both_editors(editors, origin):
+    """The service lets 64 callbacks of a connection wait, and fails the next: so fewer such requests run at once."""
+    seen = editors.neovim("""
+      local right, wrong, cancelled = 0, {}, 0
+      local adapted = { callback = function() return { headers = { ["X-A"] = "1" } } end, asks = { "adapt" } }
+      local handles = {}
+      for number = 1, 300 do
+        handles[number] = outrider.get(url, { interceptors = { adapted } }, function(err)
+          if not err then right = right + 1
+          elseif err.code == 1900 then cancelled = cancelled + 1
+          else wrong[#wrong + 1] = tostring(err) end
+        end)
+      end
+      for number = 30, 300, 10 do handles[number].close() end
+      wait(function() return right + #wrong + cancelled == 300 end)
+      finish({ right, cancelled, wrong[1] or "none" })
+    """, url=origin + "/json")
+    assert seen == [272, 28, "none"]
+    seen = editors.emacs("""
+      (let ((right 0) (wrong nil) (cancelled 0) (requests nil))
+        (dotimes (_ 300)
+          (push (outrider 'get url
+                          :interceptors (vector (list :callback (lambda (&rest _) '(:headers (:X-A "1")))
+                                                      :asks ["adapt"]))
+                          :then (lambda (_) (cl-incf right))
+                          :else (lambda (failure)
+                                  (if (eq (outrider-failure-condition failure) 'outrider-cancelled)
+                                      (cl-incf cancelled)
+                                    (push (outrider-failure-message failure) wrong))))
+                requests))
+        (dotimes (number 20) (outrider-cancel (nth (* 5 number) requests)))
+        (wait-for (lambda () (= 300 (+ right cancelled (length wrong)))))
+        (finish (vector right cancelled (or (car wrong) "none"))))
+    """, url=origin + "/json")
+    assert seen == [280, 20, "none"]

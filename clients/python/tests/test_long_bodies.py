@@ -18,6 +18,7 @@ from peers import Scripted, request_head, whole_request
 
 SIZE = 13_000_000
 OCTET_STREAM = "application/octet-stream"
+FIELDS = "application/x-www-form-urlencoded; charset=utf-8"
 OCTETS, TEXT = b"x" * SIZE, "x" * SIZE
 
 
@@ -56,12 +57,17 @@ def late(content: bytes = OCTETS) -> io.BytesIO:
         ({"data": TEXT}, "text/plain; charset=utf-8", SIZE),
         ({"data": "é" * 3_000_000}, "text/plain; charset=utf-8", 6_000_000),
         ({"json": [TEXT]}, "application/json", SIZE + 4),
+        ({"data": {"a": TEXT, "b": None}}, FIELDS, SIZE + 2),
+        ({"data": iter([("a", OCTETS)])}, FIELDS, SIZE + 2),
         ({"data": late()}, "application/octet-stream", SIZE),
         ({"data": io.StringIO(TEXT)}, "text/plain; charset=utf-8", None),
         ({"data": Trickle(OCTETS)}, "application/octet-stream", None),
         ({"data": Whole(OCTETS)}, "application/octet-stream", SIZE),
     ],
-    ids=["bytes", "view", "text", "wide text", "json", "file in memory", "text file", "reader", "whole reader"],
+    ids=[
+        "bytes", "view", "text", "wide text", "json", "fields", "pairs", "file in memory", "text file", "reader",
+        "whole reader",
+    ],
 )
 def test_a_long_body_is_sent_in_pieces(
     client: Client, origin: str, options: dict[str, Any], kind: str, length: int | None
@@ -139,6 +145,33 @@ def test_a_form_may_be_long_by_the_number_of_its_parts(
     head, _, body = seen[0].partition(b"\r\n\r\n")
     mark = head.partition(b"boundary=")[2].partition(b"\r\n")[0]
     assert [part.partition(b"\r\n\r\n")[2][:-2] for part in body.split(b"--" + mark)[1:-1]] == contents
+
+
+def test_long_fields_are_written_as_the_service_writes_short_ones(
+    client: Client, origin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = "".join(map(chr, range(1, 0x180))) + "\u20ac\U0001f600"
+    fields: list[Any] = [
+        {every: every, "": "", "list": [1, 2.5, True, b"x"], "empty": [], "none": None},
+        {"false": False, "big": 1e20, "small": -1e-7, "zero": -0.0, "huge": 2**70, "tuple": ("a", "b")},
+        [("b", "1"), ("a", "2"), ("b", 3)],
+    ]
+    short = [client.post(f"{origin}/echo", data=data).json() for data in fields]
+    monkeypatch.setattr("outrider._sync.client.LONGEST_MESSAGE", 1)
+    for data, seen in zip(fields, short):
+        again = client.post(f"{origin}/echo", data=data).json()
+        assert (again["body"], again["headers"]) == (seen["body"], seen["headers"])
+
+
+@pytest.mark.usefixtures("short_messages")
+def test_a_form_with_more_long_parts_than_streams(client: Client, origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts that are left go in the message while there is room, and else the error tells what to do."""
+    monkeypatch.setattr("outrider._resources.feeding.MOST_STREAMS", 2)
+    files = {f"f{number}": b"x" * 300_000 for number in range(4)}
+    assert client.post(f"{origin}/echo", files=files).json()["body"].count("x" * 300_000) == 4
+    monkeypatch.setattr("outrider._resources.feeding.MOST_INLINE", 600_000)
+    with pytest.raises(outrider.LimitError, match=r"2 of them can be sent in pieces.*give files by their paths"):
+        client.post(f"{origin}/echo", files=files)
 
 
 def target(number: str) -> str:

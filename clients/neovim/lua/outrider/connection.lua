@@ -14,6 +14,8 @@ Connection.__index = Connection
 -- the service takes 256 calls of one connection at once; the rest waits here
 local MOST_RUNNING = 200
 local MOST_WAITING = 65536
+-- the service lets 64 callbacks of one connection wait: so many requests with functions run at once
+local MOST_ASKING = 56
 local METHOD_NOT_FOUND, CALLBACK_FAILED = -32601, -32603
 
 --- `functions` are the user's, by the names that requests give them; `ended(why)` is called once.
@@ -21,6 +23,7 @@ function Connection.new(stream, functions, ended)
   local self = setmetatable({
     stream = stream, functions = functions, ended = ended, lines = Lines.new(), number = 0, running = 0,
     replies = {}, calls = {}, routes = {}, waiting = {}, first = 1, last = 0, alive = true,
+    asking = 0, held = {}, first_held = 1, last_held = 0,
   }, Connection)
   stream.read(function(data) self:receive(data) end, function(why) self:lose(why) end)
   return self
@@ -49,20 +52,39 @@ function Connection:call(method, params, reply, event)
     reply(failure.invalid(text))
     return function() end
   end
-  local call = { method = method, text = text, reply = reply, event = event }
+  local asks = text:find('"callback":"', 1, true) ~= nil
+  local call = { method = method, text = text, reply = reply, event = event, asks = asks }
   if not self.alive then
     local lost = failure.lost("it is closed")
     lost.unsent = true
     reply(lost)
-  elseif self.running < MOST_RUNNING then
-    self:start(call)
-  elseif self.last - self.first >= MOST_WAITING then
+  elseif self.last - self.first + self.last_held - self.first_held >= MOST_WAITING then
     reply(failure.invalid(("more than %d calls wait for their turn"):format(MOST_WAITING)))
+  elseif asks and self.asking >= MOST_ASKING then
+    self.last_held = self.last_held + 1
+    self.held[self.last_held] = call
   else
-    self.last = self.last + 1
-    self.waiting[self.last] = call
+    self:admit(call)
   end
   return function(hears) self:forget(call, hears) end
+end
+
+function Connection:admit(call)
+  if call.asks then self.asking = self.asking + 1 end
+  if self.running < MOST_RUNNING then return self:start(call) end
+  self.last = self.last + 1
+  self.waiting[self.last] = call
+end
+
+--- A call has ended, or was never sent: the next that asks functions may begin.
+function Connection:release(call)
+  if call.asks then self.asking = self.asking - 1 end
+  while self.alive and self.asking < MOST_ASKING and self.first_held <= self.last_held do
+    local held = self.held[self.first_held]
+    self.held[self.first_held] = nil
+    self.first_held = self.first_held + 1
+    if not held.forgotten then self:admit(held) end
+  end
 end
 
 function Connection:start(call)
@@ -87,7 +109,7 @@ function Connection:next()
     local call = self.waiting[self.first]
     self.waiting[self.first] = nil
     self.first = self.first + 1
-    if not call.forgotten then self:start(call) end
+    if call.forgotten then self:release(call) else self:start(call) end
   end
 end
 
@@ -131,6 +153,7 @@ function Connection:replied(id, problem, result)
   if not call then return end
   self.replies[id] = nil
   self.running = self.running - 1
+  self:release(call)
   if not call.forgotten then
     local ok, why = pcall(call.reply, problem, result)
     -- no call is left without an end
@@ -192,8 +215,10 @@ function Connection:lose(why)
   for _, call in pairs(self.replies) do calls[#calls + 1] = call end
   table.sort(calls, function(left, right) return left.id < right.id end)
   for index = self.first, self.last do calls[#calls + 1] = self.waiting[index] end
+  for index = self.first_held, self.last_held do calls[#calls + 1] = self.held[index] end
   local routes = self.routes
   self.replies, self.waiting, self.routes, self.first, self.last = {}, {}, {}, 1, 0
+  self.held, self.first_held, self.last_held = {}, 1, 0
   for _, call in ipairs(calls) do
     if not call.forgotten then call.reply(call.sent and lost or unsent) end
   end

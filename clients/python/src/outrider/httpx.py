@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from ._dropins.awaiting import AsyncBody, AsyncLink
+from ._dropins.awaiting import AsyncBody, AsyncLink, give_back
 from ._dropins.blocking import Body, Link
 from ._dropins.bodies import Head
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
@@ -44,7 +44,7 @@ class _Prepared:
         self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]
     ) -> None:
         times: Mapping[str, float | None] = request.extensions.get("timeout") or {}
-        self.read, self.write = times.get("read"), times.get("write")
+        self.read, self.write, self.pool = times.get("read"), times.get("write"), times.get("pool")
         if "target" in request.extensions:
             raise Unsupported("extension target: the service makes the target of the url (leave the extension out)")
         if request.url.scheme == "https" and request.extensions.get("sni_hostname") not in (None, request.url.host):
@@ -288,13 +288,25 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         mapped = _Mapped(request)
         with mapped.sending():
             prepared = _Prepared(request, self._settings, self._proxy, self._trust)
-            if prepared.is_streamed:
-                stream = request.stream
-                assert isinstance(stream, httpx.AsyncByteStream)
-                result = await self._link.upload(prepared.params, stream, prepared.length, prepared.write)
-            else:
-                result = await self._link.send(prepared.params)
-        body = AsyncBody(self._link.client, result, prepared.read)
+            try:
+                place = await self._link.place(prepared.pool)
+            except asyncio.TimeoutError:
+                raise httpx.PoolTimeout(
+                    f"too many responses are open, and none ended for {prepared.pool:g} seconds"
+                    " (read or close them, or raise the pool timeout)",
+                    request=request,
+                ) from None
+            try:
+                if prepared.is_streamed:
+                    stream = request.stream
+                    assert isinstance(stream, httpx.AsyncByteStream)
+                    result = await self._link.upload(prepared.params, stream, prepared.length, prepared.write)
+                else:
+                    result = await self._link.send(prepared.params)
+            except BaseException:
+                give_back(place)
+                raise
+        body = AsyncBody(self._link.client, result, prepared.read, place)
         return _response(Head(result), _AsyncStream(body, mapped))
 
     async def aclose(self) -> None:

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import asyncio  # async
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Protocol
 
 from typing_extensions import Unpack
 
 from .._connection.awaiting import AsyncConnection
+# sync: from .._connection.waiters import Turn
 from .._protocol.exceptions import OutriderError
 from .._protocol.options import Item, Options, Timeout
 from .._protocol.parameters import Defaults
@@ -51,6 +53,9 @@ class AsyncCaller(Leaver, Protocol):
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]: ...
 
     async def _live(self) -> AsyncConnection: ...
+
+    async def _turn(self) -> asyncio.Semaphore: ...  # async
+    # sync: def _turn(self) -> Turn: ...
 
     def _inbox(self) -> AsyncClientInbox: ...
 

@@ -9,7 +9,7 @@ import os
 import socket as sockets
 from typing import TYPE_CHECKING, Any
 
-from .._connection.awaiting import AsyncConnection
+from .._connection.awaiting import INSIDE, AsyncConnection
 from .._connection.discovery import end, reach
 from .._connection.wire import Unsent
 from .._protocol.arguments import located
@@ -52,6 +52,11 @@ class AsyncConnected:
         except Unsent:
             message = await (await self._live()).call(method, params, seconds)
         return located(message, params)
+
+    async def _turn(self) -> asyncio.Semaphore:
+        """A place for a request with functions; functions themselves wait for none."""
+        connection = await self._live()
+        return asyncio.Semaphore() if INSIDE.get() else connection.turns
 
     def _here(self) -> AsyncConnection | None:
         """The live connection of this event loop and this process, if any."""

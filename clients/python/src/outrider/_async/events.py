@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from .._connection.awaiting import INSIDE
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
 from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
@@ -74,6 +75,7 @@ class AsyncClientInbox(Listeners, Inbox):
             complain(f"the function for {event.name} failed", problem)
 
     async def _reply(self, connection: AsyncConnection, number: Any, name: str, params: Any) -> None:
+        INSIDE.set(True)
         try:
             replier = self.replier(name, params) or self.callbacks[name]
             given = await settled(replier(params if isinstance(params, dict) else {}))

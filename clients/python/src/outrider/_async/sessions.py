@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._connection.wire import CALLED_BACK
 from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
@@ -204,7 +205,10 @@ class AsyncSession(AsyncVerbs):
             return made[1]
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
-        return await self._client._send(method, url, {**options, "session": await self._handle()})
+        if not self._plan.has_functions():
+            return await self._client._send(method, url, {**options, "session": await self._handle()})
+        async with await self._client._turn():
+            return await self._client._send(method, url, {**options, "session": await self._handle()})
 
     def _caller(self) -> AsyncCaller:
         return self._client
@@ -217,6 +221,8 @@ class AsyncSession(AsyncVerbs):
     ) -> list[AsyncResponse | OutriderError]:
         """Sends many requests of this session; see :meth:`AsyncClient.many`."""
         own = await self._own(options)
+        if self._plan.has_functions():
+            window = min(window, CALLED_BACK)
         return await self._client.many(requests, window=window, **own)
 
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:

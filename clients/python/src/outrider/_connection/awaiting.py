@@ -11,13 +11,14 @@ import asyncio
 import os
 from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
 from collections import deque
+from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
-from .wire import IN_FLIGHT, Unsent
+from .wire import CALLED_BACK, IN_FLIGHT, NESTED, Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
 
 SPARE = 16
 """The places that batches leave to other calls, such as those of functions that a request of a batch waits for."""
+
+INSIDE = ContextVar("INSIDE", default=False)
+"""Whether a function that the service has called runs, or something that the function has started."""
+
+BODIES = 200
+"""The most responses of a drop-in at a time with bodies to come. The service allows 256 streams."""
+
+UPLOADS = 48
+"""The most requests of a drop-in at a time with streams for bodies."""
 
 
 class AsyncConnection(asyncio.Protocol):
@@ -50,7 +60,12 @@ class AsyncConnection(asyncio.Protocol):
         self._room: asyncio.Future[None] | None = None
         self._free = IN_FLIGHT
         self._queue: deque[asyncio.Future[None]] = deque()
+        # calls of functions, for which other calls may wait
+        self._nested: deque[asyncio.Future[None]] = deque()
         self._batches: list[AsyncBatch] = []
+        self.turns = asyncio.Semaphore(CALLED_BACK)
+        self.bodies = asyncio.Semaphore(BODIES)
+        self.uploads = asyncio.Semaphore(UPLOADS)
 
     # Calls
 
@@ -206,11 +221,12 @@ class AsyncConnection(asyncio.Protocol):
         """Waits until one more call may be in flight, and until the service takes our bytes."""
         while self._room is not None:
             await asyncio.shield(self._room)
-        if self._free > 0 and not self._queue:
+        is_nested = INSIDE.get()
+        if (self._free > 0 and not self._queue) or (is_nested and self._free > -NESTED):
             self._free -= 1
             return
         turn = self.loop.create_future()
-        self._queue.append(turn)
+        (self._nested if is_nested else self._queue).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -220,11 +236,12 @@ class AsyncConnection(asyncio.Protocol):
 
     def _release(self, calls: int) -> None:
         self._free += calls
-        while self._queue and (self._queue[0].done() or self._free > 0):
-            turn = self._queue.popleft()
-            if not turn.done():
-                self._free -= 1
-                turn.set_result(None)
+        for queue, least in ((self._nested, -NESTED), (self._queue, 0)):
+            while queue and (queue[0].done() or self._free > least):
+                turn = queue.popleft()
+                if not turn.done():
+                    self._free -= 1
+                    turn.set_result(None)
         for batch in self._batches:
             more = batch.widen(self._free - SPARE)
             if more:

@@ -28,7 +28,7 @@ from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, Req
 from .._protocol.frames import GREETING, call_frame, cancel_frame, decode, encode, quote
 from .locks import atomic_acquire
 from .waiters import Batch, Waiter
-from .wire import IN_FLIGHT, Unsent, Wire
+from .wire import IN_FLIGHT, NESTED, Unsent, Wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Connection(Wire):
         waiter = Waiter(method)
         deadline = monotonic() + seconds
         sent = False
-        while len(self._waiting) >= IN_FLIGHT:
+        while len(self._waiting) >= (IN_FLIGHT + NESTED if self.inbox.is_inside() else IN_FLIGHT):
             self._expect_life(method, deadline)
             sleep(0.002)
         self._waiting[number] = waiter

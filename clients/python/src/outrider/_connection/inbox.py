@@ -22,5 +22,9 @@ class Inbox:
         """Takes a callback; false if no function replies. Must not block and must not call the service."""
         return False
 
+    def is_inside(self) -> bool:
+        """Whether this thread runs a function that the service has called."""
+        return False
+
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         """A connection has ended."""

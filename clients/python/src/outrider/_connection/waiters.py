@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from time import monotonic
+
+from .wire import CALLED_BACK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .wire import Wire
 
 VIGIL = 1.0
 """Seconds after which a follower checks that another thread reads."""
@@ -60,3 +64,38 @@ class Batch(Waiter):
         self.replies[self.places.pop(number)] = message
         self.left -= 1
         self.wake()
+
+
+class Turn:
+    """A place among the requests whose functions the service may call; threads get places in their order.
+
+    A thread with a place waits for no second one, as in a signal handler, and ``is_free`` for none."""
+
+    def __init__(self, connection: Wire, is_free: bool) -> None:
+        self._connection = connection
+        self._mine = not is_free and get_ident() not in connection.turns
+
+    def __enter__(self) -> None:
+        if not self._mine:
+            return
+        me, turns = get_ident(), self._connection.turns
+        lock = allocate_lock()
+        lock.acquire()
+        try:
+            turns[me] = lock
+            while list(turns).index(me) >= CALLED_BACK and self._connection.dead is None:
+                lock.acquire(True, 0.1)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if self._mine:
+            turns = self._connection.turns
+            turns.pop(get_ident(), None)
+            for lock in list(turns.values())[CALLED_BACK - 1 : CALLED_BACK]:
+                try:
+                    lock.release()
+                except RuntimeError:
+                    # another thread has woken it
+                    pass

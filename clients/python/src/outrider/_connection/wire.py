@@ -30,10 +30,17 @@ from .polling import PATIENCE, BusyPolling
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Socket
+    from _thread import LockType
     from typing import Any
 
 IN_FLIGHT = 240
 """The most calls at a time without a reply. The service allows 256, and may count some that are already over."""
+
+NESTED = 12
+"""The calls of functions for which other calls wait: so many more may be in flight."""
+
+CALLED_BACK = 56
+"""The most requests of sessions with functions at a time. The service lets 64 callbacks wait, and fails the next."""
 
 WRITE_PATIENCE = 60.0
 """Seconds in which a live service takes at least a byte."""
@@ -71,6 +78,8 @@ class Wire:
         self._refusal: Any = None
         self._patience = 0.0
         self._polling = BusyPolling()
+        # the threads with a turn, see Turn, and behind them those that wait for one
+        self.turns: dict[int, LockType] = {}
         stream.settimeout(None)
 
     # Reading: only with the reading lock

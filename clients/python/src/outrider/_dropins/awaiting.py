@@ -18,13 +18,17 @@ from .parameters import fed
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
 
+    from .._connection.awaiting import AsyncConnection
     from .parameters import Settings
 
 
 class AsyncBody(BodyState):
     """The body of a response for code that awaits."""
 
-    def __init__(self, client: AsyncClient, result: dict[str, Any], read: float | None) -> None:
+    def __init__(
+        self, client: AsyncClient, result: dict[str, Any], read: float | None, place: AsyncConnection
+    ) -> None:
+        self._place: AsyncConnection | None = place
         super().__init__(client, client.invoke, result, read)
         self._invoke_raw = client._invoke_raw
 
@@ -38,6 +42,20 @@ class AsyncBody(BodyState):
             method, params = call
             data = self.take(await self._invoke_raw(method, params, timeout=LONGEST))
         return data
+
+    def _forget(self) -> None:
+        super()._forget()
+        place, self._place = self._place, None
+        if place is not None:
+            give_back(place)
+
+
+def give_back(place: AsyncConnection) -> None:
+    """Ends a place for a body; from any thread."""
+    if place.loop is asyncio._get_running_loop():
+        place.bodies.release()
+    elif not place.loop.is_closed():
+        place.loop.call_soon_threadsafe(place.bodies.release)
 
 
 class AsyncLink:
@@ -59,6 +77,16 @@ class AsyncLink:
         if made is None:
             self._made = made = AsyncClient(socket=self.settings.socket)
         return made
+
+    async def place(self, pool: float | None) -> AsyncConnection:
+        """Waits for a place for the body of a response, at most ``pool`` seconds; returns the connection that has it.
+
+        Raises :class:`asyncio.TimeoutError`."""
+        client = self.client
+        connection = client._here() or await client._live()
+        taking = connection.bodies.acquire()
+        await (asyncio.wait_for(taking, pool) if connection.bodies.locked() else taking)
+        return connection
 
     async def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""
@@ -105,6 +133,18 @@ class AsyncLink:
     ) -> dict[str, Any]:
         """As :meth:`send`, with a body that is written during the upload."""
         client = self.client
+        connection = client._here() or await client._live()
+        async with connection.uploads:
+            return await self._upload(client, params, body, length, write)
+
+    async def _upload(
+        self,
+        client: AsyncClient,
+        params: dict[str, Any],
+        body: AsyncIterable[bytes],
+        length: int | None,
+        write: float | None,
+    ) -> dict[str, Any]:
         stream = str((await client.invoke("upload.open"))["stream"])
         fed(params, stream, length)
         started = None

@@ -77,6 +77,23 @@ def json_text(value: Any) -> str | None:
         return None
 
 
+def form_text(fields: object) -> str | None:
+    """The text of a body with the fields of ``data``, as the service writes them (WHATWG URL section 5.2); ``None`` for
+    values that the service refuses."""
+    from urllib.parse import quote_plus
+
+    given = named(fields, "data")
+    items = given.items() if isinstance(given, dict) else [(one["name"], one["value"]) for one in given]
+    pairs: list[str] = []
+    for name, value in items:
+        for one in value if isinstance(value, list) else () if value is None else (value,):
+            if not isinstance(one, (str, int, float)):
+                return None
+            text = str(int(one) if isinstance(one, bool) else one)
+            pairs.append(f"{quote_plus(name, safe='*')}={quote_plus(text, safe='*')}".replace("~", "%7E"))
+    return "&".join(pairs)
+
+
 def parts(fields: object, files: object) -> list[dict[str, Any]]:
     """The fields of ``data``, then the files, each a part, in the given order."""
     found: list[dict[str, Any]] = []

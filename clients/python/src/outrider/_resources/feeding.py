@@ -12,8 +12,8 @@ from itertools import chain
 from time import monotonic
 
 from .._protocol.arguments import timeout_of
-from .._protocol.exceptions import RequestTimeout
-from .._protocol.forms import Fed, Form
+from .._protocol.exceptions import LimitError, RequestTimeout
+from .._protocol.forms import Fed, Form, form_text
 from .._protocol.frames import encode
 from .._protocol.parameters import merged
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .._protocol.parameters import Defaults
 
 BYTES, TEXT = "application/octet-stream", "text/plain; charset=utf-8"
+FIELDS = "application/x-www-form-urlencoded; charset=utf-8"
 
 PIECE = 262_144
 """The bytes of a body per call."""
@@ -33,7 +34,13 @@ LONG = 8 << 20
 """The most bytes of a body that is read at once, to be sent in a message."""
 
 MOST_FED = 200
-"""The most parts of a form that are written piece by piece though they are short: a connection may have 256 streams."""
+"""The most parts of a form that are written piece by piece though they are short."""
+
+MOST_STREAMS = 256
+"""The most parts of a form that are written piece by piece: a connection may have so many streams."""
+
+MOST_INLINE = 16_000_000
+"""The most characters of all other parts of a form; the service takes messages of 16 MiB."""
 
 MOST_AGAIN = 256 << 20
 """The most bytes of a body that is copied, so that the service can send the body again."""
@@ -104,9 +111,16 @@ class LongForm(Form):
         rest = sum(written.values())
         fed: list[int] = []
         for place in sorted(contents, key=written.__getitem__, reverse=True):
-            if len(contents[place]) > PIECE or (rest > LONG and len(fed) < MOST_FED):
+            is_long = len(contents[place]) > PIECE
+            if len(fed) < (MOST_STREAMS if is_long else MOST_FED) and (is_long or rest > LONG):
                 fed.append(place)
                 rest -= written[place]
+        if rest > MOST_INLINE:
+            raise LimitError(
+                f"files and data have too many long parts in memory: {len(fed)} of them can be sent in pieces, and the"
+                " rest is too long for a message (give files by their paths, which the service reads)",
+                code=-32010,
+            )
         self._places = sorted(fed)
         self.bodies = [Long.of(contents[place]) for place in self._places]
 
@@ -148,6 +162,11 @@ def long_body(options: Mapping[str, Any]) -> dict[str, Any] | None:
         kind, content = TEXT if isinstance(data, str) else BYTES, octets(data)
     elif data is None and options.get("json") is not None:
         kind, content = "application/json", encode(options["json"], "json", as_text=True).encode()
+    elif hasattr(data, "items") or isinstance(data, (tuple, list)):
+        text = form_text(data)
+        if text is None:
+            return None
+        kind, content = FIELDS, text.encode()
     else:
         return None
     return {**options, "data": Long.of(content, kind), "json": None}

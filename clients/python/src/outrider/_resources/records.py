@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _HEAD = Struct(">BI")
 _TEXT, _BINARY, _CONTROL = 1, 2, 3
 
+_LONGEST = 64 << 20
+"""Bytes of a message that the service takes; a longer one would end the WebSocket."""
+
 _LEAST = 8192
 """Bytes of the buffer of a WebSocket on which little comes."""
 
@@ -34,6 +37,8 @@ def record(message: str | bytes | bytearray | memoryview) -> bytes:
         payload, kind = bytes(message), _BINARY
     else:
         raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
+    if len(payload) > _LONGEST:
+        raise ValueError(f"a message must have at most {_LONGEST} bytes, not {len(payload)}: send it in several")
     return _HEAD.pack(kind, len(payload)) + payload
 
 

@@ -321,6 +321,10 @@ class Plan:
         self._version += 1
         return function
 
+    def has_functions(self) -> bool:
+        """Whether the service may call functions for requests of the session."""
+        return self._version > 0
+
     def params(self) -> dict[str, Any]:
         """The parameters of ``session.create`` and ``session.update``."""
         params: dict[str, Any] = {"url": ""}

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from typing_extensions import Unpack
 
 from .._connection.blocking import Connection
+from .._connection.waiters import Turn
 from .._protocol.exceptions import OutriderError
 from .._protocol.options import Item, Options, Timeout
 from .._protocol.parameters import Defaults
@@ -52,6 +53,8 @@ class Caller(Leaver, Protocol):
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]: ...
 
     def _live(self) -> Connection: ...
+
+    def _turn(self) -> Turn: ...
 
     def _inbox(self) -> ClientInbox: ...
 

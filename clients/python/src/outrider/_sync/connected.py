@@ -10,6 +10,7 @@ from _thread import allocate_lock, get_ident
 from .._connection.blocking import Connection
 from .._connection.discovery import end, reach
 from .._connection.inbox import Inbox
+from .._connection.waiters import Turn
 from .._connection.wire import Unsent
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
@@ -68,6 +69,11 @@ class Connected:
         if connection is None or connection.pid != os.getpid() or connection.has_ended():
             return self._open()
         return connection
+
+    def _turn(self) -> Turn:
+        """A place for a request with functions; functions themselves wait for none."""
+        connection, inbox = self._live(), self._subscriptions
+        return Turn(connection, inbox is not None and inbox.is_inside())
 
     def _open(self) -> Connection:
         pid = os.getpid()

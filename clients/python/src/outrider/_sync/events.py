@@ -152,6 +152,10 @@ class ClientInbox(Listeners, Inbox):
             self._served = connection
             start_new_thread(self._run, (connection, waiter))
 
+    def is_inside(self) -> bool:
+        """Whether this thread runs a function that the service has called."""
+        return get_ident() in self._inside
+
     def beside(self, call: Callable[..., Any], method: str, params: str, seconds: float) -> Any:
         """Makes a call of the client. Meanwhile other callbacks run in threads of their own."""
         me = get_ident()

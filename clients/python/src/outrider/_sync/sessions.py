@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .._connection.wire import CALLED_BACK
 from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
@@ -205,7 +206,10 @@ class Session(Verbs):
             return made[1]
 
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        return self._client._send(method, url, {**options, "session": self._handle()})
+        if not self._plan.has_functions():
+            return self._client._send(method, url, {**options, "session": self._handle()})
+        with self._client._turn():
+            return self._client._send(method, url, {**options, "session": self._handle()})
 
     def _caller(self) -> Caller:
         return self._client
@@ -218,6 +222,8 @@ class Session(Verbs):
     ) -> list[Response | OutriderError]:
         """Sends many requests of this session; see :meth:`Client.many`."""
         own = self._own(options)
+        if self._plan.has_functions():
+            window = min(window, CALLED_BACK)
         return self._client.many(requests, window=window, **own)
 
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
