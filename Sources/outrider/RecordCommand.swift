@@ -4,6 +4,7 @@
 import ArgumentParser
 import Glibc
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 import OutriderServer
 import Synchronization
@@ -137,8 +138,7 @@ struct StagedProgram {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let start = String(decoding: try FileBytes.read(descriptor, named: path)?.prefix(4096) ?? [], as: UTF8.self)
-        if start.drop(while: { $0.isWhitespace || $0 == "\u{FEFF}" }).first == "{", start.contains("\"log\"") { return }
+        if CassetteReader.mayReplace(try FileBytes.read(descriptor, named: path) ?? []) { return }
         throw CommandFailure(
             .usage, "\(path) is no cassette, and recording would replace it: name another file, or remove this one")
     }

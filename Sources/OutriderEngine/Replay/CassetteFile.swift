@@ -49,6 +49,7 @@ final class CassetteFile: @unchecked Sendable {
                 throw .unusableCassette(
                     path, "another program records to it: wait for its end, or use another file", posix: errno)
             }
+            if isNew { try checkReplaced(file, path) }
             let contents = try isNew ? CassetteReader.Contents() : read(file, path)
             guard var end = isNew ? 0 : contents.end else {
                 throw .unusableCassette(
@@ -61,6 +62,19 @@ final class CassetteFile: @unchecked Sendable {
             close(file)
             throw error
         }
+    }
+
+    /// Throws `cassetteUnusable` if the recording would replace a file that is no archive.
+    private static func checkReplaced(_ file: CInt, _ path: String) throws(HTTPFailure) {
+        var start = [UInt8](repeating: 0, count: CassetteReader.recognized)
+        var count = 0
+        repeat {
+            count = start.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
+        } while count < 0 && errno == EINTR
+        guard count >= 0 else { throw .unusableCassette(path, "it cannot be read: \(reason(errno))", posix: errno) }
+        guard !CassetteReader.mayReplace(Array(start.prefix(count))) else { return }
+        throw .unusableCassette(
+            path, "it is no HTTP Archive, and recording would replace it: name another file, or remove this one")
     }
 
     private static func begin(_ file: CInt, _ path: String, _ program: String) throws(HTTPFailure) -> Int {

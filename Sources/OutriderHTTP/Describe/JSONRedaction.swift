@@ -3,7 +3,8 @@
 
 internal import OutriderJSON
 
-/// Masks strings and numbers in JSON if their name, or the name of an enclosing array or object, is secret.
+/// Masks strings and numbers in JSON if their name, or the name of an enclosing array or object, is secret, and the
+/// secrets of URLs in other strings.
 ///
 /// Malformed or truncated JSON is masked as far as it can be read.
 struct JSONRedaction {
@@ -71,8 +72,27 @@ struct JSONRedaction {
             name = text(position + 1..<max(position + 1, end - 1))
             keep(end - position)
         } else {
-            value(to: end, isSecret: name.map { names.isSecret(parameter: $0) } ?? false)
+            let isSecret = name.map { names.isSecret(parameter: $0) } ?? false
+            guard !isSecret, secretDepth == nil, let urls = maskedURLs(to: end) else {
+                return value(to: end, isSecret: isSecret)
+            }
+            masked += urls
+            isChanged = true
+            name = nil
+            position = end
         }
+    }
+
+    /// The string at the position without the secrets of its URLs; nil if it has none.
+    private func maskedURLs(to end: Int) -> [UInt8]? {
+        guard bytes[position..<end].contains(UInt8(ascii: ":")) else { return nil }
+        // a body may have been cut off within the string
+        let isClosed = end - position > 1 && bytes[end - 1] == UInt8(ascii: "\"")
+        let text = text(position + 1..<(isClosed ? end - 1 : end))
+        let shown = Redaction.masked(urlsIn: text, names)
+        guard shown != text else { return nil }
+        let written = JSONWriter.bytes(of: JSONValue.string(shown))
+        return isClosed ? written : Array(written.dropLast())
     }
 
     /// Skips true, false or null, or masks a number.

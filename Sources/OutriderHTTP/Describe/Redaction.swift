@@ -57,6 +57,23 @@ package enum Redaction: Sendable {
         self == .masked ? Self.masked(text, SecretNames()) : text
     }
 
+    /// Masks each URL that stands between white space in a text.
+    static func masked(urlsIn text: String, _ names: SecretNames) -> String {
+        guard text.contains("://") else { return text }
+        var result = ""
+        var rest = text[...]
+        while !rest.isEmpty {
+            let space = rest.prefix { $0.isWhitespace }
+            let word = String(rest[space.endIndex...].prefix { !$0.isWhitespace })
+            rest = rest[space.endIndex...].drop { !$0.isWhitespace }
+            let bytes = Array(word.utf8)
+            let isURL = URLReader.endOfScheme(bytes).map { bytes[($0 + 1)...].starts(with: "//".utf8) } ?? false
+            result += space
+            result += isURL ? masked(word, names) : word
+        }
+        return result
+    }
+
     /// A target or a whole URL without the parameters of these names.
     static func masked(_ text: String, _ names: SecretNames) -> String {
         let text = withoutCredentials(text)

@@ -32,6 +32,17 @@ package enum CassetteReader {
 
     private static let newline = UInt8(ascii: "\n")
 
+    /// The bytes at the start of a file that tell an archive from another file.
+    package static let recognized = 4096
+
+    /// Whether a file that starts with these bytes may be replaced by a recording: it is empty, or an HTTP Archive.
+    package static func mayReplace(_ start: [UInt8]) -> Bool {
+        if start.isEmpty || isCutHead(start) { return true }
+        let text = String(decoding: start.prefix(recognized), as: UTF8.self)
+        let first = text.first { !$0.isWhitespace && $0 != "\u{FEFF}" }
+        return first == "{" && text.contains("\"log\"")
+    }
+
     package static func read(_ bytes: [UInt8]) throws(Fault) -> Contents {
         if bytes.isEmpty {
             var contents = Contents()

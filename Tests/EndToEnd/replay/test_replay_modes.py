@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import subprocess
 import time
 
 import contract
@@ -239,3 +240,28 @@ def test_a_new_recording_leaves_no_body_of_the_old_one(tape):
         (folder / "notes.txt").write_text("mine")
     first, second = names
     assert len(first) == 1 and second > {"notes.txt"} and len(second) == 2 and not first & second
+
+
+def test_a_new_recording_replaces_no_file_that_is_no_archive(server, tmp_path):
+    """The path of a program in place of that of the cassette: the program was replaced by an empty archive."""
+    program = tmp_path / "program.py"
+    program.write_text(text := "print('{\"log\"')\n")
+    replay = {"path": str(program), "mode": "all"}
+    with fresh() as wire:
+        for error in (
+            wire.call("replay.start", replay)["error"],
+            wire.call("session.create", {"replay": replay})["error"],
+        ):
+            assert error["data"]["failure"]["code"] == 2201 and "remove this one" in error["message"], error
+        assert program.read_text() == text
+        # the archive of a browser may be replaced, and so may an empty file
+        for text in ('\ufeff\n{ "log": {"version": "1.2", "entries": []}}', ""):
+            program.write_text(text)
+            start(wire, str(program), mode="all")
+            get(wire, server.url + "/json")
+            assert stop(wire)["recorded"] == 1 and len(entries(program)) == 1
+    program.write_text("notes")
+    service = [contract.binary(), "serve", "--stdio", "--replay", f"{program}:all"]
+    done = subprocess.run(service, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and "remove this one" in done.stderr, done
+    assert program.read_text() == "notes"

@@ -113,6 +113,14 @@ import Testing
         (#"{"tokens":{"used":5,"text":"x"}}"#, #"{"tokens":{"used":5,"text":"x"}}"#),
         (#"{"pass\u0077ord":"x"}"#, #"{"pass\u0077ord":"***"}"#),
         (#"[{"jwt":"x"},{"jwt":"y"}]"#, #"[{"jwt":"***"},{"jwt":"***"}]"#),
+        (
+            #"{"next":"https://u:pw@x/a?token=b&n=1","n":1}"#,
+            #"{"next":"https://***@x/a?token=***&n=1","n":1}"#
+        ),
+        (#"["https:\/\/x\/?token=b"]"#, #"["https://x/?token=***"]"#),
+        (#"["see https://x/?token=b and ask@x"]"#, #"["see https://x/?token=*** and ask@x"]"#),
+        (#"{"a":"https://x/?token=unfini"#, #"{"a":"https://x/?token=***"#),
+        (#"{"a":"https:\/\/x\/?n=1","b":"a://b @"}"#, #"{"a":"https:\/\/x\/?n=1","b":"a://b @"}"#),
     ])
     func `values under telling names in JSON are masked, and the rest stays [AA10]`(json: String, masked: String) {
         let bytes = Redaction.masked.body(Array(json.utf8), contentType: "application/problem+json; charset=utf-8")
