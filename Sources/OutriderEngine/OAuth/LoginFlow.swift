@@ -208,7 +208,7 @@ package final class LoginFlow: Sendable {
 
     // MARK: tokens
 
-    /// Revokes the tokens where the server can, and forgets the tokens in any case.
+    /// Revokes the tokens where the server can, and forgets the tokens in any case; also if the call is cancelled.
     ///
     /// - Returns: the reason of a failure; nil after a revocation.
     /// - Throws: if the tokens could not be forgotten; then the credential is unchanged.
@@ -217,23 +217,49 @@ package final class LoginFlow: Sendable {
     ) async throws(OAuthFailure) -> OAuthFailure? {
         cancel(credential, because: Self.loggedOut)
         let vault = try vault(of: credential)
-        let refusal = try await credential.changes.take { () async throws(OAuthFailure) in
-            let refusal = try await vault.erase(
-                credential.snapshot.id, spec: false, revoke: true, upTo: nil, recorder: recorder)
-            credential.loggedOut(leaving: try? await vault.read(credential.name))
-            return refusal
+        // a refresh of the credential may take long to end
+        let refusal = try await Self.finishing { () async throws(OAuthFailure) -> OAuthFailure? in
+            try await credential.changes.take { () async throws(OAuthFailure) -> OAuthFailure? in
+                let refusal = try await vault.erase(
+                    credential.snapshot.id, spec: false, revoke: true, upTo: nil, recorder: recorder)
+                credential.loggedOut(leaving: try? await vault.read(credential.name))
+                return refusal
+            }
         }
         if refusal != nil || credential.snapshot.spec.endpoints.revocation != nil { return refusal }
         return OAuthFailure(
             .config, "no_revocation_endpoint", "the server has no place to revoke them: they end when they expire")
     }
 
-    /// Deletes the credential and its login under way; the response of the server to the revocation is thrown.
+    /// Deletes the credential and its login under way, also if the call is cancelled; the response of the server to the
+    /// revocation is thrown.
+    ///
+    /// - Parameter deleted: called after a deletion without a failure.
     package func delete(
-        _ credential: SharedCredential, of broker: CredentialBroker, revoking: Bool, recorder: (any TokenRecorder)?
+        _ credential: SharedCredential, of broker: CredentialBroker, revoking: Bool, recorder: (any TokenRecorder)?,
+        then deleted: @escaping @Sendable () -> Void
     ) async throws(OAuthFailure) {
         cancel(credential, because: Self.deleted)
-        try await broker.delete(credential, revoking: revoking, recorder: recorder)
+        try await Self.finishing { () async throws(OAuthFailure) -> Void in
+            try await broker.delete(credential, revoking: revoking, recorder: recorder)
+            deleted()
+        }
+    }
+
+    /// Runs work that continues when its caller is cancelled; throws `leftChange` then.
+    private static func finishing<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(OAuthFailure) -> Value
+    ) async throws(OAuthFailure) -> Value {
+        let flight = SingleFlight<Result<Value, OAuthFailure>>()
+        let outcome = await flight.join { () async -> Result<Value, OAuthFailure> in
+            do throws(OAuthFailure) {
+                return .success(try await work())
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let outcome else { throw leftChange }
+        return try outcome.get()
     }
 
     /// The server's description of the access token.
@@ -323,6 +349,8 @@ package final class LoginFlow: Sendable {
     private static let late = OAuthFailure(
         .needsLogin, "login_timed_out", "no browser returned from the login within \(Int(patience)) s: log in again")
     private static let left = OAuthFailure(.temporary, "cancelled", "the call was cancelled; the login goes on")
+    private static let leftChange = OAuthFailure(
+        .temporary, "cancelled", "the call was cancelled; a logout or deletion that has begun goes on")
     private static let loggedOut = OAuthFailure(
         .needsLogin, "logged_out", "a client logged out while this login was under way: log in again")
     private static let deleted = OAuthFailure(

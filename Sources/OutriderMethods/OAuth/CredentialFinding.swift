@@ -157,6 +157,11 @@ func mappingFailures<Value>(_ work: () async throws(OAuthFailure) -> Value) asyn
 extension RPCError {
     /// For calls that end without a token.
     init(_ failure: OAuthFailure) {
+        // the end of the call says nothing about the token
+        if failure.reason == "cancelled", Task.isCancelled {
+            self.init(.cancelled, failure.message)
+            return
+        }
         self.init(
             noToken: HTTPFailure(
                 .refreshFailed, failure.message, retryable: failure.kind == .temporary, details: [.oauth(failure)]))

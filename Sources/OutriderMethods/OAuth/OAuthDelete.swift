@@ -26,12 +26,15 @@ struct OAuthDelete: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let credential = try await params.credential.resolved(call)
+        let handles = call.scope.handles
         try await mappingFailures { () async throws(OAuthFailure) in
             try await call.scope.service.logins.delete(
                 credential, of: call.scope.credentials(of: credential), revoking: params.revokes,
-                recorder: call.scope.tokenRecorder)
+                recorder: call.scope.tokenRecorder
+            ) {
+                _ = handles.remove(Handle<OwnCredential>(named: credential.name))
+            }
         }
-        call.scope.handles.remove(Handle<OwnCredential>(named: credential.name))
         return JSONNothing()
     }
 }

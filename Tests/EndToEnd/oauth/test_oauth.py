@@ -187,6 +187,23 @@ def test_no_method_gives_a_refresh_token_or_a_secret_back(wire, server):
     assert not any(secret.encode() in everything for secret in [*newest, "canary-secret"])
 
 
+@pytest.mark.parametrize("method", ["oauth.revoke", "oauth.delete"])
+def test_a_logout_behind_a_refresh_that_hangs_can_be_cancelled(wire, server, method):
+    """The call waited for the end of the refresh."""
+    mine, _ = make(wire, server, name="work", revocationUrl=server.url("/revoke"))
+    server.stall = "commit"
+    refresh = wire.start("oauth.refresh", {"credential": mine})
+    with server.changed:
+        assert server.changed.wait_for(lambda: "/token" in server.arrived, 10)
+    number = wire.start(method, {"credential": mine})
+    wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+    found = wire.replies([number], 10)
+    assert found[number]["error"]["code"] == -32800
+    server.go.set()
+    # the deletion ends the refresh at once
+    assert refresh in found or wire.reply(refresh, 20)["id"] == refresh
+
+
 def test_deleting_revokes(wire, server):
     mine, given = make(wire, server, revocationUrl=server.url("/revoke"))
     assert result(wire.call("oauth.delete", {"credential": mine, "revoke": True}, 20)) == {}
