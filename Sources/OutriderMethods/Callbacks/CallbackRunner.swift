@@ -119,7 +119,14 @@ struct CallbackRunner: Sendable {
         defer { alarm.cancel() }
         await events.decision(
             DecisionShape(decision: handle, kind: kind, parameters: parameters), isOpen: { decision.isOpen },
-            also: inbox)
+            unreadable: {
+                decision.settle(
+                    .failure(
+                        RPCError(
+                            .callbackFailed,
+                            "the decision about \(kind.method) is longer than maxMessageBytes allows"
+                                + " (raise it with server.hello)")))
+            }, also: inbox)
         return try await decision.outcome().get()
     }
 }
@@ -129,8 +136,13 @@ protocol DecisionOutlet: Sendable {
     /// A new decision: waits in `events.next` of the request and of the connection, and goes to clients that want such
     /// events.
     ///
-    /// - Parameter isOpen: whether the decision is still open.
-    func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async
+    /// - Parameters:
+    ///   - isOpen: whether the decision is still open.
+    ///   - unreadable: called if the event is dropped, because it is too long for the client.
+    func decision(
+        _ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, unreadable: @escaping @Sendable () -> Void,
+        also inbox: EventQueue
+    ) async
 }
 
 /// The rest of the params of `event.decision`.

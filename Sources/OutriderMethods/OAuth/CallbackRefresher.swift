@@ -40,10 +40,13 @@ struct CallbackRefresher: TokenRefresher {
 
 /// What is about no request waits with the connection.
 struct InboxOutlet: DecisionOutlet {
-    func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
+    func decision(
+        _ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, unreadable: @escaping @Sendable () -> Void,
+        also inbox: EventQueue
+    ) async {
         inbox.push(
             Event("event.decision", OwnDecisionShape(shape: shape)), mayBeLost: false, claim: isOpen,
-            isStale: { !isOpen() })
+            isStale: { !isOpen() }, unreadable: unreadable)
     }
 
     private struct OwnDecisionShape: JSONEncodable {

@@ -158,13 +158,16 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
         return isSilent.load(ordering: .relaxed) ? [] : (told ?? []).map(\.event)
     }
 
-    func decision(_ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, also inbox: EventQueue) async {
+    func decision(
+        _ shape: DecisionShape, isOpen: @escaping @Sendable () -> Bool, unreadable: @escaping @Sendable () -> Void,
+        also inbox: EventQueue
+    ) async {
         guard let event = make("event.decision", .decision(shape)) else { return }
         let taken = Claim()
         let claim: @Sendable () -> Bool = { isOpen() && taken.take() }
         let isStale: @Sendable () -> Bool = { !isOpen() || taken.isGone }
-        queue.push(event, mayBeLost: false, claim: claim, isStale: isStale)
-        inbox.push(event, mayBeLost: false, claim: claim, isStale: isStale)
+        queue.push(event, mayBeLost: false, claim: claim, isStale: isStale, unreadable: unreadable)
+        inbox.push(event, mayBeLost: false, claim: claim, isStale: isStale, unreadable: unreadable)
         if kinds.contains(.decision), !kinds.contains(.pulled) { try? await peer.notify(event, unless: isOver) }
     }
 

@@ -30,11 +30,14 @@ final class EventQueue: Sendable {
     var isAwaited: Bool { contents.withLock { !$0.waiters.isEmpty } }
 
     func push(
-        _ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil, isStale: (@Sendable () -> Bool)? = nil
+        _ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil,
+        isStale: (@Sendable () -> Bool)? = nil, unreadable: (@Sendable () -> Void)? = nil
     ) {
+        let entry = EventQueueMachine.Entry(
+            event, mayBeLost: mayBeLost, claim: claim, isStale: isStale, unreadable: unreadable)
         let waiters = contents.withLock { contents -> [CheckedContinuation<Void, Never>] in
             guard !contents.isOver else { return [] }
-            contents.machine.push(EventQueueMachine.Entry(event, mayBeLost: mayBeLost, claim: claim, isStale: isStale))
+            contents.machine.push(entry)
             return contents.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }

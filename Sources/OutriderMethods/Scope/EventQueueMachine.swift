@@ -20,15 +20,18 @@ struct EventQueueMachine {
         var claim: (@Sendable () -> Bool)?
         /// Whether the event is obsolete.
         var isStale: (@Sendable () -> Bool)?
+        /// Called when the event is dropped because the client cannot read it.
+        var unreadable: (@Sendable () -> Void)?
 
         init(
             _ event: Event, mayBeLost: Bool, claim: (@Sendable () -> Bool)? = nil,
-            isStale: (@Sendable () -> Bool)? = nil
+            isStale: (@Sendable () -> Bool)? = nil, unreadable: (@Sendable () -> Void)? = nil
         ) {
             self.event = event
             self.mayBeLost = mayBeLost
             self.claim = claim
             self.isStale = isStale
+            self.unreadable = unreadable
         }
 
         /// The bytes that count for the limit.
@@ -81,7 +84,10 @@ struct EventQueueMachine {
             front += 1
             bytes &-= entry.bytes
             guard isReadable(entry.event) else {
-                if entry.isStale?() != true { dropped &+= 1 }
+                if entry.isStale?() != true {
+                    dropped &+= 1
+                    entry.unreadable?()
+                }
                 continue
             }
             guard entry.claim?() != false else { continue }

@@ -124,6 +124,21 @@ def test_an_event_that_the_client_cannot_read_is_dropped(wire, window):
     assert result(wire.call("events.unsubscribe", {"subscription": handle})) == {"told": 2, "dropped": 1}
 
 
+@pytest.mark.parametrize("of_request", [True, False])
+def test_a_decision_that_the_client_cannot_read_fails_its_request(wire, of_request):
+    """The request waited for the deadline of a callback that its client had never seen."""
+    wire.call("server.hello", {"maxMessageBytes": 4096})
+    spec = {"url": "http://127.0.0.1:1/?" + "q" * 5000,
+            "interceptors": [callback(how="pull", asks=["adapt"], timeout=600)]}
+    request = result(wire.call("data.start", spec))["request"]
+    taken = result(wire.call("events.next", {"request": request} if of_request else {}))
+    assert taken["events"] == [] and taken["dropped"] == 1, taken
+    # the response names the long URL
+    wire.call("server.hello", {"maxMessageBytes": 1 << 20})
+    error = result(wire.call("request.wait", {"request": request, "timeout": 10}, 20))["error"]
+    assert error["code"] == 1300 and "maxMessageBytes" in error["underlying"]["message"], error
+
+
 def test_waiting_for_events_can_be_cancelled(wire):
     number = wire.start("events.next", {"wait": 600})
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
