@@ -87,6 +87,67 @@ def test_a_crowd_of_threads(service, origin):
         assert [getattr(one, "status", one) for one in found] == [200] * CROWD
 
 
+def test_a_crowd_of_streams_with_functions(service, origin, tmp_path):
+    """Streams, event streams, downloads and several lists of requests share the places."""
+
+    async def work():
+        async with outrider.AsyncClient(socket=service) as client:
+            session = client.session()
+
+            @session.adapter
+            async def sign(attempt):
+                await asyncio.sleep(0.05)
+
+            async def lines():
+                async with session.stream(origin + "/json") as stream:
+                    return stream.status
+
+            async def events():
+                async with session.sse(origin + "/events/2") as source:
+                    return source.response.status
+
+            async def saved(place):
+                return (await session.download(origin + "/json", tmp_path / f"async-{place}")).status
+
+            lists = [session.many([origin + "/json"] * CROWD) for _ in range(3)]
+            sent = [one for place in range(50) for one in (lines(), events(), saved(place))]
+            *found, first, second, third = await asyncio.wait_for(asyncio.gather(*sent, *lists), 60)
+            assert found == [200] * 150
+            assert [getattr(one, "status", one) for one in first + second + third] == [200] * 3 * CROWD
+            assert client._connections[asyncio.get_running_loop()].turns._value == 56
+
+    asyncio.run(work())
+    with outrider.Client(socket=service) as client:
+        session = client.session()
+        together, found = threading.Barrier(83), []
+
+        @session.adapter
+        def sign(attempt):
+            pass
+
+        def send(one):
+            together.wait()
+            try:
+                found.extend(one())
+            except outrider.OutriderError as problem:
+                found.append(problem)
+
+        def lines():
+            with session.stream(origin + "/json") as stream:
+                return [stream.status]
+
+        def listed():
+            return [getattr(one, "status", one) for one in session.many([origin + "/json"] * CROWD)]
+
+        threads = [threading.Thread(target=send, args=(one,)) for one in [lines] * 80 + [listed] * 3]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [200] * (80 + 3 * CROWD)
+        assert not client._connection.turns
+
+
 def test_a_function_makes_a_call_while_all_places_wait_for_it(service, origin):
     """At most 240 calls are in flight: the calls of functions have places of their own."""
 
@@ -176,3 +237,59 @@ def test_a_request_waits_for_a_place_as_long_as_for_a_pool(service, origin, scri
             assert len(await asyncio.gather(*[client.get(origin + "/json") for _ in range(9)])) == 9
 
     asyncio.run(work())
+
+
+def test_threads_with_unread_bodies_wait_for_places(service, origin, scripted, monkeypatch):
+    requests = pytest.importorskip("requests")
+    import outrider.requests
+
+    monkeypatch.setattr("outrider._dropins.blocking.BODIES", 3)
+    monkeypatch.setattr("outrider.requests._PATIENCE", 0.1)
+
+    def talk(stream):
+        request_head(stream)
+        stream.sendall(CHUNKED + chunk(b"x"))
+        stream.recv(1)
+
+    url = scripted(talk).url
+    with requests.Session() as session:
+        session.trust_env = False
+        session.mount("http://", outrider.requests.Adapter(socket=service))
+        kept = [session.get(url, stream=True) for _ in range(3)]
+        with pytest.raises(requests.ConnectionError, match="read or close them"):
+            session.get(origin + "/json", stream=True)
+        assert session.get(origin + "/json").status_code == 200
+        kept.pop().close()
+        with pytest.raises(requests.ConnectionError):
+            session.get("http://127.0.0.1:1/", stream=True)
+        assert [session.get(origin + "/json", stream=True).json() for _ in range(5)]
+        kept.clear()
+        gc.collect()
+        monkeypatch.setattr("outrider.requests._PATIENCE", 20)
+        together, found = threading.Barrier(20), []
+
+        def send():
+            together.wait()
+            found.append(len(session.get(origin + "/bytes/100000", stream=True).content))
+
+        threads = [threading.Thread(target=send) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [100_000] * 20
+
+
+def test_a_blocking_request_of_httpx_waits_for_a_place(service, origin, monkeypatch):
+    httpx = pytest.importorskip("httpx")
+    from outrider.httpx import Transport
+
+    monkeypatch.setattr("outrider._dropins.blocking.BODIES", 2)
+    timeout = httpx.Timeout(30, pool=0.1)
+    with httpx.Client(transport=Transport(socket=service), trust_env=False, timeout=timeout) as client:
+        url = origin + "/bytes/3000000"
+        kept = [client.send(client.build_request("GET", url), stream=True) for _ in range(2)]
+        with pytest.raises(httpx.PoolTimeout, match="read or close them"):
+            client.get(origin + "/json")
+        kept.pop().close()
+        assert client.get(origin + "/json").status_code == 200

@@ -294,3 +294,12 @@ def test_a_long_body_that_the_server_does_not_read_is_given_up(
         response = client.post(scripted(refuse).url, check=False, **options)  # type: ignore[arg-type]
         assert response.status == 413
     assert client.call("request.list")["requests"] == []
+
+
+@pytest.mark.parametrize("given", [{"params": {"a": "x" * 17_000_000}}, {"headers": {"A": "x" * 17_000_000}}])
+def test_what_is_too_long_and_no_body_is_named(client: Client, origin: str, given: Any) -> None:
+    [name] = given
+    with pytest.raises(outrider.LimitError, match=rf"^{name} is too long: a message has at most 16777216 bytes"):
+        client.get(f"{origin}/echo", **given)
+    with pytest.raises(outrider.LimitError, match=r"^url is too long"):
+        client.get(f"{origin}/echo?" + "x" * 17_000_000)

@@ -70,6 +70,18 @@ def test_a_value_that_is_wrong_raises_and_a_new_iteration_goes_on(client: Client
         assert list(s.json(lines=True)) == [{"b": 2}]
 
 
+def test_a_charset_that_a_server_made_up_is_utf_8(client: Client, peer: MakePeer) -> None:
+    """As for the lines of a response. The program's own charset must be known."""
+    made_up = chunked("café\nx".encode(), head=b"Content-Type: text/plain; charset=klingon")
+    assert list(client.get(peer(made_up).url).iter_lines()) == ["café", "x"]
+    with client.stream(peer(made_up).url) as s:
+        assert list(s.lines()) == ["café", "x"]
+    with client.stream(peer(made_up).url) as s:
+        assert "".join(s.text()) == "café\nx"
+    with client.stream(peer(made_up).url) as s, pytest.raises(outrider.SerializationError, match="not known"):
+        list(s.lines("klingon"))
+
+
 def test_bytes_and_files_of_them(either: Client, origin: str, tmp_path: Path) -> None:
     expected = (PATTERN * (3_000_000 // len(PATTERN) + 1))[:3_000_000]
     with either.stream(f"{origin}/bytes/3000000") as s:

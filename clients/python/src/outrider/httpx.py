@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from ._dropins.awaiting import AsyncBody, AsyncLink, give_back
-from ._dropins.blocking import Body, Link
+from ._dropins.blocking import Body, Full, Link
 from ._dropins.bodies import Head
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._protocol import exceptions as errors
 from ._protocol.parameters import spec_for
-from ._resources.feeding import PIECE
+from ._resources.feeding import LONGEST, PIECE
 
 if TYPE_CHECKING:
     import os
@@ -95,6 +95,8 @@ class _Mapped:
         except errors.OutriderError as problem:
             raise _broken(problem)(str(problem), request=self.request) from problem
 
+
+_POOL = " (read or close them, or raise the pool timeout)"
 
 _TIMEOUTS: dict[str, type[httpx.TimeoutException]] = {
     "queue": httpx.PoolTimeout,
@@ -239,13 +241,17 @@ class Transport(httpx.BaseTransport):
         lease = self._link.lease()
         with mapped.sending():
             prepared = _Prepared(request, self._settings, self._proxy, self._trust)
-            if prepared.is_streamed:
-                stream = request.stream
-                assert isinstance(stream, httpx.SyncByteStream)
-                result = self._link.upload(lease, prepared.params, stream, prepared.length, prepared.write)
-            else:
-                result = self._link.send(lease, prepared.params)
-        body = Body(lease, result, prepared.read)
+            try:
+                with lease.place(True, LONGEST if prepared.pool is None else prepared.pool) as place:
+                    if prepared.is_streamed:
+                        stream = request.stream
+                        assert isinstance(stream, httpx.SyncByteStream)
+                        result = self._link.upload(lease, prepared.params, stream, prepared.length, prepared.write)
+                    else:
+                        result = self._link.send(lease, prepared.params)
+            except Full as problem:
+                raise httpx.PoolTimeout(f"{problem}{_POOL}", request=request) from None
+        body = Body(lease, result, prepared.read, place)
         return _response(Head(result), _Stream(body, mapped))
 
     def close(self) -> None:
@@ -292,9 +298,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
                 place = await self._link.place(prepared.pool)
             except asyncio.TimeoutError:
                 raise httpx.PoolTimeout(
-                    f"too many responses are open, and none ended for {prepared.pool:g} seconds"
-                    " (read or close them, or raise the pool timeout)",
-                    request=request,
+                    f"too many responses are open, and none ended for {prepared.pool:g} seconds{_POOL}", request=request
                 ) from None
             try:
                 if prepared.is_streamed:

@@ -36,7 +36,7 @@ from urllib3.exceptions import (
 )
 from urllib3.util import Timeout
 
-from ._dropins.blocking import Body, Lease, Link
+from ._dropins.blocking import Body, Full, Lease, Link
 from ._dropins.bodies import Head
 from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from ._sync.client import Client
 
 __all__ = ["Adapter", "UnsupportedOption"]
+
+_PATIENCE = 60.0
+"""Seconds that a request with ``stream=True`` waits while too many others have unread bodies."""
 
 
 class UnsupportedOption(requests.exceptions.RequestException, ValueError):
@@ -101,12 +104,15 @@ class Adapter(BaseAdapter):
         times = _timeout(timeout)
         lease = self._link.lease()
         try:
-            result = self._exchange(lease, request, stream, times, verify, cert, proxies)
+            with lease.place(stream, _PATIENCE) as place:
+                result = self._exchange(lease, request, stream, times, verify, cert, proxies)
         except Unsupported as problem:
             raise UnsupportedOption(str(problem), request=request) from None
+        except Full as problem:
+            raise requests.ConnectionError(f"{problem} (read or close them)", request=request) from None
         except errors.OutriderError as problem:
             raise _raised(problem, request) from problem
-        body = Body(lease, result, times[1])
+        body = Body(lease, result, times[1], place)
         return self.build_response(request, Raw(Head(result), body, request.method or "GET", request.url or ""))
 
     def _exchange(

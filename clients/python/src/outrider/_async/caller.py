@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import asyncio  # async
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager  # async
 from typing import Any, Protocol
 
 from typing_extensions import Unpack
@@ -54,8 +54,8 @@ class AsyncCaller(Leaver, Protocol):
 
     async def _live(self) -> AsyncConnection: ...
 
-    async def _turn(self) -> asyncio.Semaphore: ...  # async
-    # sync: def _turn(self) -> Turn: ...
+    def _turn(self, most: int = 1) -> AbstractAsyncContextManager[int]: ...  # async
+    # sync: def _turn(self, most: int = 1) -> Turn: ...
 
     def _inbox(self) -> AsyncClientInbox: ...
 

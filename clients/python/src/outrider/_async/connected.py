@@ -7,17 +7,18 @@ from __future__ import annotations
 import asyncio
 import os
 import socket as sockets
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import INSIDE, AsyncConnection
 from .._connection.discovery import end, reach
-from .._connection.wire import Unsent
+from .._connection.wire import CALLED_BACK, Unsent
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
 from .events import AsyncClientInbox
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
     from subprocess import Popen
 
 
@@ -53,10 +54,22 @@ class AsyncConnected:
             message = await (await self._live()).call(method, params, seconds)
         return located(message, params)
 
-    async def _turn(self) -> asyncio.Semaphore:
-        """A place for a request with functions; functions themselves wait for none."""
-        connection = await self._live()
-        return asyncio.Semaphore() if INSIDE.get() else connection.turns
+    @asynccontextmanager
+    async def _turn(self, most: int = 1) -> AsyncIterator[int]:
+        """Waits for a place for a request with functions, and gives the number of places: further ones are half of the
+        free ones, at most. Functions themselves wait for none."""
+        turns = (await self._live()).turns
+        if INSIDE.get():
+            yield min(most, CALLED_BACK)
+            return
+        async with turns:
+            more = min(most - 1, turns._value // 2)
+            turns._value -= more
+            try:
+                yield more + 1
+            finally:
+                for _ in range(more):
+                    turns.release()
 
     def _here(self) -> AsyncConnection | None:
         """The live connection of this event loop and this process, if any."""

@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 class AsyncDownloads:
     """Files, for an :class:`~outrider.AsyncClient`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(self, client: AsyncCaller, session: Callable[[], Awaitable[str]] | None = None) -> None:
+    def __init__(
+        self,
+        client: AsyncCaller,
+        session: Callable[[], Awaitable[str]] | None = None,
+        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
+    ) -> None:
         self._client = client
         self._session = session
+        self._call = call or client._result
 
     async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -79,7 +85,7 @@ class AsyncDownloads:
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
         client = self._client
         if method == "download.send" and built.watch is None:
-            result = await client._result(method, built.text(), built.guard)
+            result = await self._call(method, built.text(), built.guard)
         else:
             result = await self._watched(method, built)
         response = AsyncResponse(result, client.invoke)

@@ -42,9 +42,10 @@ class AsyncEventSource(Reading):
         url: str,
         options: Mapping[str, Any],
         built: Callable[[], Awaitable[Built]] | None = None,
+        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
     ) -> None:
         super().__init__(client, first_id(options))
-        self._call = client._result
+        self._call = call or client._result
         self._invoke = client.invoke
         self._built = built or build_sse(url, options, client._defaults)  # async
         self.response: AsyncResponse | None = None  # async

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from .._connection.wire import CALLED_BACK
 from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
@@ -207,8 +206,15 @@ class AsyncSession(AsyncVerbs):
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         if not self._plan.has_functions():
             return await self._client._send(method, url, {**options, "session": await self._handle()})
-        async with await self._client._turn():
+        async with self._client._turn():
             return await self._client._send(method, url, {**options, "session": await self._handle()})
+
+    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        """As of the client, with a place if the service may call functions."""
+        if not self._plan.has_functions():
+            return await self._client._result(method, params, seconds)
+        async with self._client._turn():
+            return await self._client._result(method, params, seconds)
 
     def _caller(self) -> AsyncCaller:
         return self._client
@@ -221,9 +227,10 @@ class AsyncSession(AsyncVerbs):
     ) -> list[AsyncResponse | OutriderError]:
         """Sends many requests of this session; see :meth:`AsyncClient.many`."""
         own = await self._own(options)
-        if self._plan.has_functions():
-            window = min(window, CALLED_BACK)
-        return await self._client.many(requests, window=window, **own)
+        if not self._plan.has_functions():
+            return await self._client.many(requests, window=window, **own)
+        async with self._client._turn(window) as places:
+            return await self._client.many(requests, window=places, **own)
 
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request of this session and returns at once; see :class:`outrider.AsyncRequest`."""
@@ -239,7 +246,7 @@ class AsyncSession(AsyncVerbs):
         async def built() -> Built:
             return build_stream(method, url, await self._own(options), self._client._defaults)
 
-        return AsyncStream(self._client, built)
+        return AsyncStream(self._client, built, self._result)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
         """An event stream of this session; see :meth:`AsyncClient.sse`."""
@@ -249,14 +256,14 @@ class AsyncSession(AsyncVerbs):
         async def built() -> Built:
             return build_sse(url, {**options, "session": await self._handle()}, self._client._defaults)
 
-        return AsyncEventSource(self._client, url, options, built)
+        return AsyncEventSource(self._client, url, options, built, self._result)
 
     @property
     def download(self) -> AsyncDownloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import AsyncDownloads
 
-        return AsyncDownloads(self._client, self._handle)
+        return AsyncDownloads(self._client, self._handle, self._result)
 
     @property
     def cookies(self) -> AsyncCookies:

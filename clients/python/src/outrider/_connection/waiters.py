@@ -69,15 +69,18 @@ class Batch(Waiter):
 class Turn:
     """A place among the requests whose functions the service may call; threads get places in their order.
 
-    A thread with a place waits for no second one, as in a signal handler, and ``is_free`` for none."""
+    A thread with a place waits for no second one, as in a signal handler, and ``is_free`` for none. Of ``most`` places
+    it gets half of the free ones, at most."""
 
-    def __init__(self, connection: Wire, is_free: bool) -> None:
+    def __init__(self, connection: Wire, is_free: bool, most: int = 1) -> None:
         self._connection = connection
         self._mine = not is_free and get_ident() not in connection.turns
+        self._most = most
+        self._more: list[tuple[int, int]] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         if not self._mine:
-            return
+            return min(self._most, CALLED_BACK)
         me, turns = get_ident(), self._connection.turns
         lock = allocate_lock()
         lock.acquire()
@@ -85,15 +88,23 @@ class Turn:
             turns[me] = lock
             while list(turns).index(me) >= CALLED_BACK and self._connection.dead is None:
                 lock.acquire(True, 0.1)
+            for place in range(1, min(self._most, (CALLED_BACK - len(turns)) // 2 + 1)):
+                self._more.append((me, place))
+                turns[me, place] = lock
         except BaseException:
             self.__exit__()
             raise
+        # other threads may have taken some of them at the same time
+        mine = list(turns)[:CALLED_BACK]
+        return 1 + sum([key in mine for key in self._more])
 
     def __exit__(self, *_: object) -> None:
         if self._mine:
             turns = self._connection.turns
             turns.pop(get_ident(), None)
-            for lock in list(turns.values())[CALLED_BACK - 1 : CALLED_BACK]:
+            for place in self._more:
+                turns.pop(place, None)
+            for lock in list(turns.values())[CALLED_BACK - 1 - len(self._more) : CALLED_BACK]:
                 try:
                     lock.release()
                 except RuntimeError:

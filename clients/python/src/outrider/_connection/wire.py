@@ -79,7 +79,7 @@ class Wire:
         self._patience = 0.0
         self._polling = BusyPolling()
         # the threads with a turn, see Turn, and behind them those that wait for one
-        self.turns: dict[int, LockType] = {}
+        self.turns: dict[int | tuple[int, int], LockType] = {}
         stream.settimeout(None)
 
     # Reading: only with the reading lock

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from time import monotonic, sleep
+
 from .._protocol.exceptions import CallError, OutriderError
 from .._resources.feeding import LONGEST, PIECE, Patience
 from .._sync.client import Client
@@ -13,10 +16,17 @@ from .parameters import fed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from .parameters import Settings
+
+BODIES = 240
+"""The most responses of a drop-in at a time with bodies to come as streams. The service allows 256 streams."""
+
+
+class Full(Exception):
+    """All places for bodies are taken, and none has ended in time."""
 
 
 class Lease:
@@ -30,6 +40,26 @@ class Lease:
         self._is_given = is_given
         self.session: str | None = None
         self._successors: dict[str | None, str] = {}
+        self.places: dict[object, None] = {}
+
+    @contextmanager
+    def place(self, stream: bool, patience: float) -> Iterator[object]:
+        """Waits for a place for the body of a stream; the body gives it back, or a failure before the body.
+
+        That needs no lock, which a finalizer of a body might find held.
+        """
+        place, places, deadline = object(), self.places, monotonic() + patience
+        try:
+            if stream:
+                places[place] = None
+            while stream and list(places).index(place) >= BODIES:
+                if monotonic() > deadline:
+                    raise Full(f"too many responses are open, and none ended for {patience:g} seconds")
+                sleep(0.02)
+            yield place
+        except BaseException:
+            places.pop(place, None)
+            raise
 
     def begin(self, connections: int, last: str | None) -> str:
         """Makes the session of the drop-in, which opens as many connections to a host as the library would.
@@ -57,7 +87,9 @@ class Lease:
 class Body(BodyState):
     """The body of a response for code that blocks."""
 
-    def __init__(self, lease: Lease, result: dict[str, Any], read: float | None) -> None:
+    def __init__(self, lease: Lease, result: dict[str, Any], read: float | None, place: object = None) -> None:
+        self._place = place
+        self._places = lease.places
         super().__init__(lease.client, lease.client.invoke, result, read)
         self._invoke = lease.client.invoke
         self._invoke_raw = lease.client._invoke_raw
@@ -82,6 +114,10 @@ class Body(BodyState):
             _end(self._invoke, "stream.close", {"stream": stream})
         self.leave()
         self._lease = None
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._places.pop(self._place, None)
 
 
 class Link:

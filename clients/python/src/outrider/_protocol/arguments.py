@@ -110,14 +110,31 @@ def phases(timeout: Any) -> Any:
 
 
 def located(message: Any, params: str) -> Any:
-    """A reply to a call; an error names the parameter where the service could only name a byte."""
+    """A reply to a call; an error names the parameter that the service could not name."""
     error = message.get("error") if type(message) is dict else None
     if isinstance(error, dict) and error.get("code") == -32700:
         from .frames import decode
         from .places import explained
 
         return explained(message, decode(params))
+    if isinstance(error, dict) and error.get("code") == -32010:
+        return {**message, "error": _shortened(error, params)}
     return message
+
+
+def _shortened(error: dict[str, Any], params: str) -> dict[str, Any]:
+    """The error of a message over the limit, with a remedy for its longest parameter."""
+    from .frames import decode, encode
+
+    given = decode(params)
+    longest = max(given, key=lambda name: len(encode(given[name])), default="body")
+    if longest in ("body", "parameters"):
+        remedy = "send a body of that length as file=, or where the client waits for a response"
+        return {**error, "message": f"{error['message']}: {remedy}"}
+    name = {"query": "params"}.get(longest, longest)
+    remedy = " (send long values in a body)" if longest in ("url", "query", "headers") else ""
+    limit = (error.get("data") or {}).get("limit")
+    return {**error, "message": f"{name} is too long: a message has at most {limit} bytes{remedy}"}
 
 
 def comes_in_pieces(data: Any) -> bool:

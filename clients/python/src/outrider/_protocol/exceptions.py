@@ -371,9 +371,8 @@ def from_error(error: Any) -> OutriderError:
     code: int = error["code"]
     data = error["data"] if isinstance(error.get("data"), dict) else {}
     kind, reason = data.get("kind"), data.get("reason")
-    remedy = ": send a body of that length as file=, or where the client waits for a response" if code == -32010 else ""
     return class_for(code)(
-        str(error.get("message", "")) + remedy,
+        str(error.get("message", "")),
         code=code,
         kind=kind if isinstance(kind, str) else None,
         reason=reason if isinstance(reason, str) else None,

@@ -5,21 +5,27 @@
 from __future__ import annotations
 
 
-class LineSplitter:
-    """Splits pieces of a text into lines, which end in LF, CR LF or CR.
+def usable(charset: str) -> str:
+    """The charset, or UTF-8 in place of a name that decodes no text, as for :attr:`Response.text`: a server may name
+    anything."""
+    from codecs import getincrementaldecoder
 
-    A server may name anything as its charset: what decodes no text is taken for UTF-8, as of :attr:`Response.text`.
-    """
+    try:
+        b"x".decode(charset, "replace")
+        getincrementaldecoder(charset)("replace")
+    except (LookupError, ValueError):
+        return "utf-8"
+    return charset
+
+
+class LineSplitter:
+    """Splits pieces of a text into lines, which end in LF, CR LF or CR."""
 
     def __init__(self, charset: str) -> None:
         from codecs import getincrementaldecoder
 
-        self._charset = charset
-        try:
-            b"x".decode(charset, "replace")
-            self._decoder = getincrementaldecoder(charset)("replace")
-        except (LookupError, ValueError):
-            self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._charset = usable(charset)
+        self._decoder = getincrementaldecoder(self._charset)("replace")
         self._rest = ""
         self._at_start = True
 

@@ -95,7 +95,7 @@ class ResponseData(Facts):
         body = self._body
         if "charset" in body:
             return str(body["charset"])
-        for part in str(body.get("contentType") or "").split(";")[1:]:
+        for part in str(body.get("contentType") or self.headers.get("content-type") or "").split(";")[1:]:
             name, _, value = part.partition("=")
             if name.strip().lower() == "charset":
                 return value.strip().strip("\"'") or "utf-8"

@@ -53,6 +53,14 @@ class Head:
 
     response: Any
 
+    def _charset(self) -> str | None:
+        """UTF-8 in place of a charset that a server has made up."""
+        from .lines import usable
+
+        named = self.response.encoding if hasattr(self, "response") else "utf-8"
+        charset = usable(named)
+        return None if charset == named else charset
+
     @property
     def status(self) -> int | None:
         """The status code; ``None`` when no head arrived."""

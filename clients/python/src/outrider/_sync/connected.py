@@ -70,10 +70,10 @@ class Connected:
             return self._open()
         return connection
 
-    def _turn(self) -> Turn:
-        """A place for a request with functions; functions themselves wait for none."""
+    def _turn(self, most: int = 1) -> Turn:
+        """A place for a request with functions, or several; functions themselves wait for none."""
         connection, inbox = self._live(), self._subscriptions
-        return Turn(connection, inbox is not None and inbox.is_inside())
+        return Turn(connection, inbox is not None and inbox.is_inside(), most)
 
     def _open(self) -> Connection:
         pid = os.getpid()

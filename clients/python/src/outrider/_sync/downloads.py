@@ -26,9 +26,15 @@ if TYPE_CHECKING:
 class Downloads:
     """Files, for an :class:`~outrider.Client`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(self, client: Caller, session: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self,
+        client: Caller,
+        session: Callable[[], str] | None = None,
+        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+    ) -> None:
         self._client = client
         self._session = session
+        self._call = call or client._result
 
     def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -80,7 +86,7 @@ class Downloads:
     def _finished(self, method: str, built: BuiltDownload) -> Response:
         client = self._client
         if method == "download.send" and built.watch is None:
-            result = client._result(method, built.text(), built.guard)
+            result = self._call(method, built.text(), built.guard)
         else:
             result = self._watched(method, built)
         response = Response(result, client.invoke)

@@ -43,9 +43,10 @@ class EventSource(Reading):
         url: str,
         options: Mapping[str, Any],
         built: Callable[[], Built] | None = None,
+        call: Callable[[str, str, float], dict[str, Any]] | None = None,
     ) -> None:
         super().__init__(client, first_id(options))
-        self._call = client._result
+        self._call = call or client._result
         self._invoke = client.invoke
         self._open(built or build_sse(url, options, client._defaults))
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from .._connection.wire import CALLED_BACK
 from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
@@ -211,6 +210,13 @@ class Session(Verbs):
         with self._client._turn():
             return self._client._send(method, url, {**options, "session": self._handle()})
 
+    def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        """As of the client, with a place if the service may call functions."""
+        if not self._plan.has_functions():
+            return self._client._result(method, params, seconds)
+        with self._client._turn():
+            return self._client._result(method, params, seconds)
+
     def _caller(self) -> Caller:
         return self._client
 
@@ -222,9 +228,10 @@ class Session(Verbs):
     ) -> list[Response | OutriderError]:
         """Sends many requests of this session; see :meth:`Client.many`."""
         own = self._own(options)
-        if self._plan.has_functions():
-            window = min(window, CALLED_BACK)
-        return self._client.many(requests, window=window, **own)
+        if not self._plan.has_functions():
+            return self._client.many(requests, window=window, **own)
+        with self._client._turn(window) as places:
+            return self._client.many(requests, window=places, **own)
 
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request of this session and returns at once; see :class:`outrider.Request`."""
@@ -240,7 +247,7 @@ class Session(Verbs):
         def built() -> Built:
             return build_stream(method, url, self._own(options), self._client._defaults)
 
-        return Stream(self._client, built)
+        return Stream(self._client, built, self._result)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
         """An event stream of this session; see :meth:`Client.sse`."""
@@ -250,14 +257,14 @@ class Session(Verbs):
         def built() -> Built:
             return build_sse(url, {**options, "session": self._handle()}, self._client._defaults)
 
-        return EventSource(self._client, url, options, built)
+        return EventSource(self._client, url, options, built, self._result)
 
     @property
     def download(self) -> Downloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import Downloads
 
-        return Downloads(self._client, self._handle)
+        return Downloads(self._client, self._handle, self._result)
 
     @property
     def cookies(self) -> Cookies:

@@ -41,8 +41,14 @@ class Stream(Head):
 
     response: Response
 
-    def __init__(self, client: Caller, built: Built | Callable[[], Built]) -> None:
+    def __init__(
+        self,
+        client: Caller,
+        built: Built | Callable[[], Built],
+        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+    ) -> None:
         self._client = client
+        self._call = call or client._result
         self._invoke = client.invoke
         self._reading: Reading | None = None
         self._path: str | None = None
@@ -51,7 +57,7 @@ class Stream(Head):
 
     def _open(self, given: Built | Callable[[], Built]) -> None:
         built = given() if callable(given) else given
-        result = self._client._result("stream.open", built.params, built.guard)
+        result = self._call("stream.open", built.params, built.guard)
         self._path = self._client._socket_path()
         self._pipe = None
         self._reading = Reading(result, self._client)
@@ -74,11 +80,11 @@ class Stream(Head):
 
     def text(self, charset: str | None = None) -> Iterator[str]:
         """Text on arrival, never cut within a character; in ``charset``, or in the charset of the response."""
-        return self._items("text", charset=charset)
+        return self._items("text", charset=charset or self._charset())
 
     def lines(self, charset: str | None = None, *, max_item: int | None = None) -> Iterator[str]:
         """Lines without their ends. A line of more than ``max_item`` bytes, default 1 MiB, raises."""
-        return self._items("lines", charset=charset, maxItem=max_item)
+        return self._items("lines", charset=charset or self._charset(), maxItem=max_item)
 
     def json(self, *, lines: bool = False, max_item: int | None = None) -> Iterator[Any]:
         """JSON values in succession; with ``lines`` each line is a value.
