@@ -87,6 +87,9 @@ struct Settings: Sendable {
     /// Reads settings without a flag from the environment. Throws ValidationError for invalid values.
     mutating func complete() throws {
         if stdio, socket != nil { throw ValidationError("--stdio has no socket: leave out --socket") }
+        if socket?.isEmpty == true {
+            throw ValidationError("--socket names no path: give one, or leave out --socket for this user's place")
+        }
         if starterSocket != nil, !stdio { throw ValidationError("--starter-socket goes with --stdio") }
         try Self.check("--idle-exit", idleExit ?? 0, 0...1_000_000_000)
         try Self.check("--max-clients", Double(maxClients ?? 1), 1...100_000)

@@ -23,6 +23,11 @@ import Testing
         return JarStore(try worker.get())
     }
 
+    @Test(arguments: [(1032, true), (5898, true), (10, false), (8, false), (778, false)])
+    func `a database that was removed during a commit is told from a disk that fails`(code: Int, isRemoval: Bool) {
+        #expect(SQLiteFailure(code: CInt(code), errno: 2, "step").isRemoval == isRemoval)
+    }
+
     @Test func `a deletion outlives a disk that refuses it, however many rows wait`() async throws {
         let place = try Stores()
         let directory = "\(place.root)/work"

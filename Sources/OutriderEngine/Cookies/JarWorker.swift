@@ -250,6 +250,10 @@ final class JarWorker: @unchecked Sendable {
         guard let failure = error as? SQLiteFailure else {
             return JarFailure(.unwritable, "\(files.database) cannot be used: \(error)")
         }
+        // the next exchange makes the directory anew
+        if failure.isRemoval || database?.hasMoved == true || lock?.isNamed(files.lock) == false {
+            return JarFailure(.busy, "\(files.database) was removed while it was used: \(failure.text)")
+        }
         if failure.isDamage { return JarFailure(.damaged, "\(files.database) is damaged: \(failure.text)") }
         if failure.isBusy { return JarFailure(.busy, "\(files.database) is used by another program: \(failure.text)") }
         let room = failure.isFull ? "there is no room for \(files.database)" : "\(files.database) cannot be written"

@@ -132,19 +132,23 @@ extension ExchangeDriver {
         }
     }
 
-    /// Waits for a route to the host. If a route exists but fails, the request is retried after a pause.
+    /// Waits for a route to the host, or to the proxy or `connectTo` in its place. If a route exists but fails, the
+    /// request is retried after a pause.
     private func untilOnline(_ wait: Double, _ rule: InterfaceRule) async -> RetryVerdict {
-        guard let url = attempt.map({ $0.proxy?.url ?? $0.url }) else { return .doNotRetry }
+        guard let attempt else { return .doNotRetry }
+        let target = attempt.security.target(for: attempt.url)
+        let place = attempt.proxy?.url ?? target?.applied(to: attempt.url) ?? attempt.url
         if offlineSince == nil { exchange.tell(.requestOffline) { .attempt(exchange.attemptNumber) } }
         let since = offlineSince ?? .now
         offlineSince = since
         let left = wait - (ContinuousClock.now - since).seconds
         guard left > 0 else { return .doNotRetry }
+        let pause = min(Retrier.pause, left)
         // a cassette needs no route
-        if exchange.stage?.playsOnly(url.description) == true { return .retry(after: min(Retrier.pause, left)) }
+        if exchange.stage?.playsOnly(attempt.url.description) == true { return .retry(after: pause) }
         exchange.watch(nil)
-        if NetworkPath.leads(to: url, over: rule) { return .retry(after: min(Retrier.pause, left)) }
-        let leads = await exchange.environment.paths.leads(to: url, over: rule, within: left)
+        if NetworkPath.leads(to: place, over: rule) { return .retry(after: pause) }
+        let leads = await exchange.environment.paths.leads(to: place, over: rule, within: left)
         return leads ? .retry(after: 0) : .doNotRetry
     }
 

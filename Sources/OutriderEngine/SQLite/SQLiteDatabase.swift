@@ -185,6 +185,9 @@ struct SQLiteFailure: Error {
 
     /// The operating system refused a write; the reason may be lost by now.
     var isWriting: Bool { code == SQLITE_IOERR | 3 << 8 }
+    /// A file of the database was removed during the action, as `rm -r` of its directory does: SQLITE_READONLY_DBMOVED,
+    /// or SQLITE_IOERR_DELETE_NOENT.
+    var isRemoval: Bool { code == SQLITE_READONLY | 4 << 8 || code == SQLITE_IOERR | 23 << 8 }
     /// A killed process has left a journal, which only a connection for writing rolls back.
     var isUnfinished: Bool { primary == SQLITE_READONLY && [1, 3].contains(code >> 8) }
 

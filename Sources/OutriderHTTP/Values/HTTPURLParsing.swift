@@ -50,7 +50,8 @@ struct URLReader {
         return url
     }
 
-    private func checkBytes() throws(HTTPFailure) {
+    /// Throws `invalidURL` for an empty or too long text, and for bytes that no part of a URL may have.
+    func checkBytes() throws(HTTPFailure) {
         if bytes.isEmpty { throw .invalidURL("the url is empty") }
         if bytes.count > Self.maximumLength { throw .invalidURL("the url is longer than \(Self.maximumLength) bytes") }
         if let index = bytes.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) {
@@ -104,7 +105,9 @@ struct URLReader {
             let isUser = hasCredentials && name != "mailto"
             if slashes < 2, name.contains(".") || isPort || isUser { throw .invalidURL(withoutScheme) }
             throw HTTPFailure(
-                .unsupportedScheme, "\(FieldRules.shown(name)) is not supported: use http or https", pointer: "/url")
+                .unsupportedScheme,
+                "\(FieldRules.shown(name)) is not supported: use http or https, or ws or wss for a WebSocket",
+                pointer: "/url")
         }
         guard slashes >= 2 else { throw .invalidURL("\(name): must be followed by //") }
         guard slashes == 2 else { throw .invalidURL("the url has no host between the slashes") }

@@ -16,7 +16,10 @@ extension HTTPURL {
             ).joined(separator: "%20") : String(trimmed)
         let bytes = Array(reference.utf8.prefix(URLReader.maximumLength + 1))
         var url: HTTPURL
-        if URLReader.endOfScheme(bytes) != nil {
+        let isAbsolute = URLReader.endOfScheme(bytes) != nil
+        // messages count the bytes of the reference, and not those of the URL that is read
+        if !isAbsolute, !bytes.isEmpty { try URLReader(reference).checkBytes() }
+        if isAbsolute {
             url = try HTTPURL(parsing: reference)
         } else if bytes.starts(with: "//".utf8) {
             url = try HTTPURL(parsing: "\(scheme.rawValue):\(reference)")

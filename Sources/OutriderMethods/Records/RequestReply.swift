@@ -51,6 +51,8 @@ extension RequestRecord {
             body.note =
                 outcome.resumeData == nil
                 ? "the bytes that came were deleted" : "the bytes that came are in the partial file of the download"
+        } else if exchange.destination == .file, outcome.failure != nil, body.note != nil {
+            body.note = "the bytes that came could not be kept"
         }
         return body
     }

@@ -26,6 +26,11 @@ struct WebSocketOpen: Method {
                     "the handshake of a WebSocket is a GET request without a body: leave \(name) out",
                     at: JSONPointer(member: name))
             }
+            if let most = json.object?["maxBody"], most != .null {
+                throw JSONComplaint(
+                    "a WebSocket has no body: limit its messages with maxMessage, and leave maxBody out",
+                    at: JSONPointer(member: "maxBody"))
+            }
             do throws(JSONComplaint) {
                 request = try RequestParameters(json: json) { fields throws(JSONComplaint) in try own.read(&fields) }
             } catch {
@@ -50,9 +55,10 @@ struct WebSocketOpen: Method {
         /// Members that other requests have.
         private static let absent: Set<String> = [
             "method", "body", "parameters", "encoding", "compress", "expectContinue", "allowGetBody",
+            "maxBody",
         ]
 
-        /// The absent members that nothing else refuses; `check` does the others.
+        /// The absent members of a body that nothing else refuses; `check` does the others.
         private static let refused = ["parameters", "encoding", "compress", "expectContinue", "allowGetBody"]
 
         /// The same complaint; lists of known names lack the members that a handshake does not have.

@@ -33,7 +33,8 @@ struct CookieOptions: ParsableArguments {
     func validate() throws {
         if let fault = jar.flatMap(CookieJars.fault(ofName:)) { throw ValidationError("--jar \(fault)") }
         for text in texts where Self.pairs(text) == nil {
-            throw ValidationError("-b \(text.prefix(20))… is no list of cookies: write 'name=value; name=value'")
+            throw ValidationError(
+                "-b \(text.prefix(20))… has a cookie without a name: write 'name=value; …', or use -H 'Cookie: …'")
         }
     }
 

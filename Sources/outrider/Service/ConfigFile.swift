@@ -181,8 +181,10 @@ struct ConfigFile {
             texts.append(text)
         }
         try check(words, of: key)
-        if values.count > 1, !lists.contains(key) {
-            throw EntryFault(message: "\(key) takes a single value: write `\(key): \(texts.first ?? "true")`")
+        if isList, !lists.contains(key) {
+            guard isFlag(key) else { throw EntryFault(message: unknown(key)) }
+            let remedy = words.isEmpty ? "give one, or drop the line" : "write `\(key): \(texts.first ?? "true")`"
+            throw EntryFault(message: "\(key) takes a single value: \(remedy)")
         }
         return Entry(key: key, line: line, text: texts.joined(separator: ", "), words: words)
     }

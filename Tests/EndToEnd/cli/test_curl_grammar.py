@@ -114,3 +114,8 @@ def test_a_signal_ends_the_recorded_program_and_its_service(tmp_path, number):
     child.communicate(timeout=30)
     assert child.returncode == 7 and (tmp_path / "ended").exists()
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_cookie_without_a_name_goes_in_a_field(run, origin):
+    refused(run("get", "-b", "sid=1; wolf", origin + "/echo"), 2, "has a cookie without a name", "-H 'Cookie: ")
+    assert echoed(run("get", "-H", "Cookie: sid=1; wolf", origin + "/echo"))["fields"]["cookie"] == "sid=1; wolf"

@@ -146,6 +146,9 @@ def test_the_file_wins_over_the_trust_roots_of_the_first_caller(home, listen, ce
         ("ca-file: certs/ca.pem\n", 1, "ca-file is a relative path: write ./"),
         ("log-format: xml\n", 1, "log-format is xml, and must be one of text, json"),
         ("# a list\ntimeout-total: [1, 2]\n", 2, "timeout-total takes a single value"),
+        ("idle-exit: [1]\n", 1, "idle-exit takes a single value: write `idle-exit: 1`"),
+        ("idle-exit: []\n", 1, "idle-exit takes a single value: give one"),
+        ("idle-exits: []\n", 1, "did you mean idle-exit?"),
         ("log-level: info\nproxy:\n  host: x\n  port: 3\n", 2, "proxy must be a text"),
         ("proxyy:\n\n  host: x\n", 1, "did you mean proxy?"),
         ("allow-uid:\n  - 1\n  - {a: 1}\n", 3, "allow-uid must be a text"),
@@ -197,6 +200,13 @@ def test_relative_paths_of_variables_begin_at_the_program_that_starts_the_servic
     assert outrider(*words, env=env).returncode == 0
     assert outrider("stop", env=env).returncode == 0
     assert (place / "c/docs").is_dir() and (place / "j/work").is_dir() and (place / "log").is_file()
+
+
+def test_an_empty_socket_is_no_place(home):
+    """The service listened at the usual place of the user."""
+    _, env = home
+    for words in (["--socket", ""], ["--socket", "", "--idle-exit", "0"]):
+        refused(outrider("serve", *words, env=env), 2, "--socket names no path", "leave out --socket")
 
 
 def test_a_file_that_every_user_may_write_is_refused(home):

@@ -81,6 +81,17 @@ def test_waiting_for_a_network_can_be_cancelled(alone):
     assert response["error"]["code"] == 1900 and response["attempts"] == 1
 
 
+def test_the_route_to_the_place_of_connect_to_counts(alone):
+    """No route leads to the host of the URL here; the request waited for one to the end."""
+    place = alone.url.removeprefix("http://")
+    params = {"url": "http://192.0.2.1/json", "connectTo": place, "retry": {"offline": {"wait": 60}}}
+    request = result(alone.wire.call("data.start", params))["request"]
+    waiting(alone.wire, [request])
+    alone.switch(True)
+    response = result(alone.wire.call("request.wait", {"request": request, "timeout": 20}, 30))
+    assert response["ok"] and response["attempts"] == 2, response
+
+
 def test_other_failures_wait_for_no_network(alone):
     """[X9] [3.T.13]"""
     alone.switch(True)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import stat
 import time
@@ -31,6 +32,17 @@ def test_what_is_too_long_is_stored(wire, server):
     body = get(wire, server.url(f"/bytes/{(1 << 20) + 1}"))["body"]
     assert body["kind"] == "stored" and body["size"] == (1 << 20) + 1
     assert read_all(wire, body["response"], bytes=1 << 20) == expected((1 << 20) + 1)
+
+
+def test_a_body_that_cannot_be_kept_is_not_said_to_be_elsewhere(server, tmp_path, monkeypatch):
+    """The directory of private files was removed, as by a program that tidies up temporary files."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with contract.Wire() as wire:
+        path = get(wire, server.url("/bytes/100"), bodyTo="file")["body"]["path"]
+        shutil.rmtree(pathlib.Path(path).parent)
+        response = get(wire, server.url("/bytes/100"), bodyTo="file")
+    assert response["error"]["code"] == 1803, response
+    assert response["body"]["note"] == "the bytes that came could not be kept", response
 
 
 def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):

@@ -114,6 +114,7 @@ def test_a_refused_handshake_keeps_its_response(wire):
         ({"httpVersion": "2"}, "/httpVersion"),
         ({"expectContinue": True}, "/expectContinue"),
         ({"parameters": {"a": 1}}, "/parameters"),
+        ({"maxBody": 1}, "/maxBody"),
     ],
 )
 def test_bad_input_names_its_member(wire, params, pointer):

@@ -81,7 +81,7 @@ import Testing
         let failure = #expect(throws: HTTPFailure.self) { try HTTPURL(parsing: written) }
         #expect(failure?.kind == .unsupportedScheme)
         #expect(failure?.pointer == "/url")
-        #expect(failure?.message.contains("use http or https") == true)
+        #expect(failure?.message.contains("use http or https, or ws or wss for") == true)
     }
 
     @Test func `a host of 253 characters is the longest`() throws {

@@ -38,6 +38,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/a\\b", "byte 2"), ("a\\b", "byte 1"), ("//h\\b", "byte 3"), (" /a\\b", "byte 2"), ("a\u{7}", "byte 1"),
+    ])
+    func `the place of a fault is that in the reference`(reference: String, place: String) throws {
+        let base = try HTTPURL(parsing: "https://h/long/path?q")
+        let failure = #expect(throws: HTTPFailure.self) { try base.resolve(reference: reference) }
+        #expect(failure?.message.contains("at \(place):") == true)
+    }
+
     @Test func `the fragment goes on unless the reference brings its own`() throws {
         let base = try HTTPURL(parsing: "http://h/a#top")
         #expect(try base.resolve(reference: "/b").fragment == "top")
