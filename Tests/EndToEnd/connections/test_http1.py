@@ -23,8 +23,8 @@ class Keeping(Listening):
         while line := reader.readline():
             while reader.readline().strip():
                 pass
-            connection.sendall(self.answer)
             self.note(self.arrived, line.split()[1].decode())
+            connection.sendall(self.answer)
         self.note(self.arrived, "end")
 
 

@@ -90,7 +90,8 @@ def test_no_secret_is_in_the_file(server, tape):
 def test_json_is_masked_though_its_type_does_not_tell(tape, kind):
     """In the response, and its token in a later request."""
     token, text = "c4n4ry-untyped/Zq", json.dumps({"list": [{"access_token": "c4n4ry-untyped/Zq"}], "a": 1})
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n" + (f"Content-Type: {kind}\r\n" if kind else "")
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\nConnection: close\r\n"
+    head += f"Content-Type: {kind}\r\n" if kind else ""
     with Capture(response=f"{head}\r\n{text}".encode()) as capture, fresh() as wire:
         start(wire, tape)
         assert get(wire, capture.url())["ok"]
