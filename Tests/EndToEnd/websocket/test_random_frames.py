@@ -287,7 +287,8 @@ def test_a_second_connection_that_leaves_ends_the_socket(listening, way):
 
 def test_a_stream_that_is_closed_with_messages_unread_cancels_the_request(wire):
     """The server hears 1001, and the result is the same in every run."""
-    script = Script(random.Random(19), 400, False)
+    # less than the megabyte that the service drops before it closes TCP, which may lose its Close
+    script = Script(random.Random(19), 20, False)
     for _ in range(4):
         with Scripted(script) as server:
             result = opened(wire, server.url("/", "ws"))
