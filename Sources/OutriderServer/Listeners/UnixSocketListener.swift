@@ -51,9 +51,8 @@ final class UnixSocketListener: Sendable {
     /// Closes once clients that connected before the file went away are accepted: a close would reset them. Waits for
     /// them for a second at most.
     func closeBehindLast() async {
-        for _ in 0..<100 where hasWaiting {
-            try? await Task.sleep(for: .milliseconds(10))
-        }
+        let end = ContinuousClock.now + .seconds(1)
+        while hasWaiting, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
         await close()
     }
 
