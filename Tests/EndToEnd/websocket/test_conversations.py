@@ -11,10 +11,9 @@ import time
 
 import contract
 import pytest
-from http_server import Listening
 from raw_client import Raw
 from shell import outrider
-from websocket_server import Deaf, Frames, last, opened, read, websockets_server
+from websocket_server import Acting, Deaf, last, opened, read, websockets_server
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -29,17 +28,6 @@ def text(payload):
     if length < 65536:
         return struct.pack("!BBH", 0x81, 126, length) + payload
     return struct.pack("!BBQ", 0x81, 127, length) + payload
-
-
-class Acting(Listening):
-    """Gives each connection, as frames, and its number to the function."""
-
-    def __init__(self, act):
-        self.act = act
-        super().__init__()
-
-    def serve(self, connection, number):
-        self.act(Frames(connection), number)
 
 
 # The command

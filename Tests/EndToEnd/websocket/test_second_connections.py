@@ -6,25 +6,13 @@ import queue
 
 import contract
 import pytest
-from http_server import Listening
 from proxy_server import Proxy
 from raw_client import Raw
-from websocket_server import Deaf, Frames, opened
+from websocket_server import Acting, Deaf, opened
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 GOODBYE = b"\x88\x02" + (1000).to_bytes(2, "big")
-
-
-class Acting(Listening):
-    """Gives each connection, as frames, and its number to the function."""
-
-    def __init__(self, act):
-        self.act = act
-        super().__init__()
-
-    def serve(self, connection, number):
-        self.act(Frames(connection), number)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,17 @@ class Frames:
         self.held += piece
 
 
+class Acting(Listening):
+    """Gives each connection, as frames, and its number to the function."""
+
+    def __init__(self, act):
+        self.act = act
+        super().__init__()
+
+    def serve(self, connection, number):
+        self.act(Frames(connection), number)
+
+
 def opened(wire, url, **params):
     result = wire.call("websocket.open", {"url": url, **params})["result"]
     assert result.get("stream"), result["response"]["error"]
