@@ -77,25 +77,38 @@ class Cache:
         if found is None:
             # several requests at once: each has a connection, and all have the session's cache
             found = self._more()
-        connection, session = found
+        connection, session, subscription = found
         result = connection.call("data.send", {**params, "session": session}, seconds=timeout + 20)
+        interim = self._interim(connection, subscription)
         with self.lock:
             self.spare.append(found)
         if not result["ok"]:
             raise RuntimeError(f"{result['error']['code']} {result['error']['message']}")
         fields = [(field["name"], field["value"]) for field in result["headers"]]
-        return Response(result["status"], fields, base64.b64decode(result["body"].get("base64", "")))
+        return Response(result["status"], fields, base64.b64decode(result["body"].get("base64", "")), interim)
+
+    def _interim(self, connection, subscription):
+        """The informational responses of the request that has just got its response."""
+        found = []
+        while True:
+            for event in connection.call("events.next", {"subscription": subscription})["events"]:
+                detail = event["params"]["detail"]
+                if event["params"]["topic"] == "request.finished":
+                    return found
+                found.append((detail["status"], [(field["name"], field["value"]) for field in detail["headers"]]))
 
     def _more(self):
         with self.lock:
-            if self.wire is not None:
-                first, self.wire = self.wire, None
-                return first, self.session
-        connection = wire.SocketWire(_service())
-        return connection, connection.call("session.create", {"cache": self.cache or True})["session"]
+            connection, self.wire = self.wire, None
+        session = self.session
+        if connection is None:
+            connection = wire.SocketWire(_service())
+            session = connection.call("session.create", {"cache": self.cache or True})["session"]
+        topics = {"topics": ["attempt.informed", "request.finished"], "pull": True}
+        return connection, session, connection.call("events.subscribe", topics)["subscription"]
 
     def close(self):
-        for connection, _ in self.spare:
+        for connection, *_ in self.spare:
             connection.close()
         if self.wire is not None:
             self.wire.close()

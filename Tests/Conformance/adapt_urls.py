@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Adapter of the URL suite: what request.build makes of names and values, and of a URL."""
+"""Adapter of the URL suite: what request.build makes of names and values, and where redirects lead."""
 
 import atexit
 import http.server
@@ -9,13 +9,20 @@ import urllib.parse
 
 import wire
 
-# redirects come later, and with them relative references; forms are written here, never read
-resolve = parse_form = href = None
-
+# forms are written here, never read; a URL with credentials, controls or backslashes is refused, where browsers mend it
+parse_form = href = None
+_references = []
 
 
 class Mirror(http.server.BaseHTTPRequestHandler):
-    """Responds with the body that it got."""
+    """Responds with the body that it got; as a proxy, redirects once to the waiting reference."""
+
+    def do_GET(self):
+        self.send_response(302 if _references else 200)
+        if _references:
+            self.send_header("Location", _references.pop())
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -41,6 +48,16 @@ def _object(pairs):
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def resolve(base, reference):
+    """Where a redirect of a response from the base leads."""
+    _references[:] = [reference]
+    proxy = {"url": f"http://127.0.0.1:{_mirror.server_port}"}
+    response = _wire.call("data.send", {"url": base, "proxy": proxy})
+    if not response["ok"]:
+        raise RuntimeError(response["error"]["message"])
+    return response["url"]
 
 
 def form(pairs):

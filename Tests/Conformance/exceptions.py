@@ -70,6 +70,7 @@ EXCEPTIONS = {
         "*::test_use_proxy_from_environment?*": _NAMES,
     },
     "urls": {
+        "rfc3986 normal g:h": "a redirect leads to http and https only",
         "form: order and repeats b,a,b": _POSITIONS,
     },
 }

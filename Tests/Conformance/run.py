@@ -118,6 +118,7 @@ SUITES = [
             reasons="websocket")
         for way in ("events", "reads", "channel")
     ),
+    conformance("sse", "adapt_sse", ["results/adapt_sse.json"], read_words),
     conformance("chaos", "adapt_chaos", ["results/adapt_chaos.json"], read_words),
     conformance("tls", "adapt_tls", ["results/adapt_tls.json"], read_words),
     conformance("cache", "adapt_cache", ["results/adapt_cache.browser.json"], read_words),
