@@ -39,6 +39,8 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
     ("given", "wanted"),
     [
         ({"params": {"q": "wolf", "t": ("a", "b"), "x": None}}, {"query": {"q": "wolf", "t": ["a", "b"], "x": None}}),
+        ({"params": {"a": ["1", None, 2], "b": (None,)}}, {"query": {"a": ["1", 2], "b": []}}),
+        ({"data": {"a": [None, "1"]}}, {"body": {"form": {"a": ["1"]}}}),
         ({"params": [("a", 1), ("b", 2)]}, {"query": {"a": 1, "b": 2}}),
         (
             {"params": [("a", 1), ("b", (2, 3)), ("a", 3)]},

@@ -7,9 +7,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import outrider
 import pytest
+from peers import Peer
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,8 @@ def test_the_module_is_a_command(service: str, words: list[str], status: int, sa
     environment = {**os.environ, "PYTHONPATH": source}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == status and says in done.stdout + done.stderr
+
+
+def test_a_number_that_is_too_large_for_python_is_printed(service: str, peer: Callable[..., Peer]) -> None:
+    url = peer(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n[1e999]").url
+    test_the_module_is_a_command(service, ["call", "data.send", f"url={url}"], 0, '"json":[1e999]')

@@ -176,6 +176,17 @@ def test_cookies_are_deleted_by_any_condition(client: Client) -> None:
         cookies.delete()
 
 
+def test_a_file_of_another_format_is_refused(client: Client, tmp_path: Path) -> None:
+    jar = http.cookiejar.LWPCookieJar(str(tmp_path / "jar.txt"))
+    jar.set_cookie(_made("sid"))
+    jar.save(ignore_discard=True)
+    cookies = client.session(cookies=True).cookies
+    with pytest.raises(ValueError, match=r"jar\.txt has no cookies in the format of curl: line 2: .*update"):
+        cookies.load(tmp_path / "jar.txt")
+    (tmp_path / "jar.txt").write_text("# Netscape HTTP Cookie File\n")
+    assert cookies.load(tmp_path / "jar.txt") == 0
+
+
 def test_session_cookies_of_a_file_of_the_standard_library_are_read(client: Client, tmp_path: Path) -> None:
     jar = http.cookiejar.MozillaCookieJar(str(tmp_path / "jar.txt"))
     jar.set_cookie(_made("sid"))

@@ -151,6 +151,9 @@ def test_a_body_from_an_iterator(client: Client, service: str, origin: str) -> N
 def test_an_iterator_gives_bytes_of_any_type_but_no_integers(client: Client, origin: str) -> None:
     url = f"{origin}/echo"
     assert client.post(url, data=iter([bytearray(b"a"), memoryview(b"xby")[::2]])).json()["body"] == "axy"
+    with pytest.raises(TypeError, match="bytes or text is sent, not NoneType"):
+        # and not: no more of the body
+        client.post(origin + "/echo", data=iter([None, b"wolf"]))
     with pytest.raises(TypeError, match="bytes or text is sent, not int"):
         client.post(url, data=iter(b"AB"))
 

@@ -5,15 +5,19 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Callable
 from typing import Any
 
 import outrider
 import pytest
 from outrider import AsyncClient, Client
-from peers import Peer, serve, stop
+from outrider._sync.pipe import Pipe
+from peers import Peer, serve, stop, until
 
 MakePeer = Callable[..., Peer]
+
+CALL = b'{"jsonrpc":"2.0","id":999999,"method":"diagnostics.echo","params":{}}\n'
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -177,5 +181,49 @@ def test_the_offer_of_a_passphrase_is_repeated_after_a_restart_of_the_service(
             made.clear()
         asyncio.run(awaiting())
         assert made.count("oauth.offerPassphrase") == 2 and made[-1] == "server.info"
+    finally:
+        stop(child)
+
+
+def test_a_pipe_that_could_not_be_opened_can_be_closed(directory: str) -> None:
+    """The interpreter closes it, and in development mode tells of exceptions then."""
+    pipe = Pipe.__new__(Pipe)
+    with pytest.raises(outrider.ServerGone):
+        pipe.__init__(f"{directory}/none.sock", b"", int)  # type: ignore[misc]
+    pipe.close()
+
+
+def test_an_unread_reply_hides_no_restart_of_the_service(binary: str, directory: str, origin: str) -> None:
+    """A session is made again also if the lost connection still has bytes to read."""
+    path = f"{directory}/unread.sock"
+    child = serve(binary, path)
+
+    def restart(stream: Any) -> None:
+        nonlocal child
+        until(lambda: bool(select.select([stream], [], [], 0)[0]))
+        child.kill()
+        child.wait()
+        child = serve(binary, path)
+
+    async def awaiting() -> None:
+        async with AsyncClient(socket=path) as client, client.session(headers={"X-Session": "2"}) as session:
+            assert (await session.get(f"{origin}/json")).ok
+            stream = client._connections[asyncio.get_running_loop()].socket
+            assert stream is not None
+            # not by the event loop, which would read the reply
+            stream.send(CALL)
+            restart(stream)
+            [r] = await session.many([f"{origin}/echo"])
+            assert isinstance(r, outrider.AsyncResponse) and "X-Session" in r.text
+
+    try:
+        with Client(socket=path) as client, client.session(headers={"X-Session": "1"}) as session:
+            assert session.get(f"{origin}/json").ok
+            assert client._connection is not None
+            client._connection._stream.send(CALL)
+            restart(client._connection._stream)
+            [r] = session.many([f"{origin}/echo"])
+            assert isinstance(r, outrider.Response) and "X-Session" in r.text
+        asyncio.run(awaiting())
     finally:
         stop(child)

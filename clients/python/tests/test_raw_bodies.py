@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pickle
 import threading
 from base64 import b64decode
@@ -65,6 +66,26 @@ def test_a_response_may_be_looked_at_in_any_order(client: Client, origin: str) -
 def test_a_call_by_its_name_has_its_result_in_base64(client: Client, origin: str) -> None:
     result = client.call("data.send", url=f"{origin}/bytes/70000", serialize={"as": "base64"})
     assert result["body"]["kind"] == "base64" and b64decode(result["body"]["base64"]) == expected(70000)
+
+
+def test_a_stored_body_ends_with_its_response(client: Client, origin: str) -> None:
+    """The service would keep it for ten minutes, and at most 4 GiB of such bodies."""
+    url = f"{origin}/bytes/{9 << 20}"
+    [listed] = client.many([url])
+    assert isinstance(listed, outrider.Response)
+    responses = [listed, client.get(url), client.post(url, data=iter([b"wolf"])), client.get(url, events=["finish"])]
+    responses.append(client.get(url, progress=lambda progress: None))
+    handles = [str(response._stored) for response in responses]
+    assert [len(next(response.iter_bytes(9))) for response in responses] == [9] * 5
+    asked = client.get(url)
+    handle = asked.handle
+    responses.clear()
+    del listed, asked
+    gc.collect()
+    for one in handles:
+        with pytest.raises(outrider.HandleError):
+            client.call("response.read", response=one)
+    assert client.call("response.read", response=handle, bytes=5)["end"] is False
 
 
 def test_a_stored_body_is_read_in_pieces_of_any_length(client: Client, origin: str) -> None:

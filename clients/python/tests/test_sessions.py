@@ -3,6 +3,7 @@
 """Sessions of both clients, and the functions that are asked about their requests."""
 
 import asyncio
+import gc
 import http.server
 import pathlib
 import re
@@ -289,3 +290,33 @@ def test_functions_that_use_their_session_without_end_are_refused(client, origin
         with pytest.raises(outrider.InterceptionError):
             session.get(origin + "/echo", timeout=5)
     assert client.call("diagnostics.echo", a=1) == {"a": 1}
+
+
+def test_dropped_sessions_make_room_for_others(service, origin):
+    """A connection has 256 sessions at most."""
+
+    async def work():
+        async with outrider.AsyncClient(socket=service) as client:
+            for _ in range(300):
+                assert (await client.session(headers={"X-Api": "1"}).get(origin + "/json")).ok
+
+    asyncio.run(work())
+    with outrider.Client(socket=service) as client:
+        for _ in range(300):
+            session = client.session(headers={"X-Api": "1"})
+
+            @session.adapter
+            def sign(attempt):
+                attempt.headers["X-Signed"] = "1"
+
+            assert session.get(origin + "/json").ok
+        handle = client.session(headers={"X-Api": "2"}).handle
+        response = client.session().get(origin + "/bytes/3000000", body_to="stream")
+        started = session.start("GET", origin + "/echo")
+        del session
+        gc.collect()
+        assert client.info()["protocol"] == 1
+        assert len(response.content) == 3_000_000
+        assert sent(started.response())["X-Signed"] == "1"
+        assert sent(client.get(origin + "/echo", session=handle))["X-Api"] == "2"
+        assert len(client._defaults.sessions) == 1

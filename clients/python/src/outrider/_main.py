@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 from ._protocol import exceptions as errors
-from ._protocol.frames import decode, encode
+from ._protocol.frames import decode, rewritten
 from ._sync.client import Client
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _run(client: Client, command: str, words: list[str]) -> int:
         command, words = "call", ["server.info"]
     if command == "call" and words:
         result = client.invoke(words[0], _params(words[1:]))
-        sys.stdout.write(encode(result) + "\n")
+        sys.stdout.write(rewritten(result) + "\n")
         return 0
     needed = {"get": "one URL", "call": "a method", "info": "no more words"}.get(command)
     raise ValueError(f"there is no command {command!r}" if needed is None else f"{command} needs {needed}")

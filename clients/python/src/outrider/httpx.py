@@ -242,7 +242,8 @@ class Transport(httpx.BaseTransport):
         with mapped.sending():
             prepared = _Prepared(request, self._settings, self._proxy, self._trust)
             try:
-                with lease.place(True, LONGEST if prepared.pool is None else prepared.pool) as place:
+                patience = LONGEST if prepared.pool is None else prepared.pool
+                with lease.place(True, patience, prepared.is_streamed) as place:
                     if prepared.is_streamed:
                         stream = request.stream
                         assert isinstance(stream, httpx.SyncByteStream)

@@ -42,7 +42,7 @@ from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
 from ._protocol.trust import identity, roots
-from ._resources.feeding import PIECE, octets
+from ._resources.feeding import LONGEST, PIECE, octets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,9 +103,14 @@ class Adapter(BaseAdapter):
         """Sends a prepared request: called by ``requests.Session``."""
         times = _timeout(timeout)
         lease = self._link.lease()
+        sent, length = _body(request)
+        if isinstance(sent, bytes) and not (length is not None and len(sent) == length <= INLINE):
+            sent = (sent,)
+        is_upload = not (sent is None or isinstance(sent, bytes))
         try:
-            with lease.place(stream, _PATIENCE) as place:
-                result = self._exchange(lease, request, stream, times, verify, cert, proxies)
+            # without stream=True the bodies of other threads end by themselves
+            with lease.place(stream, _PATIENCE if stream else LONGEST, is_upload) as place:
+                result = self._exchange(lease, request, sent, length, stream, times, verify, cert, proxies)
         except Unsupported as problem:
             raise UnsupportedOption(str(problem), request=request) from None
         except Full as problem:
@@ -119,6 +124,8 @@ class Adapter(BaseAdapter):
         self,
         lease: Lease,
         request: requests.PreparedRequest,
+        body: Any,
+        length: int | None,
         stream: bool,
         times: tuple[float | None, float | None],
         verify: bool | str,
@@ -132,14 +139,10 @@ class Adapter(BaseAdapter):
         fields = list(_fields(request.headers, proxied=proxy is not None))
         params = self._settings.params(method, url, fields, limits(connect, read), proxy, stream)
         params.update(trust)
-        body, length = _body(request)
-        if body is None:
-            return self._link.send(lease, params)
-        if isinstance(body, bytes):
-            if length is not None and len(body) == length <= INLINE:
+        if body is None or isinstance(body, bytes):
+            if body is not None:
                 params["body"] = within(body)
-                return self._link.send(lease, params)
-            body = (body,)
+            return self._link.send(lease, params)
         return self._link.upload(lease, params, body, length, read)
 
     def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:

@@ -10,8 +10,9 @@ import socket as sockets
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from .._connection.awaiting import INSIDE, AsyncConnection
+from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
 from .._connection.discovery import end, reach
+from .._connection.waiters import REPLIED
 from .._connection.wire import CALLED_BACK, Unsent
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
@@ -54,22 +55,63 @@ class AsyncConnected:
             message = await (await self._live()).call(method, params, seconds)
         return located(message, params)
 
+    async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        try:
+            return await (await self._live()).batch(method, params, window, seconds)
+        except Unsent:
+            return await (await self._live()).batch(method, params, window, seconds)
+
     @asynccontextmanager
     async def _turn(self, most: int = 1) -> AsyncIterator[int]:
         """Waits for a place for a request with functions, and gives the number of places: further ones are half of the
-        free ones, at most. Functions themselves wait for none."""
+        free ones, at most. Functions themselves wait for none, nor does a task with a place."""
         turns = (await self._live()).turns
-        if INSIDE.get():
+        if INSIDE.get() or TURN.get():
             yield min(most, CALLED_BACK)
             return
         async with turns:
             more = min(most - 1, turns._value // 2)
             turns._value -= more
+            token = TURN.set(True)
             try:
                 yield more + 1
             finally:
+                TURN.reset(token)
                 for _ in range(more):
                     turns.release()
+
+    @asynccontextmanager
+    async def _start_turn(self) -> AsyncIterator[None]:
+        """Waits for a place for the start of a request with functions, which has the place until its first callback has
+        come; callbacks without a reply have places, too."""
+        connection = await self._live()
+        turns, loop = connection.turns, connection.loop
+        if INSIDE.get() or TURN.get():
+            yield
+            return
+        await turns.acquire()
+        try:
+            deadline = loop.time() + REPLIED
+            while self._events.replying(loop) > turns._value and connection.dead is None and loop.time() < deadline:
+                await asyncio.sleep(0.005)
+            yield
+        finally:
+            loop.call_later(CALLBACK_COMES, turns.release)
+
+    @asynccontextmanager
+    async def _feed(self) -> AsyncIterator[None]:
+        """Waits for a place for a request whose body is written piece by piece. Functions, and requests that such a
+        body makes, wait for none."""
+        feeds = (await self._live()).feeds
+        if INSIDE.get() or FEEDING.get():
+            yield
+            return
+        async with feeds:
+            token = FEEDING.set(True)
+            try:
+                yield
+            finally:
+                FEEDING.reset(token)
 
     def _here(self) -> AsyncConnection | None:
         """The live connection of this event loop and this process, if any."""

@@ -101,10 +101,18 @@ class AsyncCookies:
         return jar_of(await self.all())
 
     async def load(self, path: str | os.PathLike[str]) -> int:
-        """Adds the cookies of a file in the format of curl, wget and browsers' exporters; returns their number."""
+        """Adds the cookies of a file in the format of curl, wget and browsers' exporters; returns their number. Skips
+        lines that are no cookies, and raises ValueError if all are."""
         from .._resources.saving import absolute
 
-        return int((await self._call("cookies.import", format="netscape", path=absolute(path)))["imported"])
+        found = await self._call("cookies.import", format="netscape", path=absolute(path))
+        if not found["imported"] and found["skipped"]:
+            first = found["skipped"][0]
+            raise ValueError(
+                f"{absolute(path)} has no cookies in the format of curl: line {first['line']}: {first['message']}"
+                " (update() takes jars of http.cookiejar)"
+            )
+        return int(found["imported"])
 
     async def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes such a file, readable by this user only. Gives its absolute path."""

@@ -29,11 +29,13 @@ class AsyncDownloads:
         self,
         client: AsyncCaller,
         session: Callable[[], Awaitable[str]] | None = None,
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
+        within: Callable[[Callable[[], Awaitable[dict[str, Any]]]], Awaitable[dict[str, Any]]] | None = None,
+        starting: Callable[[Callable[[], Awaitable[AsyncRequest]]], Awaitable[AsyncRequest]] | None = None,
     ) -> None:
         self._client = client
         self._session = session
-        self._call = call or client._result
+        self._within = within
+        self._starting = starting
 
     async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -60,8 +62,12 @@ class AsyncDownloads:
         from .started import AsyncRequest
 
         built = build_download(url, path, await self._own(options), self._client._defaults)
-        handle = result_of_start(await self._client._result("download.start", built.text(), FOREVER))
-        return AsyncRequest(self._client, handle, built.check)
+
+        async def start() -> AsyncRequest:
+            handle = result_of_start(await self._client._result("download.start", built.text(), FOREVER))
+            return AsyncRequest(self._client, handle, built.check)
+
+        return await start() if self._starting is None else await self._starting(start)
 
     async def resume(self, source: str | os.PathLike[str] | AsyncRequest, **options: Any) -> AsyncResponse:
         """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
@@ -83,18 +89,19 @@ class AsyncDownloads:
         return options if self._session is None else {**options, "session": await self._session()}
 
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
-        client = self._client
-        if method == "download.send" and built.watch is None:
-            result = await self._call(method, built.text(), built.guard)
+        if self._within is None:
+            result = await self._result(method, built)
         else:
-            result = await self._watched(method, built)
-        response = AsyncResponse(result, client.invoke)
+            result = await self._within(lambda: self._result(method, built))
+        response = AsyncResponse(result, self._client.invoke)
         if built.check:
             response.raise_for_error()
         return response
 
-    async def _watched(self, method: str, built: BuiltDownload) -> dict[str, Any]:
+    async def _result(self, method: str, built: BuiltDownload) -> dict[str, Any]:
         client = self._client
+        if method == "download.send" and built.watch is None:
+            return await client._result(method, built.text(), built.guard)
         started = "download.start" if method == "download.send" else method
         if built.watch is None:
             request = result_of_start(await client._result(started, built.text(), FOREVER))

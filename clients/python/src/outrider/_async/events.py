@@ -11,7 +11,7 @@ from .._connection.awaiting import INSIDE
 from .._connection.inbox import Inbox
 from .._protocol.exceptions import OutriderError
 from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
-from .._resources.events import EventQueue, Listeners, Told, refused
+from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 from .variant import settled
 
 if TYPE_CHECKING:
@@ -29,9 +29,16 @@ class AsyncClientInbox(Listeners, Inbox):
         super().__init__()
         self.kept: set[asyncio.Task[None]] = set()
         self.connections: set[AsyncConnection] = set()
+        # the functions that run for callbacks, by their event loops and numbers
+        self._replying: dict[tuple[asyncio.AbstractEventLoop, Any], asyncio.Task[None]] = {}
 
     def event(self, name: str, params: Any) -> None:
         """An event arrived."""
+        if name == CANCEL:
+            task = self._replying.get((asyncio.get_running_loop(), params.get("id")))
+            if task is not None:
+                task.cancel()
+            return
         event = self._spread(name, params)
         for function in self._functions(name):
             self.start(self._handle(function, event))
@@ -40,7 +47,9 @@ class AsyncClientInbox(Listeners, Inbox):
         """Takes a callback; returns whether a reply will follow."""
         if self.replier(name, params) is None:
             return False
-        self.start(self._reply(connection, number, name, params))
+        key = (connection.loop, number)
+        self._replying[key] = task = self.start(self._reply(connection, number, name, params))
+        task.add_done_callback(lambda ended: self._replying.get(key) is ended and self._replying.pop(key))
         return True
 
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
@@ -60,11 +69,16 @@ class AsyncClientInbox(Listeners, Inbox):
         for watch in self.watches:
             await watch.renew(connection)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def replying(self, loop: asyncio.AbstractEventLoop) -> int:
+        """How many functions run for callbacks in an event loop."""
+        return len([1 for one, _ in self._replying if one is loop])
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs the coroutine as a task."""
         task = asyncio.get_running_loop().create_task(work)
         self.kept.add(task)
         task.add_done_callback(self.kept.discard)
+        return task
 
     async def _handle(self, function: Callable[[Event], object], event: Event) -> None:
         try:

@@ -61,6 +61,20 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
             'data that comes piece by piece, or is very long, needs its whole response: leave body_to="stream" out'
         )
     began = monotonic()
+    async with client._feed():
+        result, is_checked = await _sent(client, method, url, options)
+    response = AsyncResponse(result, client.invoke)
+    response._seconds = monotonic() - began
+    response._follow(client)
+    if is_checked:
+        response.raise_for_error()
+    return response
+
+
+async def _sent(
+    client: AsyncCaller, method: str, url: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], bool]:
+    """The result, and whether a failure raises."""
     bodies = bodies_of(options)
     streams: list[str] = []
     leavings: list[tuple[str, dict[str, Any]]] = []
@@ -89,11 +103,7 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
         raise
     if not is_kept(result):
         client._leave(leavings[-1:])
-    response = AsyncResponse(result, client.invoke)
-    response._seconds = monotonic() - began
-    if built.check:
-        response.raise_for_error()
-    return response
+    return result, built.check
 
 
 async def _repeated(

@@ -13,7 +13,7 @@ from .verbs import AsyncVerbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any, overload
 
     from typing_extensions import Unpack
@@ -62,6 +62,9 @@ class AsyncSession(AsyncVerbs):
     An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
     of a serializer is raised by the request itself. ``timeout`` in a decorator is how many seconds the service waits
     for the function.
+
+    A session that is dropped is closed after its running requests, unless it has a ``name``, or its :meth:`handle` was
+    asked for.
     """
 
     def __init__(
@@ -74,6 +77,17 @@ class AsyncSession(AsyncVerbs):
         self._plan = Plan(codes, settings)
         self._made: tuple[Any, str, int] | None = None
         self._making = SerialLock()
+        # programs that know its name or its handle may use it without this object
+        self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
+
+    def __del__(self) -> None:
+        try:
+            if self._made is not None and not self._is_known:
+                self._client._defaults.sessions.pop(self._made[1], None)
+                self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
 
     @overload
     def adapter(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
@@ -158,23 +172,26 @@ class AsyncSession(AsyncVerbs):
         if function is None:
             return lambda given: self._added(kind, given, **options)
         shape, say = KINDS[kind]
+        codes = self._plan.codes
 
+        # the client keeps it, and must not keep the session
         async def reply(params: dict[str, Any]) -> dict[str, Any]:
             shaped = shape(params)
             try:
-                return say(shaped, await settled(self._plan.codes.find(params)(shaped)))
+                return say(shaped, await settled(codes.find(params)(shaped)))
             except Exception as problem:
                 if kind != "serialize":
                     raise
                 keep_raised(params["request"], problem)
                 raise Told(f"{type(problem).__name__}: {problem}") from None
 
-        self._client._add_replier(f"callback.{kind}", self._plan.codes.functions, reply)
+        self._client._add_replier(f"callback.{kind}", codes.functions, reply)
         return self._plan.add(kind, function, options)
 
     # sync: @property
     async def handle(self) -> str:
         """The service's handle; made when first needed, and again on another connection."""
+        self._is_known = True
         return await self._handle()
 
     async def _handle(self) -> str:
@@ -209,12 +226,15 @@ class AsyncSession(AsyncVerbs):
         async with self._client._turn():
             return await self._client._send(method, url, {**options, "session": await self._handle()})
 
-    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
-        """As of the client, with a place if the service may call functions."""
+    async def _within(self, work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """Does it with a place if the service may call functions."""
         if not self._plan.has_functions():
-            return await self._client._result(method, params, seconds)
+            return await work()
         async with self._client._turn():
-            return await self._client._result(method, params, seconds)
+            return await work()
+
+    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        return await self._within(lambda: self._client._result(method, params, seconds))
 
     def _caller(self) -> AsyncCaller:
         return self._client
@@ -235,8 +255,19 @@ class AsyncSession(AsyncVerbs):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request of this session and returns at once; see :class:`outrider.AsyncRequest`."""
         own = await self._own(options)
-        started: AsyncRequest = await self._client.start(method, url, **own)
-        return started
+
+        async def start() -> AsyncRequest:
+            started: AsyncRequest = await self._client.start(method, url, **own)
+            return started
+
+        return await self._starting(start)
+
+    async def _starting(self, work: Callable[[], Awaitable[AsyncRequest]]) -> AsyncRequest:
+        """Starts a request, when there is a place if the service may call functions."""
+        if not self._plan.has_functions():
+            return await work()
+        async with self._client._start_turn():
+            return await work()
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
         """A stream of this session; see :meth:`AsyncClient.stream`."""
@@ -263,7 +294,7 @@ class AsyncSession(AsyncVerbs):
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import AsyncDownloads
 
-        return AsyncDownloads(self._client, self._handle, self._result)
+        return AsyncDownloads(self._client, self._handle, self._within, self._starting)
 
     @property
     def cookies(self) -> AsyncCookies:

@@ -44,6 +44,7 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
     if not is_kept(result):
         await client.invoke("request.forget", {"request": request})
     response = AsyncResponse(result, client.invoke)
+    response._follow(client)
     if built.check:
         response.raise_for_error()
     return response

@@ -25,6 +25,9 @@ class AsyncVerbs:
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         raise NotImplementedError
 
+    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        raise NotImplementedError
+
     def _caller(self) -> AsyncCaller:
         raise NotImplementedError
 
@@ -52,7 +55,7 @@ class AsyncVerbs:
         async def built() -> Built:
             return build_websocket(url, await self._own(options), client._defaults)
 
-        return AsyncWebSocket(client, built)
+        return AsyncWebSocket(client, built, self._result)
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any

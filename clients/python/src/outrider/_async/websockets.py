@@ -47,8 +47,14 @@ class AsyncWebSocket:
 
     response: AsyncResponse
 
-    def __init__(self, client: AsyncCaller, built: Built | Callable[[], Awaitable[Built]]) -> None:
+    def __init__(
+        self,
+        client: AsyncCaller,
+        built: Built | Callable[[], Awaitable[Built]],
+        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
+    ) -> None:
         self._client = client
+        self._call = call or client._result
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: AsyncChannel | None = None
@@ -73,7 +79,7 @@ class AsyncWebSocket:
 
     async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
         built = await given() if callable(given) else given
-        result = await self._client._result("websocket.open", built.params, built.guard)
+        result = await self._call("websocket.open", built.params, built.guard)
         self.response = AsyncResponse(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
         if "stream" not in result:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
+from .peers import is_hung_up
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
-from .wire import CALLED_BACK, IN_FLIGHT, NESTED, Unsent
+from .wire import CALLED_BACK, IN_FLIGHT, NESTED, UPLOADED, Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,15 @@ SPARE = 16
 
 INSIDE = ContextVar("INSIDE", default=False)
 """Whether a function that the service has called runs, or something that the function has started."""
+
+TURN = ContextVar("TURN", default=False)
+"""Whether a request with functions runs here: those that its body or its progress makes wait for no place of theirs."""
+
+FEEDING = ContextVar("FEEDING", default=False)
+"""The same for a body that is written piece by piece."""
+
+CALLBACK_COMES = 0.02
+"""Seconds from the reply to the start of a request to its first callback, as a rule."""
 
 BODIES = 200
 """The most responses of a drop-in at a time with bodies to come. The service allows 256 streams."""
@@ -64,6 +74,7 @@ class AsyncConnection(asyncio.Protocol):
         self._nested: deque[asyncio.Future[None]] = deque()
         self._batches: list[AsyncBatch] = []
         self.turns = asyncio.Semaphore(CALLED_BACK)
+        self.feeds = asyncio.Semaphore(UPLOADED)
         self.bodies = asyncio.Semaphore(BODIES)
         self.uploads = asyncio.Semaphore(UPLOADS)
 
@@ -305,8 +316,11 @@ class AsyncConnection(asyncio.Protocol):
         """Whether the connection is over, also if the event loop has not been told yet."""
         if self.dead is None and self.socket is not None:
             try:
-                if self.socket.recv(1, MSG_DONTWAIT | MSG_PEEK):
+                if self.socket.recv(1, MSG_DONTWAIT | MSG_PEEK) and not is_hung_up(self.socket):
                     return False
+                # replies to other tasks may have come before the end
+                while self.dead is None and (data := self.socket.recv(1 << 18, MSG_DONTWAIT)):
+                    self.data_received(data)
                 self._die("it closed the connection")
             except BlockingIOError:
                 return False

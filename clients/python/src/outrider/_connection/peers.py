@@ -68,3 +68,12 @@ def check_peer(stream: Socket, path: str) -> None:
             f"the service at {path} is run by user {user}, not by user {given};"
             f" if that is intended, set OUTRIDER_PEER_UID={user}"
         )
+
+
+def is_hung_up(stream: Socket) -> bool:
+    """Whether the other end of a connection is closed, though bytes of it may still be unread."""
+    from select import POLLHUP, poll
+
+    waiting = poll()
+    waiting.register(stream, POLLHUP)
+    return bool(waiting.poll(0))

@@ -25,6 +25,7 @@ from time import monotonic
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import Incoming
 from .locks import atomic_acquire
+from .peers import is_hung_up
 from .polling import PATIENCE, BusyPolling
 
 TYPE_CHECKING = False
@@ -41,6 +42,10 @@ NESTED = 12
 
 CALLED_BACK = 56
 """The most requests of sessions with functions at a time. The service lets 64 callbacks wait, and fails the next."""
+
+UPLOADED = 200
+"""The most requests at a time whose bodies are written piece by piece. The service allows 256 streams, and
+streams and WebSockets need some of them."""
 
 WRITE_PATIENCE = 60.0
 """Seconds in which a live service takes at least a byte."""
@@ -80,6 +85,8 @@ class Wire:
         self._polling = BusyPolling()
         # the threads with a turn, see Turn, and behind them those that wait for one
         self.turns: dict[int | tuple[int, int], LockType] = {}
+        # the same for bodies that are written piece by piece
+        self.feeds: dict[int | tuple[int, int], LockType] = {}
         stream.settimeout(None)
 
     # Reading: only with the reading lock
@@ -304,7 +311,8 @@ class Wire:
         """Whether the connection is over, also if no thread has read its end yet. Does not wait."""
         if self.dead is None:
             try:
-                if self._stream.recv(1, MSG_DONTWAIT | MSG_PEEK):
+                unread = self._stream.recv(1, MSG_DONTWAIT | MSG_PEEK)
+                if unread and (self._reading.locked() or not is_hung_up(self._stream)):
                     return False
                 self._fail("", "it closed the connection")
             except BlockingIOError:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from .._async.client import AsyncClient
 from .._async.feeding import feed
+from .._connection.awaiting import FEEDING
 from .._protocol.exceptions import CallError
 from .._resources.feeding import LONGEST, PIECE, Patience
 from .bodies import WAIT, BodyState, arrived, ending, headless, is_of_session
@@ -134,8 +135,15 @@ class AsyncLink:
         """As :meth:`send`, with a body that is written during the upload."""
         client = self.client
         connection = client._here() or await client._live()
-        async with connection.uploads:
+        if FEEDING.get():
+            # made by the body of another upload, which keeps its place meanwhile
             return await self._upload(client, params, body, length, write)
+        async with connection.uploads:
+            token = FEEDING.set(True)
+            try:
+                return await self._upload(client, params, body, length, write)
+            finally:
+                FEEDING.reset(token)
 
     async def _upload(
         self,

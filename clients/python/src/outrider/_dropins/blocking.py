@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from contextlib import contextmanager
 from time import monotonic, sleep
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from .parameters import Settings
 
 BODIES = 240
-"""The most responses of a drop-in at a time with bodies to come as streams. The service allows 256 streams."""
+"""The most streams of a drop-in at a time: of a response with a body to come, and of a body that is sent in pieces. The
+service allows 256."""
 
 
 class Full(Exception):
@@ -43,16 +45,21 @@ class Lease:
         self.places: dict[object, None] = {}
 
     @contextmanager
-    def place(self, stream: bool, patience: float) -> Iterator[object]:
-        """Waits for a place for the body of a stream; the body gives it back, or a failure before the body.
+    def place(self, stream: bool, patience: float, upload: bool = False) -> Iterator[object]:
+        """Waits for a place for the body of a stream; the body gives it back, or a failure before the body. An
+        ``upload`` has a stream for its own body, too, until the head of the response.
 
         That needs no lock, which a finalizer of a body might find held.
         """
-        place, places, deadline = object(), self.places, monotonic() + patience
+        places, deadline, me = self.places, monotonic() + patience, get_ident()
+        place, sent = object(), (me, object())
         try:
-            if stream:
-                places[place] = None
-            while stream and list(places).index(place) >= BODIES:
+            # both at once: threads with one place each could wait for each other
+            places.update(dict.fromkeys((sent, place) if upload else (place,) if stream else ()))
+            while (stream or upload) and list(places).index(place) >= BODIES:
+                if [one for one in list(places) if one is not sent and isinstance(one, tuple) and one[0] == me]:
+                    # made by the body of another upload, which keeps its places meanwhile
+                    break
                 if monotonic() > deadline:
                     raise Full(f"too many responses are open, and none ended for {patience:g} seconds")
                 sleep(0.02)
@@ -60,6 +67,8 @@ class Lease:
         except BaseException:
             places.pop(place, None)
             raise
+        finally:
+            places.pop(sent, None)
 
     def begin(self, connections: int, last: str | None) -> str:
         """Makes the session of the drop-in, which opens as many connections to a host as the library would.

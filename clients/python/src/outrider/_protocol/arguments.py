@@ -56,7 +56,8 @@ def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
 def _textual(value: Any, place: str) -> Any:
     """A name or a value of a query or a form, which is text in the end: what JSON cannot hold becomes text here."""
     if isinstance(value, list):
-        return [_textual(one, place) for one in value]
+        # None leaves a value out, as in requests
+        return [_textual(one, place) for one in value if one is not None]
     if type(value) is int and not -(2**63) <= value < 2**63:
         return str(value)
     if isinstance(value, (bytes, bytearray)):

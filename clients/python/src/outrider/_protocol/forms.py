@@ -56,9 +56,9 @@ def body(value: Any) -> dict[str, Any]:
     in_pieces = hasattr(value, "__aiter__")
     if hasattr(value, "__next__"):
         # the first item decides, for there may be no end of them
-        first = next(value, None)
-        in_pieces = not isinstance(first, (tuple, list, type(None)))
-        value = [] if first is None or in_pieces else [first, *value]
+        first = next(value, ())
+        in_pieces = not isinstance(first, (tuple, list))
+        value = [] if first == () or in_pieces else [first, *value]
     if in_pieces:
         raise TypeError(
             "data comes piece by piece only in a request that is waited for, without progress= (the iterator knows how"

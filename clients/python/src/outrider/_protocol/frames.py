@@ -353,6 +353,12 @@ def told(message: Any) -> dict[str, Any]:
     return result
 
 
+def is_stored(message: Any) -> bool:
+    """Whether the service may keep the body of a result, which is not parsed for that: no text in JSON holds a bare
+    quotation mark."""
+    return b'"kind":"stored"' in message if type(message) is bytes else type(message) is dict
+
+
 def packed_body(line: bytes) -> bytes | None:
     """The body in an unparsed result, without parsing the rest; ``None`` if the body is not in base64.
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+CANCEL = "$/cancelRequest"
+"""The notification that the service wants no reply to a callback any more. It is no event of the program."""
+
+
 class Told(Exception):
     """An exception of a function that the caller of its request gets, so that no warning is needed."""
 

@@ -207,6 +207,6 @@ class Facts:
         return self._body.get("path")
 
     @property
-    def handle(self) -> str | None:
+    def _stored(self) -> str | None:
         """The handle of a body that the service keeps."""
         return self._body.get("response")

@@ -240,10 +240,9 @@ def begun(data: Any) -> Any:
         return _read_from(data)
     if not hasattr(data, "__next__"):
         return data
-    first = next(data, None)
-    if first is None or isinstance(first, (tuple, list)):
-        return [] if first is None else [first, *data]
-    return chain((first,), data)
+    for first in data:
+        return [first, *data] if isinstance(first, (tuple, list)) else chain((first,), data)
+    return []
 
 
 def _read_from(file: Any) -> Any:

@@ -25,16 +25,35 @@ if TYPE_CHECKING:
 BYTE_ORDER_MARK = "\ufeff"
 
 
+class Kept:
+    """A body that the service keeps for a response, and drops together with it."""
+
+    __slots__ = ("client", "handle")
+
+    def __init__(self, client: Leaver, handle: str) -> None:
+        self.client: Leaver | None = client
+        self.handle = handle
+
+    def __del__(self) -> None:
+        try:
+            if self.client is not None:
+                self.client._leave([("response.release", {"response": self.handle})])
+        except Exception:
+            # at the end of the interpreter functions may be gone
+            pass
+
+
 class ResponseData(Facts):
     """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_pipe", "_reading", "_released", "_seconds")
+    __slots__ = ("_call", "_kept", "_pipe", "_reading", "_released", "_seconds")
 
     def __init__(self, raw: dict[str, Any] | bytes | tuple[bytes, bytes], call: Callable[..., Any]) -> None:
         Facts.__init__(self, raw)
         self._call = call
         self._released = False
         self._reading: Reading | None = None
+        self._kept: Kept | None = None
         self._pipe: Any = None
 
     def __reduce__(self) -> Any:
@@ -43,6 +62,17 @@ class ResponseData(Facts):
 
     def __repr__(self) -> str:
         return f"<Response [{self.status}] {self.method} {self.url}>"
+
+    @property
+    def handle(self) -> str | None:
+        """The handle of a body that the service keeps: for ten minutes, or until :meth:`close`. Without a look at the
+        handle the service drops the body together with the response."""
+        self._unkeep()
+        return self._stored
+
+    def _unkeep(self) -> None:
+        if self._kept is not None:
+            self._kept.client = None
 
     @property
     def history(self: Kind) -> list[Kind]:
@@ -159,10 +189,13 @@ class ResponseData(Facts):
         return self._reading
 
     def _follow(self, client: Leaver) -> None:
-        """Lets ``client`` cancel the stream of the body, if any, when this response is dropped."""
-        reading = self._flow()
+        """Lets ``client`` cancel the stream of the body, or release a body that the service keeps, when this response
+        is dropped."""
+        reading, stored = self._flow(), self._stored
         if reading is not None:
             reading.client = client
+        elif stored is not None:
+            self._kept = Kept(client, stored)
 
     def _flows_long(self, reading: Reading) -> bool:
         """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter
@@ -177,8 +210,8 @@ class ResponseData(Facts):
 
     def _leavings(self) -> list[tuple[str, dict[str, Any]]]:
         """The calls after which the service keeps nothing of the body."""
-        if self.handle is not None:
-            return [("response.release", {"response": self.handle})]
+        if self._stored is not None:
+            return [("response.release", {"response": self._stored})]
         reading = self._flow()
         if reading is None:
             return []

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from time import monotonic
 
-from .._connection.wire import Unsent
 from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located
 from .._protocol.exceptions import ExchangeError, OutriderError
-from .._protocol.frames import encode, result_of, told, unpack
+from .._protocol.frames import encode, is_stored, result_of, told, unpack
 from .._protocol.parameters import (
     FOREVER,
     UNTIMED_GUARD,
@@ -147,7 +146,7 @@ class Client(Connected, Verbs):
         message = self._message("data.send", built.params, built.guard)
         response = Response(result_of(message) if type(message) is dict else message, self._invoke_raw)
         response._seconds = monotonic() - began
-        if built.body_to == "stream":
+        if built.body_to == "stream" or is_stored(message):
             response._follow(self)
         if built.check and type(message) is dict:
             response.raise_for_error()
@@ -184,12 +183,7 @@ class Client(Connected, Verbs):
         if not built:
             return []
         params, guard = [one.params for one in built], max([one.guard for one in built])
-        connection = self._live()
-        try:
-            replies = connection.batch("data.send", params, window, guard)
-        except Unsent:
-            connection = self._live()
-            replies = connection.batch("data.send", params, window, guard)
+        replies = self._batch("data.send", params, window, guard)
         outcomes = [self._outcome(reply, one) for reply, one in zip(replies, built)]
         return outcomes
 
@@ -201,7 +195,7 @@ class Client(Connected, Verbs):
             response = Response(result_of(reply) if type(reply) is dict else reply, self._invoke_raw)
         except OutriderError as problem:
             return problem
-        if built.body_to == "stream":
+        if built.body_to == "stream" or is_stored(reply):
             response._follow(self)
         error: ExchangeError | None = response.error if built.check else None
         return response if error is None else error

@@ -10,8 +10,8 @@ from _thread import allocate_lock, get_ident
 from .._connection.blocking import Connection
 from .._connection.discovery import end, reach
 from .._connection.inbox import Inbox
-from .._connection.waiters import Turn
-from .._connection.wire import Unsent
+from .._connection.waiters import StartTurn, Turn
+from .._connection.wire import UPLOADED, Unsent
 from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
 
@@ -63,6 +63,18 @@ class Connected:
         except Unsent:
             return self._open().call(method, params, seconds)
 
+    def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        if self._subscriptions is not None:
+            replies: list[Any] = self._subscriptions.beside(self._say_all, method, params, window, seconds)
+            return replies
+        return self._say_all(method, params, window, seconds)
+
+    def _say_all(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        try:
+            return self._live().batch(method, params, window, seconds)
+        except Unsent:
+            return self._live().batch(method, params, window, seconds)
+
     def _live(self) -> Connection:
         # what belongs to a connection, such as a session, must not be named on the next one
         connection = self._connection
@@ -74,6 +86,17 @@ class Connected:
         """A place for a request with functions, or several; functions themselves wait for none."""
         connection, inbox = self._live(), self._subscriptions
         return Turn(connection, inbox is not None and inbox.is_inside(), most)
+
+    def _start_turn(self) -> Turn:
+        """A place for the start of a request with functions; functions themselves wait for none."""
+        connection, inbox = self._live(), self._subscriptions
+        return StartTurn(connection, None if inbox is None or inbox.is_inside() else inbox.waiting)
+
+    def _feed(self) -> Turn:
+        """A place for a request whose body is written piece by piece. Functions, and requests that such a body makes,
+        wait for none."""
+        connection, inbox = self._live(), self._subscriptions
+        return Turn(connection, inbox is not None and inbox.is_inside(), 1, connection.feeds, UPLOADED)
 
     def _open(self) -> Connection:
         pid = os.getpid()

@@ -30,11 +30,13 @@ class Downloads:
         self,
         client: Caller,
         session: Callable[[], str] | None = None,
-        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+        within: Callable[[Callable[[], dict[str, Any]]], dict[str, Any]] | None = None,
+        starting: Callable[[Callable[[], Request]], Request] | None = None,
     ) -> None:
         self._client = client
         self._session = session
-        self._call = call or client._result
+        self._within = within
+        self._starting = starting
 
     def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -61,8 +63,12 @@ class Downloads:
         from .started import Request
 
         built = build_download(url, path, self._own(options), self._client._defaults)
-        handle = result_of_start(self._client._result("download.start", built.text(), FOREVER))
-        return Request(self._client, handle, built.check)
+
+        def start() -> Request:
+            handle = result_of_start(self._client._result("download.start", built.text(), FOREVER))
+            return Request(self._client, handle, built.check)
+
+        return start() if self._starting is None else self._starting(start)
 
     def resume(self, source: str | os.PathLike[str] | Request, **options: Any) -> Response:
         """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
@@ -84,18 +90,19 @@ class Downloads:
         return options if self._session is None else {**options, "session": self._session()}
 
     def _finished(self, method: str, built: BuiltDownload) -> Response:
-        client = self._client
-        if method == "download.send" and built.watch is None:
-            result = self._call(method, built.text(), built.guard)
+        if self._within is None:
+            result = self._result(method, built)
         else:
-            result = self._watched(method, built)
-        response = Response(result, client.invoke)
+            result = self._within(lambda: self._result(method, built))
+        response = Response(result, self._client.invoke)
         if built.check:
             response.raise_for_error()
         return response
 
-    def _watched(self, method: str, built: BuiltDownload) -> dict[str, Any]:
+    def _result(self, method: str, built: BuiltDownload) -> dict[str, Any]:
         client = self._client
+        if method == "download.send" and built.watch is None:
+            return client._result(method, built.text(), built.guard)
         started = "download.start" if method == "download.send" else method
         if built.watch is None:
             request = result_of_start(client._result(started, built.text(), FOREVER))

@@ -7,6 +7,7 @@ Loaded with the first event or callback, so that a program without events does n
 
 from __future__ import annotations
 
+import os
 from _thread import get_ident, start_new_thread
 from collections import deque
 from itertools import count
@@ -16,7 +17,7 @@ from .._connection.inbox import Inbox
 from .._connection.waiters import Waiter
 from .._protocol.exceptions import OutriderError, ServerGone
 from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
-from .._resources.events import EventQueue, Listeners, Told, refused
+from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class EventStream(EventQueue):
         self, connection: Connection, inbox: ClientInbox, names: tuple[str, ...], timeout: float | None, limit: int
     ) -> None:
         super().__init__(inbox, names, limit)
-        self._connection = connection
+        self._connection, self._inbox = connection, inbox
         self._timeout = FOREVER if timeout is None else min(timeout, FOREVER)
         self._waiter = Waiter("")
         self._number = _numbers()
@@ -73,7 +74,7 @@ class EventStream(EventQueue):
                 raise ServerGone(f"no more events: {connection.dead}")
             if monotonic() >= deadline:
                 break
-            connection.listen(self._number, self._waiter, deadline)
+            self._inbox.beside(connection.listen, self._number, self._waiter, deadline)
         raise StopIteration
 
     def _lost(self) -> None:
@@ -105,10 +106,20 @@ class ClientInbox(Listeners, Inbox):
         self._served: Connection | None = None
         self._inside: set[int] = set()
         self._absent: list[int] = []
+        self._pid = os.getpid()
 
     # What the connection tells; must not block.
 
     def event(self, name: str, params: Any) -> None:
+        if name == CANCEL:
+            # a function that runs cannot be cancelled
+            for one in [one for one in list(self._waiting) if one[1] == params.get("id")]:
+                try:
+                    self._waiting.remove(one)
+                except ValueError:
+                    # its thread was faster
+                    pass
+            return
         event = self._spread(name, params)
         if name in self.handlers or "*" in self.handlers:
             if len(self._events) >= self._limit:
@@ -120,17 +131,30 @@ class ClientInbox(Listeners, Inbox):
     def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
         if self.replier(name, params) is None or len(self._waiting) >= self._limit:
             return False
-        if self._absent and len(self._inside) < MOST_INSIDE:
-            # What the thread of the functions waits for may be the reply to just this.
-            try:
-                start_new_thread(self._aside, (connection, number, name, params))
-                return True
-            except RuntimeError:
-                pass
         self._waiting.append((connection, number, name, params))
-        self.serve(connection)
-        self._waiter.wake()
+        # What the thread of the functions waits for may be the reply to just this.
+        if not (self._absent and len(self._inside) < MOST_INSIDE and self._start_aside()):
+            self.serve(connection)
+            self._waiter.wake()
         return True
+
+    def _start_aside(self) -> bool:
+        """Runs the first waiting callback in a thread of its own, if there is one and can be one."""
+        callback = self._next_waiting()
+        if callback is None:
+            return False
+        try:
+            start_new_thread(self._aside, callback)
+        except RuntimeError:
+            self._waiting.appendleft(callback)
+            return False
+        return True
+
+    def _next_waiting(self) -> tuple[Connection, Any, str, Any] | None:
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
 
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         self._waiter.wake()
@@ -146,26 +170,43 @@ class ClientInbox(Listeners, Inbox):
 
     def serve(self, connection: Connection) -> None:
         """Makes sure that a thread runs the functions for this connection."""
+        if self._pid != connection.pid:
+            self._leave_to_parent(connection.pid)
         if self._served is not connection and (self.handlers or self.callbacks or self.repliers):
             # A waiter of its own: the one before may have been made in the process that forked this one.
             self._waiter = waiter = Waiter("")
             self._served = connection
             start_new_thread(self._run, (connection, waiter))
 
+    def _leave_to_parent(self, pid: int) -> None:
+        """In a child made by fork: forgets what has come for the parent, whose threads may have held the locks of its
+        connection and its iterations."""
+        self._pid = pid
+        self._events, self._waiting, self._queues = deque(), deque(), []
+        # a function that forked itself still has its lists
+        self._inside, self._absent = set(), []
+
+    def waiting(self) -> int:
+        """How many callbacks wait for a thread, or run beside the thread of the functions."""
+        return len(self._waiting) + max(0, len(self._inside) - 1)
+
     def is_inside(self) -> bool:
         """Whether this thread runs a function that the service has called."""
         return get_ident() in self._inside
 
-    def beside(self, call: Callable[..., Any], method: str, params: str, seconds: float) -> Any:
-        """Makes a call of the client. Meanwhile other callbacks run in threads of their own."""
-        me = get_ident()
+    def beside(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Waits for something of the service. Meanwhile other callbacks run in threads of their own."""
+        me, absent = get_ident(), self._absent
         if me not in self._inside:
-            return call(method, params, seconds)
-        self._absent.append(me)
+            return call(*arguments)
+        absent.append(me)
         try:
-            return call(method, params, seconds)
+            # also those that came before
+            while len(self._inside) < MOST_INSIDE and self._start_aside():
+                pass
+            return call(*arguments)
         finally:
-            self._absent.remove(me)
+            absent.remove(me)
 
     def _aside(self, *callback: Any) -> None:
         me = get_ident()
@@ -181,8 +222,9 @@ class ClientInbox(Listeners, Inbox):
         try:
             while self._served is connection and self._waiter is waiter:
                 waiter.lock.acquire(False)
-                if self._waiting:
-                    self._reply(*self._waiting.popleft())
+                callback = self._next_waiting()
+                if callback is not None:
+                    self._reply(*callback)
                 elif self._events:
                     self._handle(self._events.popleft())
                 elif connection.dead is not None:

@@ -62,6 +62,20 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
             'data that comes piece by piece, or is very long, needs its whole response: leave body_to="stream" out'
         )
     began = monotonic()
+    with client._feed():
+        result, is_checked = _sent(client, method, url, options)
+    response = Response(result, client.invoke)
+    response._seconds = monotonic() - began
+    response._follow(client)
+    if is_checked:
+        response.raise_for_error()
+    return response
+
+
+def _sent(
+    client: Caller, method: str, url: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], bool]:
+    """The result, and whether a failure raises."""
     bodies = bodies_of(options)
     streams: list[str] = []
     leavings: list[tuple[str, dict[str, Any]]] = []
@@ -90,11 +104,7 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
         raise
     if not is_kept(result):
         client._leave(leavings[-1:])
-    response = Response(result, client.invoke)
-    response._seconds = monotonic() - began
-    if built.check:
-        response.raise_for_error()
-    return response
+    return result, built.check
 
 
 def _repeated(

@@ -95,7 +95,8 @@ class Pipe(RawIOBase):
 
     def close(self) -> None:
         """Ends the connection, and the request unless all was read."""
-        if not self.closed:
+        # a pipe that could not be opened has no socket
+        if not self.closed and hasattr(self, "_socket"):
             self._socket.close()
         super().close()
 

@@ -25,9 +25,9 @@ class Response(ResponseData):
     """The response to a request made by :class:`~outrider.Client`.
 
     A body of up to 8 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
-    pieces, and the end of ``with client.get(url) as r:`` releases the body; otherwise the service drops the
-    body ten minutes later. A copy, also by pickle, has the body only if the body came with the response or had been
-    read.
+    pieces, and the end of ``with client.get(url) as r:`` releases the body, as does dropping the response;
+    the service drops the body after ten minutes. A copy, also by pickle, has the body only if the body came with the
+    response or had been read.
 
     With ``body_to="stream"`` only the head has come: the body comes while :meth:`iter_bytes` runs, and leaving the
     ``with`` cancels the rest.
@@ -78,7 +78,7 @@ class Response(ResponseData):
             return
         offset, end = 0, False
         while not end:
-            params = {"response": self.handle, "offset": offset, "bytes": size}
+            params = {"response": self._stored, "offset": offset, "bytes": size}
             data, end = piece_of(self._call("response.read", params))
             offset += len(data)
             if data:
@@ -113,8 +113,8 @@ class Response(ResponseData):
         from .._resources.saving import absolute, save_error, whole_file, write_file
 
         target = absolute(path)
-        if self.handle is not None and self._content is None:
-            params = {"response": self.handle, "path": target, "replace": replace}
+        if self._stored is not None and self._content is None:
+            params = {"response": self._stored, "path": target, "replace": replace}
             try:
                 self._call("response.save", params)
             except InvalidCall as problem:
@@ -133,6 +133,7 @@ class Response(ResponseData):
         if self._released:
             return
         self._released = True
+        self._unkeep()
         if self._pipe is not None:
             self._pipe.close()
         if self._reading is not None and self._reading.over and self._reading.client is not None:

@@ -14,7 +14,7 @@ from .verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
     from typing import Any, overload
 
     from typing_extensions import Unpack
@@ -63,6 +63,9 @@ class Session(Verbs):
     An exception counts as a failed callback: the attempt of an adapter fails, a retrier wants no retry. The exception
     of a serializer is raised by the request itself. ``timeout`` in a decorator is how many seconds the service waits
     for the function.
+
+    A session that is dropped is closed after its running requests, unless it has a ``name``, or its :meth:`handle` was
+    asked for.
     """
 
     def __init__(
@@ -75,6 +78,17 @@ class Session(Verbs):
         self._plan = Plan(codes, settings)
         self._made: tuple[Any, str, int] | None = None
         self._making = SerialLock()
+        # programs that know its name or its handle may use it without this object
+        self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
+
+    def __del__(self) -> None:
+        try:
+            if self._made is not None and not self._is_known:
+                self._client._defaults.sessions.pop(self._made[1], None)
+                self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
 
     @overload
     def adapter(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
@@ -159,23 +173,26 @@ class Session(Verbs):
         if function is None:
             return lambda given: self._added(kind, given, **options)
         shape, say = KINDS[kind]
+        codes = self._plan.codes
 
+        # the client keeps it, and must not keep the session
         def reply(params: dict[str, Any]) -> dict[str, Any]:
             shaped = shape(params)
             try:
-                return say(shaped, settled(self._plan.codes.find(params)(shaped)))
+                return say(shaped, settled(codes.find(params)(shaped)))
             except Exception as problem:
                 if kind != "serialize":
                     raise
                 keep_raised(params["request"], problem)
                 raise Told(f"{type(problem).__name__}: {problem}") from None
 
-        self._client._add_replier(f"callback.{kind}", self._plan.codes.functions, reply)
+        self._client._add_replier(f"callback.{kind}", codes.functions, reply)
         return self._plan.add(kind, function, options)
 
     @property
     def handle(self) -> str:
         """The service's handle; made when first needed, and again on another connection."""
+        self._is_known = True
         return self._handle()
 
     def _handle(self) -> str:
@@ -210,12 +227,15 @@ class Session(Verbs):
         with self._client._turn():
             return self._client._send(method, url, {**options, "session": self._handle()})
 
-    def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
-        """As of the client, with a place if the service may call functions."""
+    def _within(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Does it with a place if the service may call functions."""
         if not self._plan.has_functions():
-            return self._client._result(method, params, seconds)
+            return work()
         with self._client._turn():
-            return self._client._result(method, params, seconds)
+            return work()
+
+    def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        return self._within(lambda: self._client._result(method, params, seconds))
 
     def _caller(self) -> Caller:
         return self._client
@@ -236,8 +256,19 @@ class Session(Verbs):
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request of this session and returns at once; see :class:`outrider.Request`."""
         own = self._own(options)
-        started: Request = self._client.start(method, url, **own)
-        return started
+
+        def start() -> Request:
+            started: Request = self._client.start(method, url, **own)
+            return started
+
+        return self._starting(start)
+
+    def _starting(self, work: Callable[[], Request]) -> Request:
+        """Starts a request, when there is a place if the service may call functions."""
+        if not self._plan.has_functions():
+            return work()
+        with self._client._start_turn():
+            return work()
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
         """A stream of this session; see :meth:`Client.stream`."""
@@ -264,7 +295,7 @@ class Session(Verbs):
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import Downloads
 
-        return Downloads(self._client, self._handle, self._result)
+        return Downloads(self._client, self._handle, self._within, self._starting)
 
     @property
     def cookies(self) -> Cookies:

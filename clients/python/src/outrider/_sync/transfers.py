@@ -45,6 +45,7 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
     if not is_kept(result):
         client.invoke("request.forget", {"request": request})
     response = Response(result, client.invoke)
+    response._follow(client)
     if built.check:
         response.raise_for_error()
     return response

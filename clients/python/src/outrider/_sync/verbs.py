@@ -26,6 +26,9 @@ class Verbs:
     def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
         raise NotImplementedError
 
+    def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        raise NotImplementedError
+
     def _caller(self) -> Caller:
         raise NotImplementedError
 
@@ -53,7 +56,7 @@ class Verbs:
         def built() -> Built:
             return build_websocket(url, self._own(options), client._defaults)
 
-        return WebSocket(client, built)
+        return WebSocket(client, built, self._result)
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any

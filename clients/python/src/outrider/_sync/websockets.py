@@ -48,8 +48,14 @@ class WebSocket:
 
     response: Response
 
-    def __init__(self, client: Caller, built: Built | Callable[[], Built]) -> None:
+    def __init__(
+        self,
+        client: Caller,
+        built: Built | Callable[[], Built],
+        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+    ) -> None:
         self._client = client
+        self._call = call or client._result
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: Channel | None = None
@@ -73,7 +79,7 @@ class WebSocket:
 
     def _open(self, given: Built | Callable[[], Built]) -> None:
         built = given() if callable(given) else given
-        result = self._client._result("websocket.open", built.params, built.guard)
+        result = self._call("websocket.open", built.params, built.guard)
         self.response = Response(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
         if "stream" not in result:
