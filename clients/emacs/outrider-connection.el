@@ -160,6 +160,8 @@ slower one in Lisp reads it."
   (unless (and outrider--connection (process-live-p (outrider--connection-process outrider--connection)))
     (when outrider--connection (outrider--ended outrider--connection "it ended"))
     (pcase-let ((`(,process . ,place) (outrider--open)))
+      ;; threads of Emacs share the connection
+      (set-process-thread process nil)
       (setq outrider--connection (make-outrider--connection :process process :place place))
       (process-put process 'outrider outrider--connection)))
   outrider--connection)

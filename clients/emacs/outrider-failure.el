@@ -54,12 +54,17 @@ FAILURE is what `:else' gets, or an error that `condition-case' caught."
 
 (defun outrider--refused (problem)
   "The failure of a call that the service refused with PROBLEM."
-  (let ((data (plist-get problem :data)))
-    (outrider--failure 'outrider-call-error
-                       (list :kind "callFailed" :code (plist-get problem :code) :message (plist-get problem :message)
-                             ;; the service takes no more calls, of this connection or at all
-                             :retryable (and (memq (plist-get problem :code) '(-32011 -32017)) t)
-                             :pointer (and (consp data) (plist-get data :pointer))))))
+  (let ((data (plist-get problem :data)) (code (plist-get problem :code)) (message (plist-get problem :message)))
+    (if (eq code -32017)
+        ;; the service is stopping, which is no fault of the call
+        (outrider--failure 'outrider-service-error
+                           (list :kind "serviceLost" :code code :retryable t
+                                 :message (concat message " (the next request starts the service again)")))
+      (outrider--failure 'outrider-call-error
+                         (list :kind "callFailed" :code code :message message
+                               ;; the service takes no more calls of this connection for now
+                               :retryable (eq code -32011)
+                               :pointer (and (consp data) (plist-get data :pointer)))))))
 
 (defun outrider--invalid (format &rest arguments)
   "The failure of a request that was not sent, for FORMAT with ARGUMENTS."

@@ -145,11 +145,18 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
                          (outrider--pairs :form form t))
                  (mapcar (lambda (file) (outrider--file-part spec (car file) (cdr file))) files))))
 
+(defun outrider--bytes (problem)
+  "What is wrong with the bytes that PROBLEM of `json-serialize' is about, or nil."
+  (and (eq (cadr problem) 'utf-8-string-p)
+       (format-message "%S is bytes, and no text (`decode-coding-string' makes text of them)" (caddr problem))))
+
 (defun outrider--json-body (spec value)
   "The body with VALUE as JSON, for SPEC."
   (let ((text (condition-case problem (outrider--write value)
-                (error (error "The value of `:json' has no form in JSON: %s \
-(objects are plists, alists with symbols or hash tables; lists are vectors)" (error-message-string problem))))))
+                (error (error "The value of `:json' has no form in JSON: %s"
+                              (or (outrider--bytes problem)
+                                  (format "%s (objects are plists, alists with symbols or hash tables; lists are vectors)"
+                                          (error-message-string problem))))))))
     (cond ((> (length text) outrider--most-inline)
            (list :file (outrider--spool spec text) :contentType "application/json"))
           ;; `json' of the service takes any value but null
@@ -184,8 +191,11 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
     (error
      (while params
        (let ((name (pop params)) (value (pop params)))
-         (condition-case nil (outrider--write (list name value))
-           (error (error "The value of `%s' must be a plist, an alist with symbols or a vector: %S" name value))))))))
+         (condition-case problem (outrider--write (list name value))
+           (error
+            (let ((bytes (outrider--bytes problem)))
+              (if bytes (error "The value of `%s' has no form in JSON: %s" name bytes)
+                (error "The value of `%s' must be a plist, an alist with symbols or a vector: %S" name value))))))))))
 
 (defun outrider--spec (method url args &optional own)
   "What METHOD, URL and the keywords ARGS ask for, as an `outrider-spec'.

@@ -113,11 +113,14 @@ def test_an_error_names_the_keyword_and_the_form_that_it_takes(editors):
       (cl-flet ((why (&rest args) (condition-case problem (apply #'outrider 'post "http://127.0.0.1:1/" args)
                                     (outrider-call-error (cadr problem)))))
         (finish (vector (why :headers "a: b") (why :query '(:a 1)) (why :form "a=b") (why :files "wolf.png")
-                        (why :json '("a" "b")))))
+                        (why :json '("a" "b")) (why :tag (unibyte-string 228))
+                        (why :json (vector (unibyte-string 228))))))
     """)
     for keyword, said in zip((":headers", ":query", ":form", ":files"), seen):
         assert keyword in said and "alist" in said
     assert ":json" in seen[4] and "vectors" in seen[4]
+    assert ":tag" in seen[5] and ":json" in seen[6]
+    assert all("is bytes" in said and "decode-coding-string" in said for said in seen[5:])
 
 
 def test_the_end_of_its_own_service_ends_a_request_that_is_waited_for(editors):
@@ -147,3 +150,35 @@ def test_a_request_that_was_cancelled_shows_no_message(editors):
         """, url=server.url("/stall"))
         assert editor.result() == 2
     assert "refused the connection" in editor.output and "cancelled" not in editor.output
+
+
+def test_a_service_that_is_stopping_is_no_fault_of_a_call(editors):
+    """While a request runs, the service refuses others for some seconds before it ends."""
+    with Hostile() as server:
+        editor = editors.start_emacs("""
+          (let ((stalled (outrider 'get stalled :then #'ignore :else #'ignore)) refused)
+            (while (not refused)
+              (condition-case problem (progn (outrider-call 'server.info nil) (sleep-for 0.01))
+                (outrider-error
+                 (let ((failure (nth 2 problem)))
+                   (setq refused (vector (symbol-name (car problem)) (outrider-failure-kind failure)
+                                         (outrider-failure-code failure)))))))
+            (outrider-cancel stalled)
+            (finish refused))
+        """, stalled=server.url("/stall"))
+        server.wait_for("/stall")
+        editors.stop_service()
+        assert editor.result() == ["outrider-service-error", "serviceLost", -32017]
+
+
+def test_threads_of_emacs_share_the_connection(editors, origin):
+    assert editors.emacs("""
+      (require 'cl-lib)
+      (outrider 'get url)
+      (let* ((bodies nil)
+             (work (lambda () (dotimes (_ 5) (push (outrider 'get url) bodies))))
+             (threads (list (make-thread work) (make-thread work))))
+        (funcall work)
+        (while (cl-some #'thread-live-p threads) (thread-yield) (sleep-for 0.01))
+        (finish (vector (length bodies) (length (delete-dups bodies)))))
+    """, url=origin + "/json") == [15, 1]

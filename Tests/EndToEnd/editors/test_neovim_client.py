@@ -211,6 +211,29 @@ def test_the_end_of_the_service_fails_what_is_pending_once_and_the_next_request_
     assert editors.service_pid() not in (None, first)
 
 
+def test_a_service_that_is_stopping_is_lost_and_the_next_request_starts_another(editors, origin):
+    """While a request runs, the service refuses others for some seconds before it ends."""
+    with Hostile() as server:
+        editor = editors.start_neovim("""
+          local ends, refused = {}, nil
+          local stalled = outrider.get(stalled, {}, function(err) ends[#ends + 1] = err.code end)
+          local function ask()
+            outrider.call("server.info", {}, function(err)
+              if not err then return vim.defer_fn(ask, 10) end
+              refused = { err.kind, err.code, err.retryable }
+            end)
+          end
+          ask()
+          wait(function() return refused end)
+          stalled.close()
+          local response, err = outrider.sync("get", url)
+          finish({ refused, response and response.status or tostring(err), ends })
+        """, url=origin + "/json", stalled=server.url("/stall"))
+        server.wait_for("/stall")
+        editors.stop_service()
+        assert editor.result() == [["serviceLost", -32017, True], 200, [1900]]
+
+
 def test_a_service_that_ended_unnoticed_does_not_fail_the_next_request(editors, origin):
     assert editors.neovim("""
       assert(outrider.sync("get", url))

@@ -116,3 +116,22 @@ def test_an_error_names_the_option_and_the_form_that_it_takes(editors):
     """)
     assert "`files`" in seen[0] and "files.a" in seen[1] and "`outpath`" in seen[2]
     assert not any(".lua:" in why for why in seen), seen
+
+
+def test_calls_that_wait_while_the_service_stops_are_for_the_next_service(editors):
+    """At most 200 calls of a connection run; the others have not been written."""
+    seen = editors.neovim("""
+      local feed, written, stopped, ends = nil, 0, 0, {}
+      local connection = require("outrider.connection").new({
+        read = function(take) feed = take end,
+        write = function(_, done) written = written + 1 done() end,
+        close = function() end,
+      }, {}, function() end, function() stopped = stopped + 1 end)
+      for number = 1, 203 do
+        connection:call("server.info", {}, function(problem) ends[#ends + 1] = { number, problem.unsent == true } end)
+      end
+      local refusal = '{"jsonrpc":"2.0","id":%d,"error":{"code":-32017,"message":"the service is stopping"}}\\n'
+      for id = 1, 2 do feed(refusal:format(id)) end
+      finish({ written, stopped, ends })
+    """)
+    assert seen == [200, 1, [[201, True], [202, True], [203, True], [1, False], [2, False]]]

@@ -169,6 +169,11 @@ class Editors:
         said = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=LONG)
         return json.loads(said.stdout)["pid"] if said.returncode == 0 else None
 
+    def stop_service(self):
+        """In good order: calls that run have time to end. Returns at once."""
+        words = ["outrider", "call", "--socket", self.socket, "server.stop", "grace:=20"]
+        subprocess.run(words, env=self.environment, stdout=subprocess.DEVNULL, check=True, timeout=LONG)
+
     def kill_service(self):
         """As a crash does; returns when the process is gone."""
         pid = self.service_pid()

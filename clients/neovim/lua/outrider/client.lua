@@ -11,14 +11,15 @@ local process = require("outrider.process")
 
 local M = { config = { command = "outrider", transport = "auto", socket = nil, start_timeout = 30 } }
 
-local state = { connection = nil, opening = nil, place = nil, open = {} }
+local state = { connection = nil, opening = nil, place = nil, open = {}, retired = {} }
 -- functions of the user that the service may ask, by name
 local functions, names = {}, 0
 
 --- Fails everything that is pending, once, and closes the connection; the next request opens another.
 function M.close(why)
-  local connection = state.connection
-  if connection then connection:lose(why or "it was closed by this Neovim") end
+  why = why or "it was closed by this Neovim"
+  for _, connection in ipairs(vim.tbl_keys(state.retired)) do connection:lose(why) end
+  if state.connection then state.connection:lose(why) end
 end
 
 local function leave()
@@ -54,8 +55,16 @@ local function opened(why, stream, place)
   if not why then
     state.place = place
     local connection
-    connection = Connection.new(stream, functions, function()
+    local function leave_it()
       if state.connection == connection then state.connection, state.place = nil, nil end
+    end
+    connection = Connection.new(stream, functions, function()
+      state.retired[connection] = nil
+      leave_it()
+    end, function()
+      -- the replies of a service that is stopping still come, and the next request goes to another service
+      state.retired[connection] = true
+      leave_it()
     end)
     state.connection = connection
   end

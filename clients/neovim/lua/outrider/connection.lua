@@ -18,11 +18,12 @@ local MOST_WAITING = 65536
 local MOST_ASKING = 56
 local METHOD_NOT_FOUND, CALLBACK_FAILED = -32601, -32603
 
---- `functions` are the user's, by the names that requests give them; `ended(why)` is called once.
-function Connection.new(stream, functions, ended)
+--- `functions` are the user's, by the names that requests give them; `ended(why)` is called once, and `stopping()` when
+--- the service takes no more calls.
+function Connection.new(stream, functions, ended, stopping)
   local self = setmetatable({
-    stream = stream, functions = functions, ended = ended, lines = Lines.new(), number = 0, running = 0,
-    replies = {}, calls = {}, routes = {}, waiting = {}, first = 1, last = 0, alive = true,
+    stream = stream, functions = functions, ended = ended, stopping = stopping, lines = Lines.new(), number = 0,
+    running = 0, replies = {}, calls = {}, routes = {}, waiting = {}, first = 1, last = 0, alive = true,
     asking = 0, held = {}, first_held = 1, last_held = 0,
   }, Connection)
   stream.read(function(data) self:receive(data) end, function(why) self:lose(why) end)
@@ -153,6 +154,7 @@ function Connection:replied(id, problem, result)
   if not call then return end
   self.replies[id] = nil
   self.running = self.running - 1
+  if problem and problem.code == failure.STOPPING then self:retire() end
   self:release(call)
   if not call.forgotten then
     local ok, why = pcall(call.reply, problem, result)
@@ -201,6 +203,28 @@ function Connection:asked(message)
   end)
 end
 
+--- The calls that were never written, which leave their queues: they can be made on the next connection.
+function Connection:unwritten()
+  local calls = {}
+  for index = self.first, self.last do calls[#calls + 1] = self.waiting[index] end
+  for index = self.first_held, self.last_held do calls[#calls + 1] = self.held[index] end
+  self.waiting, self.first, self.last = {}, 1, 0
+  self.held, self.first_held, self.last_held = {}, 1, 0
+  return calls
+end
+
+--- The service is stopping: replies to what was sent still come.
+function Connection:retire()
+  if self.retired then return end
+  self.retired = true
+  self.stopping()
+  local unsent = failure.lost("the service is stopping")
+  unsent.unsent = true
+  for _, call in ipairs(self:unwritten()) do
+    if not call.forgotten then call.reply(unsent) end
+  end
+end
+
 --- The end of the connection: every call that is pending fails, once.
 function Connection:lose(why)
   if not self.alive then return end
@@ -214,11 +238,9 @@ function Connection:lose(why)
   local calls = {}
   for _, call in pairs(self.replies) do calls[#calls + 1] = call end
   table.sort(calls, function(left, right) return left.id < right.id end)
-  for index = self.first, self.last do calls[#calls + 1] = self.waiting[index] end
-  for index = self.first_held, self.last_held do calls[#calls + 1] = self.held[index] end
+  for _, call in ipairs(self:unwritten()) do calls[#calls + 1] = call end
   local routes = self.routes
-  self.replies, self.waiting, self.routes, self.first, self.last = {}, {}, {}, 1, 0
-  self.held, self.first_held, self.last_held = {}, 1, 0
+  self.replies, self.routes = {}, {}
   for _, call in ipairs(calls) do
     if not call.forgotten then call.reply(call.sent and lost or unsent) end
   end

@@ -18,14 +18,19 @@ function M.of_response(failure, response)
   return new(members)
 end
 
--- the service takes no more calls, of this connection or at all: the same call may succeed later
-local LATER = { [-32011] = true, [-32017] = true }
+-- the service takes no more calls of this connection for now: the same call may succeed later
+local TOO_MANY = -32011
+-- the service is stopping: its end is the end of the call
+M.STOPPING = -32017
+local AGAIN = " (the next request starts the service again)"
 
 --- A call that the service refused: JSON-RPC's error, with its negative code.
 function M.of_error(problem)
   local data = type(problem.data) == "table" and problem.data or {}
+  local stopping = problem.code == M.STOPPING
   return new({
-    kind = "callFailed", code = problem.code, message = problem.message, retryable = LATER[problem.code] == true,
+    kind = stopping and "serviceLost" or "callFailed", code = problem.code,
+    message = problem.message .. (stopping and AGAIN or ""), retryable = stopping or problem.code == TOO_MANY,
     pointer = data.pointer, data = data,
   })
 end
@@ -55,8 +60,7 @@ function M.unavailable(message) return new({ kind = "serviceUnavailable", messag
 function M.lost(why)
   return new({
     kind = "serviceLost", retryable = true,
-    message = "the connection to the outrider service was lost: " .. why
-      .. " (the next request starts the service again)",
+    message = "the connection to the outrider service was lost: " .. why .. AGAIN,
   })
 end
 
