@@ -51,7 +51,7 @@ sanitize:
 	@scripts/setup --test && scripts/sanitize
 
 install: build
-	DESTDIR=$(DESTDIR) scripts/package install $(PREFIX)
+	DESTDIR="$(DESTDIR)" scripts/package install "$(PREFIX)"
 
 deb wheel: build
 	@scripts/setup --package && scripts/package $@

@@ -13,7 +13,9 @@ enum CommandWords {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let word = CommandLine.unsafeArgv[index], String(validatingCString: word) == nil else { continue }
             throw CommandFailure(
-                .usage, "argument \(index), \(String(cString: word)), is not UTF-8: give the file another name")
+                .usage,
+                "argument \(index), \(String(cString: word)), is not UTF-8: give a file another name, and send other bytes"
+                    + " from a file or a pipe (-d @FILE)")
         }
     }
 

@@ -171,10 +171,11 @@ def binary_of_the_wheel(made, scratch, origin):
 
 def installation(made, scratch, origin):
     """`make install` below a prefix: pages that man reads without a warning, and completions."""
-    prefix = scratch / "prefix"
+    # systemd takes a path with a space in quotes only
+    prefix = scratch / "my prefix"
     run(ROOT / "scripts/package", "install", prefix, "--binary", made["binary"])
     unit = (prefix / "share/systemd/user/outrider.service").read_text()
-    assert f"ExecStart={prefix}/bin/outrider serve" in unit
+    assert f'ExecStart="{prefix}/bin/outrider" serve' in unit
     # the service ends with 143 after SIGTERM, which systemd takes for a failure otherwise
     assert "143" in re.search(r"^SuccessExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
     assert run(prefix / "bin/outrider", "--version")

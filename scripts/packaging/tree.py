@@ -27,11 +27,16 @@ def install(binary: Path, prefix: Path, bin_directory: str, units: str = "share/
         write(prefix / path, completion(binary, shell))
     for unit in ("outrider.service", "outrider.socket"):
         text = (ROOT / "scripts/systemd" / unit).read_text()
-        write(prefix / units / unit, text.replace("@BIN@", bin_directory))
+        write(prefix / units / unit, text.replace("@BIN@/outrider", word(f"{bin_directory}/outrider")))
     documents = prefix / "share/doc/outrider"
     for page in ("LICENSE", "SECURITY.md", "docs/internals/licenses.md"):
         place(ROOT / page, documents / Path(page).name)
     write(documents / "NOTICES", licences.notices())
+
+
+def word(path: str) -> str:
+    """A path as a word of a unit: in quotes if it has a space (systemd.syntax(7))."""
+    return f'"{path}"' if " " in path else path
 
 
 def completion(binary: Path, shell: str) -> str:

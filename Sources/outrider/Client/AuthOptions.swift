@@ -35,6 +35,9 @@ struct AuthOptions: ParsableArguments {
     /// A whole `Auth` for want of an option; of `outrider run`.
     var rawAuth: JSONObject?
 
+    /// Whether user and password are sent by Basic with the first request, and not only when the server asks.
+    var isBasic = false
+
     private enum CodingKeys: String, CodingKey {
         case oauth, user, netrc, netrcFile
     }
@@ -65,7 +68,12 @@ struct AuthOptions: ParsableArguments {
         }
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = parts.count > 1 ? parts[1] : try HiddenPrompt.line("Password of \(parts[0]): ")
-        params["auth"] = .object(["username": .string(parts[0]), "password": .string(password)])
+        params["auth"] = auth(parts[0], password)
+    }
+
+    private func auth(_ username: String, _ password: String) -> JSONValue {
+        let credential = JSONValue.object(["username": .string(username), "password": .string(password)])
+        return isBasic ? .object(["basic": credential]) : credential
     }
 
     /// A host without an entry is asked without a credential, unless a user is named.
@@ -77,7 +85,7 @@ struct AuthOptions: ParsableArguments {
         let netrc = Netrc(try PrivateFile.text(of: path))
         guard let url = params["url"]?.string, let host = (try? HTTPURL(parsing: url))?.hostName else { return }
         if let found = netrc.credential(host: host, login: user) {
-            params["auth"] = .object(["username": .string(found.username), "password": .string(found.password)])
+            params["auth"] = auth(found.username, found.password)
         } else if let user {
             throw CommandFailure(
                 .usage, "\(path) has no password of \(user) for \(host) (leave out --netrc to be asked)")

@@ -17,6 +17,11 @@ struct ServicePath {
 
     /// - Parameter peer: the user of the service; else `$OUTRIDER_PEER_UID`, else the user of this process.
     init(flag: String?, peer: UInt32? = nil) throws(CommandFailure) {
+        if flag?.isEmpty == true {
+            // a variable of a script that is not set would lead to another service
+            throw CommandFailure(
+                .usage, "--socket names no path: give one, or leave out --socket for this user's place")
+        }
         let named = if let peer { peer } else { try Self.peerOfEnvironment() }
         self.peer = named ?? geteuid()
         var socket = SocketPath.choose(explicit: flag)

@@ -44,6 +44,9 @@ struct CookieOptions: ParsableArguments {
     /// Whether cookies are kept beyond a single request.
     var hasJar: Bool { jar != nil || cookieJar != nil || cookies.contains { !$0.contains("=") } }
 
+    /// Whether a value of `-b` is a text with a cookie without a name, which browsers keep and send.
+    static func isNameless(_ value: String) -> Bool { value.contains("=") && pairs(value) == nil }
+
     /// The cookies of a text; nil if a part has no name.
     private static func pairs(_ text: String) -> [JSONValue]? {
         var found: [JSONValue] = []

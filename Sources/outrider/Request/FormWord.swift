@@ -42,6 +42,13 @@ struct FormWord {
         content = .text(String(word[word.index(after: equals)...]))
     }
 
+    /// A word of `--form-string` as `--form` takes the same part; nil if the word is no part.
+    static func quoted(_ word: String) -> String? {
+        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { return nil }
+        let text = word[word.index(after: equals)...].replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\(word[...equals])\"\(text)\""
+    }
+
     /// A file as an item of `outrider post`: `name@path`.
     init(name: String, file: String) {
         self.name = name

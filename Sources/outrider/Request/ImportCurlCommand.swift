@@ -15,8 +15,9 @@ struct ImportCurlCommand: ParsableCommand {
               outrider import --run "$(wl-paste)"
 
             Writes the parameters of `data.send` as JSON; secrets in them are shown. With --run the request is made, and the
-            body written as by `outrider get`. Both forms of browsers are read, for bash and for cmd.exe. An option that
-            Outrider has not is named; nothing is run by a shell.
+            body written as by `outrider get`. Both forms of browsers are read, for bash and for cmd.exe. Fields of the
+            connection are left out, and -u sends Basic at once, as curl does. An option that Outrider has not is named;
+            nothing is run by a shell.
             """)
 
     @Argument(help: "The command line as a single word, or - for standard input.")
@@ -38,7 +39,7 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(.usage, "the command line does not begin with curl")
         }
         words.removeFirst()
-        let call: RequestCall
+        var call: RequestCall
         do {
             call = try RequestCall.parse(Self.translated(words))
         } catch {
@@ -47,12 +48,24 @@ struct ImportCurlCommand: ParsableCommand {
             let sentence = ParserComplaint.pruned(message)
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
+        call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
+        call.auth.isBasic = !words.contains { $0 == "--anyauth" || $0 == "--digest" }
+        if words.contains("--path-as-is"), call.words.contains(where: Self.hasDots) {
+            throw CommandFailure(
+                .usage, "--path-as-is: . and .. in the path of a URL are resolved: another request would be sent")
+        }
         if makesRequest { return try call.run(nil) }
         if call.cookies.hasJar {
             StandardError.line(
                 "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
         }
         for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
+    }
+
+    /// Whether the path of a URL has segments that mean another place (RFC 3986 section 3.3).
+    private static func hasDots(_ url: String) -> Bool {
+        let path = ShellURL.afterScheme(url).prefix { $0 != "?" && $0 != "#" }
+        return path.split(separator: "/").dropFirst().contains { $0 == "." || $0 == ".." }
     }
 
     /// The text without a byte order mark, and without the prompt that documents show.
@@ -89,6 +102,11 @@ struct ImportCurlCommand: ParsableCommand {
             let isNeedless = isValue || needless.contains(word)
             isValue = !isValue && needlessValues.contains(word)
             if isNeedless || isValue || needlessValues.contains(where: { word.hasPrefix("\($0)=") }) { continue }
+            if ["-b", "--cookie"].contains(translated.last), CookieOptions.isNameless(word) {
+                translated.removeLast()
+                translated += ["-H", "Cookie: \(word)"]
+                continue
+            }
             if word == "-L" || word == "--location" { follows = true }
             let isURL = word.hasPrefix("--url=")
             translated.append(word == "--data-ascii" ? "--data" : isURL ? String(word.dropFirst(6)) : word)

@@ -166,6 +166,9 @@ struct RequestFile {
             guard trimmed.contains(":") else {
                 throw fault("\(trimmed) is no field: write Name: value, or an empty line before the body")
             }
+            if trimmed.lowercased().hasPrefix("x-request-type:") {
+                throw fault("no GraphQL is made into JSON: write {\"query\": …} as the body, without X-Request-Type")
+            }
             current.fields.append(trimmed)
         }
     }

@@ -93,6 +93,8 @@ struct RequestOptions: ParsableArguments {
         [
             userAgent.map { "User-Agent: \($0)" }, referer.map { "Referer: \($0)" }, range.map { "Range: bytes=\($0)" },
             body.json.isEmpty ? nil : "Accept: application/json",
+            // curl names no type, and a signature of a URL may count on that
+            body.uploadFile == nil ? nil : "Content-Type:",
         ]
         .compactMap { $0 }
         .filter { field in

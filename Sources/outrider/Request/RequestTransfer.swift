@@ -135,6 +135,12 @@ final class RequestTransfer {
             expectation = .closed
             return .call(body.closing)
         }
+        if call.request.head, let method = call.request.method, method != "HEAD", body.status > 0 {
+            // -I shows the head alone, whatever method -X names
+            try sink.finish(replaces: body.status != 304)
+            expectation = .closed
+            return .call(body.closing)
+        }
         painter = output.painter(isShown: sink.isShown, isJSON: body.isJSON)
         return readOn(body)
     }

@@ -101,6 +101,7 @@ struct RunCommand: ParsableCommand {
                 call.request.headers.append(filled)
             }
         }
+        call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
         if let body = try body(of: request, variables) { call.request.body.rawBody = body }
         try call.run(nil, keeping: kept)
     }

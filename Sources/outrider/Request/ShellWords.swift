@@ -28,8 +28,8 @@ struct ShellWords {
             case "$" where rest.first == "'":
                 rest = rest.dropFirst()
                 try bashQuoted()
-            case "$", "`":
-                throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
+            case "$" where isVariable || rest.first == "\"", "`":
+                throw Self.unfilled(character)
             case "|", ";", "&", "<", ">", "(", ")":
                 throw Self.unquoted(character)
             case "#" where !isInWord: rest = rest.drop { !$0.isNewline }
@@ -37,6 +37,11 @@ struct ShellWords {
             }
         }
         end()
+    }
+
+    /// Whether a shell fills in a value for a dollar sign before the rest; otherwise the sign stands for itself.
+    private var isVariable: Bool {
+        rest.first.map { $0.isLetter || $0.isNumber || "_{([@*#?$!-".contains($0) } ?? false
     }
 
     private mutating func add(_ character: Character) {
@@ -75,8 +80,8 @@ struct ShellWords {
                 if next.isNewline { continue }
                 if !"\"\\$`".contains(next) { word.append("\\") }
                 word.append(next)
-            case "$", "`":
-                throw CommandFailure(.usage, "the command line uses \(character), which only a shell can fill in")
+            case "$" where isVariable, "`":
+                throw Self.unfilled(character)
             default: word.append(character)
             }
         }
@@ -159,6 +164,11 @@ struct ShellWords {
 
     static var unclosed: CommandFailure {
         CommandFailure(.usage, "the command line has a quote that is not closed")
+    }
+
+    private static func unfilled(_ character: Character) -> CommandFailure {
+        CommandFailure(
+            .usage, "the command line uses \(character), which only a shell can fill in: write the value in its place")
     }
 
     private static var incomplete: CommandFailure {

@@ -19,7 +19,11 @@ struct ShortOptions {
         flags: Set("fGgIiJjkLnOSsvZ"), values: Set("AbcdDeEFHmorTuwxX"), longValues: longOptions)
     /// The options of `websocket`, where `--json` has no value.
     private static let ofWebSockets = ShortOptions(
-        flags: ofRequests.flags, values: ofRequests.values, longValues: longOptions.subtracting(["--json"]))
+        flags: ofRequests.flags, values: ofRequests.values,
+        longValues: longOptions.subtracting(["--json", "--form-string"]))
+    /// The options of commands without forms.
+    private static let ofDownloads = ShortOptions(
+        flags: ofRequests.flags, values: ofRequests.values, longValues: longOptions.subtracting(["--form-string"]))
 
     /// The commands with these options.
     private static let commands: Set = [
@@ -35,7 +39,12 @@ struct ShortOptions {
     /// The words of a command line, in the grammar of the parser.
     static func parsable(_ words: [String]) -> [String] {
         guard let command = words.first, commands.contains(command) else { return words }
-        let options = command == "websocket" ? ofWebSockets : ofRequests
+        let options =
+            switch command {
+            case "websocket": ofWebSockets
+            case "download", "sse": ofDownloads
+            default: ofRequests
+            }
         return [command] + options.parsable(words.dropFirst())
     }
 
@@ -45,6 +54,12 @@ struct ShortOptions {
         var words = Array(words)[...]
         while let word = words.popFirst() {
             if word == "--" { return parsable + [word] + words }
+            // the parts of a form keep their order: a service may ignore what stands behind the file
+            if word == "--form-string", longValues.contains(word), let form = words.first.flatMap(FormWord.quoted) {
+                words.removeFirst()
+                Self.add("--form", form, to: &parsable)
+                continue
+            }
             if longValues.contains(word) {
                 Self.add(word, words.popFirst(), to: &parsable)
                 continue

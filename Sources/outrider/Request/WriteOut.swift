@@ -101,10 +101,10 @@ extension WriteOut.Outcome {
         case "num_redirects": return String(response?["redirects"]?.array?.count ?? 0)
         case "num_retries": return String(max(0, (response?["attempts"]?.integer ?? 1) - 1))
         case "num_headers": return String(response?["headers"]?.array?.count ?? 0)
-        case "num_connects": return attempts.contains { $0["reused"] == .bool(false) } ? "1" : "0"
+        case "num_connects": return String(hops.count { $0["reused"] == .bool(false) })
         case "size_download": return String(written)
         case "size_upload": return String(last("bytesSent").map { Int64($0) } ?? 0)
-        case "size_header": return String(Int64(max(0, (last("bytesReceived") ?? 0) - (last("bodyBytes") ?? 0))))
+        case "size_header": return String(Int64(max(0, sum("bytesReceived") - sum("bodyBytes"))))
         case "speed_download": return String(Int64(total > 0 ? Double(written) / total : 0))
         case "filename_effective": return filename ?? ""
         case "urlnum": return String(urlNumber)
@@ -125,6 +125,11 @@ extension WriteOut.Outcome {
     private var total: Double { response?["metrics"]?.object?["total"]?.number ?? 0 }
 
     private func last(_ name: String) -> Double? { attempts.last?[name]?.number }
+
+    /// The last attempt with its redirects, each of which is measured.
+    private var hops: ArraySlice<JSONObject> { attempts.suffix(1 + (response?["redirects"]?.array?.count ?? 0)) }
+
+    private func sum(_ name: String) -> Double { hops.reduce(0) { $0 + ($1[name]?.number ?? 0) } }
 
     private var httpVersion: String { response?["httpVersion"]?.string ?? "0" }
 
@@ -154,7 +159,7 @@ extension WriteOut.Outcome {
         return String(remote[..<colon]).filter { $0 != "[" && $0 != "]" }
     }
 
-    /// curl counts each time from the beginning; the service measures phases.
+    /// curl counts each time from the beginning, and adds the times of redirects; the service measures phases.
     private func time(_ name: String) -> Double? {
         let names = ["resolve", "connect", "tls", "request", "firstByte"]
         let ends: [String: Int] = [
@@ -164,9 +169,8 @@ extension WriteOut.Outcome {
         if name == "time_total" { return total }
         if name == "time_redirect" { return max(0, total - (last("total") ?? total)) }
         guard let count = ends[name] else { return nil }
-        if name == "time_appconnect", last("tls") == nil { return 0 }
-        let waited = last("queue") ?? 0
-        return names.prefix(count).reduce(waited) { $0 + (last($1) ?? 0) }
+        if name == "time_appconnect", !hops.contains(where: { $0["tls"] != nil }) { return 0 }
+        return names.prefix(count).reduce(sum("queue")) { $0 + sum($1) }
     }
 
     /// Six digits behind the point, as curl writes seconds.

@@ -174,6 +174,13 @@ def test_the_environment_names_the_socket(service):
     assert outrider("call", "server.info", env={"OUTRIDER_SOCKET": service}).returncode == 0
 
 
+@pytest.mark.parametrize(
+    "words", [["call", "server.info"], ["get", "http://127.0.0.1:1/"], ["get-socket"], ["stop"], ["status"]])
+def test_an_empty_path_is_wrong_usage(service, words):
+    """A script whose variable was not set reached the service of its user."""
+    refused(outrider(*words, "--socket", "", env={"OUTRIDER_SOCKET": service}), 2, "--socket names no path")
+
+
 def test_a_path_that_no_socket_can_have_is_wrong_usage():
     refused(outrider("call", "--socket", "/tmp/" + "x" * 120, "server.info"), 2, "125", "107")
 

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -79,6 +80,15 @@ def test_data_is_put_together_as_by_curl(run, origin, tmp_path):
 def test_the_type_of_a_part_may_have_parameters(run, origin):
     body = echoed(run("get", "-F", "a=b;type=text/html;charset=utf-8;filename=x", origin + "/echo"))["body"]
     assert 'name="a"; filename="x"\r\nContent-Type: text/html;charset=utf-8\r\n\r\nb' in body
+
+
+def test_the_parts_of_a_form_keep_their_order(run, origin):
+    """Services that take an upload ignore what stands behind the file."""
+    words = ["--form-string", 'a=@x;"\\', "-F", "b=2", "--form-string", "c=-3", "-F", "d=4"]
+    body = echoed(run("get", *words, origin + "/echo"))["body"]
+    assert re.findall(r'name="(.)"\r\n\r\n(.*)\r\n', body) == [
+        ("a", '@x;"\\'), ("b", "2"), ("c", "-3"), ("d", "4"),
+    ]  # fmt: skip
 
 
 def test_files_for_bodies_and_heads_of_several_urls(run, origin, tmp_path):

@@ -87,7 +87,7 @@ def test_data_goes_into_the_query(run, origin):
 
 
 def test_head_writes_the_fields_alone(run, origin):
-    for words in (["get", "-I"], ["head"]):
+    for words in (["get", "-I"], ["head"], ["get", "-I", "-X", "GET"]):
         done = run(*words, origin + "/json")
         assert done.stdout.startswith(b"HTTP/1.1 200 \r\n") and done.stdout.endswith(b"\r\n\r\n")
 
@@ -97,6 +97,10 @@ def test_a_file_is_put(run, origin, tmp_path):
     file.write_text("content")
     echo = echoed(run("get", "-T", str(file), origin + "/echo"))
     assert (echo["method"], echo["body"]) == ("PUT", "content")
+    # the signature of a URL that takes an upload may count on that
+    assert "content-type" not in echo["fields"]
+    typed = echoed(run("get", "-T", str(file), "-H", "Content-Type: text/x", origin + "/echo"))
+    assert typed["fields"]["content-type"] == "text/x" and typed["body"] == "content"
     assert b"/a%20b.txt'" in run("get", "--curl", "-T", str(file), origin + "/").stdout
     assert echoed(run("get", "-T", "-", origin + "/echo", stdin=b"piped"))["body"] == "piped"
 
@@ -128,6 +132,10 @@ def test_write_out_tells_what_is_known(run, origin, tmp_path):
     assert run("get", "-I", "-w", "%{remote_ip} %{remote_port}", origin).stdout.decode().split()[-2:] == address
     told = json.loads(run("get", "-o", "/dev/null", "-w", "%{json}", origin + "/json").stdout)
     assert told["http_code"] == 200 and told["size_download"] == 16
+    # the head of a redirect counts, too
+    words = ["get", "-o", "/dev/null", "-w", "%{size_header}"]
+    alone, behind = [int(run(*words, origin + path).stdout) for path in ("/json", "/redirect/1")]
+    assert behind > alone + 50
     failed = run("get", "-s", "-w", "%{http_code} %{exitcode}%{onerror} bad", "http://127.0.0.1:1/")
     assert (failed.stdout, failed.returncode) == (b"000 12 bad", 12)
     apart = run("get", "-o", "/dev/null", "-w", "a%{stderr}b", origin + "/json")

@@ -81,6 +81,40 @@ def test_characters_of_bash_and_brackets_of_browsers(origin):
     refused(outrider("import", f"curl {origin} -d $'\\x41"), 2, "quote")
 
 
+COPIED = r"""curl '%(url)s/echo' -X POST -H 'Host: %(host)s' -H 'TE: trailers' -H 'Connection: keep-alive' \
+  -H 'Content-Length: 3' -H 'Keep-Alive: timeout=5' -H 'Transfer-Encoding: chunked' -H 'X-Who: wolf' -d abc"""
+
+
+def test_fields_of_the_copied_connection_are_left_out(run, origin):
+    """Firefox copies TE and Connection, Safari Content-Length, Burp all of them: the service writes its own."""
+    line = COPIED % {"url": origin, "host": origin.removeprefix("http://")}
+    names = [field["name"] for field in json.loads(outrider("import", line).stdout)["headers"]]
+    assert names[0] == "X-Who" and not {"Host", "TE", "Connection", "Content-Length"} & set(names)
+    sent = json.loads(outrider("import", "--run", line).stdout)
+    assert sent["body"] == "abc" and dict(sent["headers"])["X-Who"] == "wolf", sent
+    for words in ("https://A.example/x -H 'host: a.example'", "https://a.example -H 'Host:a.example:443'"):
+        assert "headers" not in json.loads(outrider("import", f"curl {words}").stdout)
+    other = json.loads(outrider("import", "curl http://127.0.0.1/ -H 'Host: a.example' -H 'Connection;'").stdout)
+    assert other["headers"] == [{"name": "Host", "value": "a.example"}]
+    text = f"POST {origin}/echo HTTP/1.1\nHost: {origin[7:]}\nConnection: close\nContent-Length: 3\n\nabc"
+    assert json.loads(run("run", "-", stdin=text.encode()).stdout)["body"].strip() == "abc"
+
+
+@pytest.mark.parametrize(
+    "words, basic", [("-u ada:s3:t", True), ("--basic -u ada:s3:t", True), ("--digest -u ada:s3:t", False)]
+)
+def test_a_password_is_sent_when_curl_sends_it(words, basic):
+    """Many servers answer 403 or 404, and never ask with 401."""
+    auth = json.loads(outrider("import", f"curl {words} https://a.example/").stdout)["auth"]
+    credential = {"username": "ada", "password": "s3:t"}
+    assert auth == ({"basic": credential} if basic else credential)
+
+
+def test_cookies_of_browsers_may_have_no_name(origin):
+    sent = json.loads(outrider("import", "--run", f"curl {origin}/echo -b 'flag; sid=1' -X POST").stdout)
+    assert dict(sent["headers"])["Cookie"] == "flag; sid=1"
+
+
 def test_a_prompt_and_a_byte_order_mark_are_left_out(origin):
     for text in (f"$ curl {origin}/x", f"\ufeff curl {origin}/x\r\n"):
         assert json.loads(outrider("import", "-", stdin=text.encode()).stdout)["url"] == origin + "/x"
@@ -111,7 +145,11 @@ def test_a_value_in_the_word_of_its_option(words, member, value):
 
 @pytest.mark.parametrize(
     "words",
-    ["--proto '=https' --tlsv1.2 -sSf", "-q --basic -p --retry-connrefused", "--proto==https --keepalive-time 60 -N"],
+    [
+        "--proto '=https' --tlsv1.2 -sSf",
+        "-q --basic -p --retry-connrefused",
+        "--proto==https --keepalive-time 60 -N --path-as-is",
+    ],
 )
 def test_options_that_change_nothing_are_left_out(words):
     params = json.loads(outrider("import", f"curl {words} http://a.example/").stdout)
@@ -122,6 +160,8 @@ def test_data_stays_as_it_stands(origin):
     assert json.loads(outrider("import", f"curl --data-raw @x {origin}").stdout)["body"]["text"] == "@x"
     text = json.loads(outrider("import", f'curl -d "a \\"b\\" \\\\c" -d \'d\' {origin}').stdout)["body"]["text"]
     assert text == 'a "b" \\c&d'
+    text = json.loads(outrider("import", f'curl -d "^a$" -d "5 $, \\$x" -d 1$ {origin}').stdout)["body"]["text"]
+    assert text == "^a$&5 $, $x&1$"
 
 
 @pytest.mark.parametrize(
@@ -133,11 +173,13 @@ def test_data_stays_as_it_stands(origin):
         ("$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\n", "PowerShell"),
         ("curl 'http://a.example/", "quote"),
         ("curl http://a.example/ | sh", "| outside of quotes"),
-        ("curl http://a.example/$HOME", "only a shell"),
+        ("curl http://a.example/$HOME", "only a shell can fill in: write the value in its place"),
         ('curl "http://a.example/`id`"', "only a shell"),
         ("curl --nonsense http://a.example/", "--nonsense"),
         ("curl", "URL"),
         ("curl -d $'\\xzz' http://a.example/", "\\x"),
+        ("curl --path-as-is http://a.example/x/../y", "--path-as-is"),
+        ("curl --aws-sigv4 aws:amz -u a:b http://a.example/", "presign"),
     ],
 )
 def test_what_is_no_command_line_is_told(line, said):
@@ -316,6 +358,7 @@ def test_a_reference_that_leads_nowhere_is_told(run, tmp_path, origin, reference
         ("@a = {{b}}\n@b = {{a}}\nGET http://127.0.0.1:1/{{a}}", "itself"),
         ("< {%\n%}\nGET http://127.0.0.1:1/", "line 1: scripts"),
         ("GET http://127.0.0.1:1/\nnonsense\n", "line 2: nonsense is no field"),
+        ("POST http://127.0.0.1:1/\nX-REQUEST-TYPE: GraphQL\n\nquery { me }", "line 2: no GraphQL"),
         ("POST http://127.0.0.1:1/\n\n< /nonexistent", "/nonexistent"),
         ("GET http://127.0.0.1:1/{{$processEnv OUTRIDER_NONE}}", "OUTRIDER_NONE"),
     ],
