@@ -4,6 +4,7 @@
 // System calls that the library of the system has, and that Swift's module of it hides.
 
 #include <malloc.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,24 @@ static inline void outrider_map_large_blocks(void) {
 
 /// Returns the free pages of the heap to the system.
 static inline void outrider_return_free_pages(void) { malloc_trim(0); }
+
+int pthread_getattr_default_np(pthread_attr_t *attr);
+int pthread_setattr_default_np(const pthread_attr_t *attr);
+
+/// Threads from now on have a stack of at least so many bytes, where `ulimit -s` gives them less. 0, or an error number.
+static inline int outrider_raise_stacks(size_t least) {
+    pthread_attr_t attr;
+    size_t size = 0;
+    int result = pthread_getattr_default_np(&attr);
+    if (result) return result;
+    result = pthread_attr_getstacksize(&attr, &size);
+    if (!result && size < least) {
+        result = pthread_attr_setstacksize(&attr, least);
+        if (!result) result = pthread_setattr_default_np(&attr);
+    }
+    pthread_attr_destroy(&attr);
+    return result;
+}
 
 /// Gives a process another limit of open files. 0, or -1 and errno.
 static inline int outrider_limit_files(int process, uint64_t soft, uint64_t hard) {

@@ -23,6 +23,26 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// Checks that enough descriptors are free for the start: the libraries stop the process without a sentence
+    /// where one is missing.
+    ///
+    /// - Parameter loops: each takes three: epoll, an event, a timer.
+    static func check(_ limit: Int, loops: Int) throws(CommandFailure) {
+        let needed = 3 * min(loops, 1 << 16) + 12
+        var taken: [Int32] = []
+        while taken.count < needed {
+            let file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+            guard file >= 0 else { break }
+            taken.append(file)
+        }
+        for file in taken { close(file) }
+        if taken.count == needed { return }
+        throw CommandFailure(
+            .error,
+            "the limit of \(limit) open files is too low: the service needs \(needed) more, and may open \(taken.count)"
+                + " (raise the hard limit: ulimit -Hn, or LimitNOFILE of a unit)")
+    }
+
     /// A quarter of the descriptors, so that clients leave enough for connections and files. From 64 to 10,240.
     static func clients(of descriptors: Int) -> Int { min(max(64, descriptors / 4), 10_240) }
 

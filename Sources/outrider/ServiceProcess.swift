@@ -17,6 +17,7 @@ struct ServiceProcess {
     let settings: Settings
 
     func run() async throws {
+        ServiceMemory.raiseStacks()
         // before the process has any secret
         CredentialHelper.hide()
         // the settings have it; a browser that the service starts would write its own secrets there
@@ -30,12 +31,16 @@ struct ServiceProcess {
             throw CommandFailure(code: error.exitStatus, error.description)
         }
         if settings.readyFile != nil { Detachment.detach() }
+        let loopCount = try settings.loopCount()
+        let descriptors = DescriptorLimit.raise()
+        try DescriptorLimit.check(
+            descriptors, loops: ServiceLoops.number(loopCount, most: settings.connectionsPerHost))
         // Ends by itself, while the rest of the service is made.
         let descriptorsOfLibraries = Task { await LibraryDescriptors.open() }
-        let loops = ServiceLoops(try settings.loopCount(), most: settings.connectionsPerHost)
+        let loops = ServiceLoops(loopCount, most: settings.connectionsPerHost)
         let group = loops.group
         let own = settings.engine(loops: loops.count)
-        let descriptors = DescriptorLimit.raise()
+        CacheBudget.process.limit(besidePayloadsOf: own.memory)
         ServiceMemory.returnLargeBlocks()
         var wires = settings.transport
         let clients = min(settings.maxClients ?? DescriptorLimit.clients(of: descriptors), max(1, descriptors / 2))

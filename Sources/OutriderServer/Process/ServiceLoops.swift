@@ -27,9 +27,14 @@ package final class ServiceLoops: Sendable {
     /// Nil for a single loop.
     private let watch: LoopWatch?
 
+    /// The number of loops that `init` would make.
+    package static func number(_ count: Count, most: Int = .max) -> Int {
+        min(count.loops(ofProcessors: System.coreCount), max(1, most))
+    }
+
     /// - Parameter most: the limit of the number of loops.
     package init(_ count: Count, most: Int = .max) {
-        let number = min(count.loops(ofProcessors: System.coreCount), max(1, most))
+        let number = Self.number(count, most: most)
         if number == 1 {
             group = BusyPollingLoop.makeGroup()
             watch = nil

@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -62,6 +63,39 @@ def test_a_service_that_cannot_start_says_why(tmp_path):
     path.write_text("no socket")
     refused(outrider("get-socket", "--socket", str(path)), 3, str(path))
     assert path.read_text() == "no socket"
+
+
+@pytest.mark.parametrize("files, words", [(4, []), (8, []), (12, []), (30, ["--loops", "8"])])
+def test_too_few_descriptors_are_named_at_the_start(tmp_path, files, words):
+    """The event loops stopped the process with a line of their own, or without."""
+    command = [contract.binary(), "serve", "--socket", str(tmp_path / "s"), *words]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
+    refused(done, 1, f"the limit of {files} open files is too low", "ulimit -Hn")
+
+
+def test_a_deep_schema_ends_no_service_with_small_stacks(tmp_path):
+    """A single call ended the service where `ulimit -s` was 512."""
+    path = str(tmp_path / "s")
+    process = subprocess.Popen(
+        [contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, 512 << 10)))
+    try:
+        contract.await_socket(path, process)
+        definitions = {"s110": True}
+        for number in range(110):
+            choice = {"anyOf": [{"allOf": [{"oneOf": [{"$ref": f"#/$defs/s{number + 1}"}]}]}]}
+            definitions[f"s{number}"] = {"properties": {"k": choice}}
+        value = 1
+        for _ in range(110):
+            value = {"k": value}
+        schema = {"$defs": definitions, "$ref": "#/$defs/s0"}
+        with contract.Wire(path) as wire:
+            assert "result" in wire.call("evaluate.schema", {"schema": schema, "value": value}, 20)
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 @pytest.mark.parametrize("words, said", [
