@@ -23,10 +23,16 @@ enum DownloadFiles {
     /// - Parameters:
     ///   - suggested: the name if the destination is a directory without a name.
     ///   - asked: the mark of the requested URL.
+    ///   - home: its origin.
     static func open(
-        _ options: DownloadSpec.Options, suggested: String?, url: String, asked: String?, _ workspace: Workspace
+        _ options: DownloadSpec.Options, suggested: String?, url: String, asked: String?, home: String?,
+        _ workspace: Workspace
     ) throws(HTTPFailure) -> Opened {
-        if let journal = options.journal { return try resume(journal, options, suggested, asked, workspace) }
+        if let journal = options.journal {
+            let opened = try resume(journal, options, suggested, asked, workspace)
+            opened.file.change { $0.home = home }
+            return opened
+        }
         let place = try place(options, suggested, workspace)
         try place.check()
         let file = try PartialFile(in: place, url: url)
@@ -37,6 +43,7 @@ enum DownloadFiles {
             if options.place != .temporary { journal.target = place.path }
             journal.replaces = options.replaces
             journal.asked = asked
+            journal.home = home
         }
         return Opened(place: place, file: file, isTemporary: options.place == .temporary, hasSome: hasSome)
     }

@@ -203,7 +203,8 @@ extension ExchangeDriver {
     func receive(_ body: any AttemptResponseBody, for download: DownloadRun) async -> ExchangeMachine.Step {
         guard let attempt else { return machine.failed(.unbuilt) }
         do throws(HTTPFailure) {
-            let isWhole = try await download.receive(body, attempt)
+            let isCached = response?.cache.map { $0.isFromStore || $0.isStored } ?? false
+            let isWhole = try await download.receive(body, attempt, isCached: isCached)
             note(body.timeline)
             guard isWhole else {
                 response = nil

@@ -145,8 +145,9 @@ final class DownloadRun: Sendable {
             }
             return DownloadJournal.mark(of: attempt.url)
         }
+        let home = options.journal?.home ?? (try? exchange.built.get())?.url.origin
         let opened = try await openFiles(for: exchange.quota.client) { () throws(HTTPFailure) in
-            try DownloadFiles.open(options, suggested: suggested, url: url, asked: asked, workspace)
+            try DownloadFiles.open(options, suggested: suggested, url: url, asked: asked, home: home, workspace)
         }
         state.withLock { state in
             state.opened = opened

@@ -10,7 +10,11 @@ import Synchronization
 extension DownloadRun {
     /// Writes the body to the file. False if a part is still missing and must be requested. Bytes received before a
     /// failure are written.
-    func receive(_ body: any AttemptResponseBody, _ attempt: Attempt) async throws(HTTPFailure) -> Bool {
+    ///
+    /// - Parameter isCached: the body comes from a cache, or goes into one.
+    func receive(
+        _ body: any AttemptResponseBody, _ attempt: Attempt, isCached: Bool
+    ) async throws(HTTPFailure) -> Bool {
         guard let file else { return true }
         let (coming, fresh) = state.withLock { ($0.coming, $0.fresh) }
         guard let coming else {
@@ -19,7 +23,8 @@ extension DownloadRun {
         }
         try await begin(file, fresh, url: attempt.url.description)
         let before = file.held.count
-        let pieces = divided(coming, file)
+        // segments would fetch what a cache has, and leave it with a part
+        let pieces = isCached ? [coming] : divided(coming, file)
         if pieces.count > 1 {
             try await take(body, pieces, attempt, file)
         } else {
@@ -115,9 +120,11 @@ extension DownloadRun {
     ) async throws(HTTPFailure) {
         file.change { $0.isSequential = false }
         let executor = exchange.environment.executors.current
+        let attempts = AttemptGroup()
+        exchange.join(attempts)
         let failure = await withTaskGroup(of: HTTPFailure?.self) { group in
             for piece in pieces.dropFirst() {
-                group.addTask(executorPreference: executor) { await self.fetch(piece, like: attempt, file) }
+                group.addTask(executorPreference: executor) { await self.fetch(piece, like: attempt, file, attempts) }
             }
             var first: HTTPFailure?
             do throws(HTTPFailure) {
@@ -138,13 +145,16 @@ extension DownloadRun {
     }
 
     /// Fetches a piece by a request of its own. A missing range is left for later requests.
-    private func fetch(_ piece: Range<Int64>, like attempt: Attempt, _ file: PartialFile) async -> HTTPFailure? {
-        var attempt = attempt
-        if let signature = exchange.proxySignature(for: attempt) { _ = attempt.sign(forProxy: signature) }
-        attempt.fields.remove("If-Range")
-        attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
+    private func fetch(
+        _ piece: Range<Int64>, like attempt: Attempt, _ file: PartialFile, _ attempts: AttemptGroup
+    ) async -> HTTPFailure? {
         do throws(HTTPFailure) {
-            let response = try await exchange.transport.send(attempt, observer: Unheard())
+            let attempt = try await request(piece, like: attempt)
+            let response = try await exchange.transport.send(attempt, observer: SegmentObserver(attempts))
+            defer {
+                let timeline = response.body.timeline
+                exchange.environment.counters.moved(sent: timeline.bytesSent, received: timeline.bytesReceived)
+            }
             let rule = ResumeRule(
                 requested: piece, version: file.journal.version, held: file.held, isVerified: !options.checksums.isEmpty
             )
@@ -160,6 +170,26 @@ extension DownloadRun {
         } catch {
             return error
         }
+    }
+
+    /// The request for a piece, with the credentials and the cookies that the exchange sends.
+    private func request(_ piece: Range<Int64>, like given: Attempt) async throws(HTTPFailure) -> Attempt {
+        var attempt = given
+        attempt.fields.remove("If-Range")
+        attempt.fields.set("Range", "bytes=\(piece.lowerBound)-\(piece.upperBound &- 1)")
+        if !attempt.fields.contains("Authorization"), let signature = exchange.authenticator?.early(attempt.url) {
+            var hash = ""
+            if let algorithm = signature.bodyHash {
+                hash = try await BodyHash.of(attempt.body, algorithm, for: exchange.quota.client) ?? ""
+            }
+            let digest = signature.digest(method: attempt.method, uri: attempt.url.target, bodyHash: hash)
+            attempt.fields.list.append(.init("Authorization", digest?.field ?? FieldText(signature.basicValue)))
+            attempt.login = AppliedCredential(signature.credential, signature.scheme)
+        }
+        if let signature = exchange.proxySignature(for: attempt) { _ = attempt.sign(forProxy: signature) }
+        // the jar was read for the first request
+        if let applied = exchange.cookies?.apply(to: attempt, evenIfOld: true) { attempt = applied.attempt }
+        return attempt
     }
 
     // MARK: completion
@@ -232,9 +262,13 @@ extension DownloadRun {
     }
 }
 
-/// Ignores the events of a segment's request.
-private final class Unheard: AttemptObserver {
-    func sending(_ control: any AttemptControl) {}
+/// Ignores the events of a segment's request, which is suspended with its exchange.
+private final class SegmentObserver: AttemptObserver {
+    private let attempts: AttemptGroup
+
+    init(_ attempts: AttemptGroup) { self.attempts = attempts }
+
+    func sending(_ control: any AttemptControl) { attempts.add(control) }
 
     func bodySent(_ bytes: Int64, onWire: Int64?) {}
 

@@ -10,6 +10,8 @@ package struct DownloadJournal: Sendable, Equatable {
     package var url: String
     /// Stands for the path of the requested URL, before redirects; nil in journals of earlier versions.
     package var asked: String?
+    /// The origin of the requested URL, before redirects; nil in journals of earlier versions.
+    package var home: String?
     /// The file with the received bytes, an absolute path.
     package var partial: String
     /// The destination; nil for a private file.
@@ -69,6 +71,7 @@ package struct DownloadJournal: Sendable, Equatable {
         else { return nil }
         self.init(url: url, partial: partial, boot: boot)
         asked = object["asked"]?.string
+        home = object["home"]?.string
         target = object["target"]?.string
         replaces = object["replaces"] == .bool(true)
         isSequential = object["sequential"] != .bool(false)
@@ -121,6 +124,7 @@ extension DownloadJournal: JSONEncodable {
             writer.member("url", url)
             writer.member("partial", partial)
             writer.member("asked", asked)
+            writer.member("home", home)
             writer.member("target", target)
             if replaces { writer.member("replaces", true) }
             writer.member("total", version.total)

@@ -50,4 +50,11 @@ package final class DownloadSpec: Sendable {
     package let options: Options
 
     package init(_ options: Options) { self.options = options }
+
+    /// The origin that the caller requested, if the rest comes from the URL of another origin, to which a redirect led:
+    /// the request is as after that redirect, without the caller's credentials.
+    package func home(apart url: HTTPURL) -> HTTPURL? {
+        guard let text = options.journal?.home, let home = try? HTTPURL(parsing: text) else { return nil }
+        return home.isSameOrigin(as: url) ? nil : home
+    }
 }

@@ -49,9 +49,15 @@ struct DownloadResume: Method {
                 data: ["pointer": .string("/request")])
         }
         if let old = begun.old { download.fill(from: old) }
-        if !download.request.hasURL, begun.old == nil { download.request.spec.url = begun.journal.url }
+        var journal = begun.journal
+        if !download.request.hasURL, begun.old == nil {
+            download.request.spec.url = journal.url
+        } else {
+            // the credentials are for this URL
+            journal.home = nil
+        }
         download.request.giver = begun.giver
-        download.options.journal = begun.journal
+        download.options.journal = journal
         return try await DataStart.call(download.whole, call)
     }
 
@@ -135,7 +141,8 @@ extension RequestParameters {
         if !call.spec.query.isEmpty { merged.spec.query = call.spec.query }
         if let parameters = call.spec.parameters { merged.spec.parameters = parameters }
         // a name may stand there more than once
-        for field in call.spec.fields.list { merged.spec.fields.remove(field.name) }
+        let names = FieldNames(of: call.spec.fields)
+        merged.spec.fields.list.removeAll { names.contains($0.name) }
         merged.spec.fields.list += call.spec.fields.list
         merged.takeCredential(of: call)
         merged.timeout = call.timeout ?? timeout

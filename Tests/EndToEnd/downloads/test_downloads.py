@@ -311,6 +311,39 @@ def test_segments_bring_one_file(wire, tmp_path, segments):
         assert ranges[0] is None and len(ranges) == min(segments, 4) and None not in ranges[1:]
 
 
+class Locked(Ranging):
+    """Gives its file to those with a cookie and a password."""
+
+    challenge = ""
+
+    def response(self, manner, fields):
+        if manner == "login":
+            return 200, ["Set-Cookie: id=1; Path=/"], b""
+        if fields.get("cookie") != "id=1":
+            return 403, [], b"no cookie"
+        if "authorization" not in fields:
+            return 401, [f"WWW-Authenticate: {self.challenge}"], b"who"
+        return super().response(manner, fields)
+
+
+@pytest.mark.parametrize("challenge", ['Basic realm="files"', 'Digest realm="files", nonce="n", qop="auth"'])
+def test_segments_bring_the_cookies_and_the_password(wire, tmp_path, challenge):
+    """Without them the parts were refused, and requested once more, one after the other."""
+    with Locked(5_000_000) as server:
+        server.challenge = challenge
+        session = result(wire.call("session.create", {"cookies": True}))["session"]
+        result(wire.call("data.send", {"url": server.url("/login"), "session": session}))
+        path, auth = tmp_path / "file", {"username": "ada", "password": "s3cret"}
+        response = download(wire, server.url("/fine"), destination=to(path), segments=4, session=session, auth=auth)
+        assert response["ok"] and path.read_bytes() == server.data
+        parts = [request["fields"] for request in server.requests if "range" in request["fields"]]
+        assert len(parts) == 3 and all(part.get("cookie") == "id=1" for part in parts)
+        said = [part.get("authorization") for part in parts]
+        assert None not in said and len(set(said)) == (3 if challenge.startswith("Digest") else 1)
+        received = result(wire.call("server.stats"))["bytes"]["received"]
+        assert received > len(server.data)
+
+
 @pytest.mark.parametrize("manner", ["deaf", "bare", "retagged", "busy", "silent", "shifted", "short", "lengthened"])
 def test_a_server_that_cannot_give_parts_still_gives_the_file(wire, tmp_path, manner):
     with Ranging(5_000_000) as server:

@@ -351,3 +351,33 @@ def test_a_part_that_nobody_asked_for_is_not_taken_for_the_whole(wire, server, t
     failure(download(wire, server.url("/unasked"), destination=to(tmp_path / "f")), 1408, "206")
     own = download(wire, server.url("/fine"), destination=to(tmp_path / "own"), headers={"Range": "bytes=10-19"})
     assert own["status"] == 206 and (tmp_path / "own").read_bytes() == server.data[10:20]
+
+
+class Leading(Ranging):
+    """Leads to another server."""
+
+    target = ""
+
+    def response(self, manner, fields):
+        return 302, [f"Location: {self.target}"], b""
+
+
+@pytest.mark.parametrize("how", ["resumeData", "path", "url"])
+def test_what_is_for_the_first_origin_does_not_go_to_the_one_that_it_led_to(wire, server, tmp_path, how):
+    """A redirect drops it; to go on with the file sent it there."""
+    path, secret = tmp_path / "file", "s3cret"
+    spec = {"headers": {"X-Api-Key": secret}, "auth": {"bearer": secret},
+            "interceptors": [{"headers": {"X-A": secret}}], "cookies": {"extra": [{"name": "id", "value": secret}]}}
+    session = result(wire.call("session.create", {"headers": {"X-Session": secret}}))["session"]
+    with Leading() as first:
+        first.target, server.cut = server.url("/fine?signed"), PART
+        begun = download(wire, first.url("/file"), destination=to(path), session=session, **spec)
+        data = begun["error"]["data"]["resumeData"]
+        assert secret not in str(server.requests) and str(first.requests).count(secret) == 5
+        named = {"path": str(path)} if how == "path" else {"resumeData": data}
+        if how == "url":
+            named["url"] = server.url("/fine?signed")
+        assert resumed(wire, **named, **spec, session=session)["ok"] and path.read_bytes() == server.data
+        assert server.ranges() == [None, f"bytes={PART}-"] and len(first.requests) == 1
+        # who names the URL means it
+        assert str(server.requests[-1]).count(secret) == (5 if how == "url" else 0)

@@ -105,6 +105,30 @@ def test_segments_go_on_with_what_is_missing(wire, tmp_path):
         assert server.ranges()[-1] == f"bytes={held[0][1]}-{held[1][0] - 1}"
 
 
+class Waiting(Ranging):
+    """Its parts wait for `go`."""
+
+    def respond(self, connection, manner, fields):
+        if "range" in fields:
+            self.note(self.arrived, "part")
+            self.go.wait(60)
+        return super().respond(connection, manner, fields)
+
+
+def test_the_time_of_segments_stands_still_while_their_download_is_suspended(wire, tmp_path):
+    with Waiting(5_000_000) as server:
+        spec = {"url": server.url("/fine"), "destination": to(tmp_path / "file"), "timeout": {"total": 1.5}}
+        request = result(wire.call("download.start", {**spec, "segments": 4}))["request"]
+        server.wait_for("part", 3)
+        assert result(wire.call("request.suspend", {"request": request}))["state"] == "suspended"
+        result(wire.call("diagnostics.sleep", {"seconds": 1.8}))
+        result(wire.call("request.resume", {"request": request}))
+        server.go.set()
+        response = result(wire.call("request.wait", {"request": request}, 20))
+        assert response["ok"] and (tmp_path / "file").read_bytes() == server.data, response
+        assert len(server.requests) == 4
+
+
 # A place that remembers
 
 

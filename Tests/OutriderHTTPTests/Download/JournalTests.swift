@@ -11,6 +11,7 @@ struct JournalTests {
         var journal = DownloadJournal(url: "http://a/ü?x=\"1\"", partial: "/d/.f.outrider-part", boot: "b-1")
         journal.target = "/d/f"
         journal.asked = "mark"
+        journal.home = "http://first"
         journal.replaces = true
         journal.version = ResourceVersion(total: 100, etag: "\"a\"", lastModified: "then", coding: "gzip")
         journal.held.insert(0..<40)
