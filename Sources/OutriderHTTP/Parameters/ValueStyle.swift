@@ -87,18 +87,19 @@ package enum KeyStyle: Sendable, Equatable {
 
     /// A word begins with a capital after a small letter or digit, and with the last capital of a run if a small letter
     /// follows.
-    private static func separated(_ key: String, _ separator: Unicode.Scalar) -> String {
+    private static func separated(_ key: String, _ separator: String) -> String {
         let scalars = Array(key.unicodeScalars)
-        var out = String.UnicodeScalarView()
+        // to append several scalars to their view would copy all that is there
+        var out = ""
         for (index, scalar) in scalars.enumerated() {
             if index > 0, scalar.properties.isUppercase {
                 let before = scalars[index - 1]
                 let isNext = index + 1 < scalars.count && scalars[index + 1].properties.isLowercase
                 let afterWord = before.properties.isLowercase || before.properties.numericType != nil
-                if afterWord || (before.properties.isUppercase && isNext) { out.append(separator) }
+                if afterWord || (before.properties.isUppercase && isNext) { out += separator }
             }
-            out.append(contentsOf: scalar.properties.lowercaseMapping.unicodeScalars)
+            out += scalar.properties.lowercaseMapping
         }
-        return String(out)
+        return out
     }
 }

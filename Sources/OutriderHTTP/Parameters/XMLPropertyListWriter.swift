@@ -74,22 +74,23 @@ struct XMLPropertyListWriter {
     /// Escapes text; refuses characters that XML 1.0 excludes (section 2.2). A carriage return is written as a
     /// reference, since parsers would turn it into a line feed.
     private static func escaped(_ text: String) throws(JSONComplaint) -> String {
-        var escaped = String.UnicodeScalarView()
+        // to append several scalars to their view would copy all that is there
+        var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
-            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
-            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
-            case "\r": escaped.append(contentsOf: "&#13;".unicodeScalars)
-            case "\t", "\n": escaped.append(scalar)
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\r": escaped += "&#13;"
+            case "\t", "\n": escaped.unicodeScalars.append(scalar)
             default:
                 if scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF {
                     let shown = String(scalar.value, radix: 16, uppercase: true)
                     throw JSONComplaint("XML cannot hold the character U+\(shown): use the binary format, or $data")
                 }
-                escaped.append(scalar)
+                escaped.unicodeScalars.append(scalar)
             }
         }
-        return String(escaped)
+        return escaped
     }
 }

@@ -77,9 +77,10 @@ package struct RedirectPolicy: Sendable, Equatable {
         guard !changed.url.isSameOrigin(as: found.url) else { return [] }
         if changed.body != .none, changed.body == found.body, !keepsBody { throw Self.wouldCarryBody(to: changed.url) }
         var dropped: [String] = []
-        let hasBody = changed.body != .none
+        let staying = staying(hasBody: changed.body != .none)
+        let old = Set(found.fields.list)
         changed.fields.list.removeAll { field in
-            guard found.fields.list.contains(field), !stays(field.name, hasBody: hasBody) else { return false }
+            guard old.contains(field), !staying.contains(HTTPFields.key(field.name)) else { return false }
             dropped.append(field.name)
             return true
         }
@@ -114,19 +115,20 @@ package struct RedirectPolicy: Sendable, Equatable {
             throw Self.wouldCarryBody(to: attempt.url)
         }
         var dropped: [String] = []
-        let hasBody = attempt.body != .none
+        let staying = staying(hasBody: attempt.body != .none)
         attempt.fields.list.removeAll { field in
-            if stays(field.name, hasBody: hasBody) { return false }
+            if staying.contains(HTTPFields.key(field.name)) { return false }
             dropped.append(field.name)
             return true
         }
         return dropped
     }
 
-    private func stays(_ name: String, hasBody: Bool) -> Bool {
-        func isIn(_ names: [String]) -> Bool { names.contains { HTTPFields.same($0, name) } }
-        if HTTPFields.same(name, "Host") { return false }
-        return isIn(Self.harmlessFields) || isIn(keepHeaders) || (hasBody && isIn(Self.bodyFields))
+    /// The keys of the names that stay; a set, because the client may name many of its many fields.
+    private func staying(hasBody: Bool) -> Set<String> {
+        var names = Set((Self.harmlessFields + keepHeaders + (hasBody ? Self.bodyFields : [])).map(HTTPFields.key))
+        names.remove("host")
+        return names
     }
 
     /// Fields that negotiate content, select a range, or name the user agent.

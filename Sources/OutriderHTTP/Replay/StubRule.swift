@@ -38,11 +38,9 @@ package struct StubRule: Sendable {
         let request = subject.request
         if let method, method != request.method { return false }
         guard url.fits(request.url) else { return false }
-        if !query.isEmpty {
-            let pairs = subject.query
-            guard query.allSatisfy({ wanted in pairs.contains { $0 == wanted } }) else { return false }
+        guard query.isEmpty || subject.hasQuery(query), fields.list.isEmpty || subject.hasFields(fields.list) else {
+            return false
         }
-        guard fields.list.allSatisfy({ request.fields.all($0.name).contains($0.value) }) else { return false }
         guard let body else { return true }
         return subject.json?.contains(body) == true
     }
@@ -50,11 +48,41 @@ package struct StubRule: Sendable {
 
 /// A request that is compared with stubs: its parts are read once.
 struct StubSubject {
+    private struct Pair: Hashable {
+        var name: String
+        var value: String
+    }
+
     let request: ReplayRequest
-    lazy var query = QueryPairs.of(request.url)
     lazy var json = try? JSONParser.parse(request.body)
+    private lazy var query = QueryPairs.of(request.url)
+    private lazy var queryPairs = Set(query.map { Pair(name: $0.name, value: $0.value) })
+    private lazy var fieldPairs = Set(
+        request.fields.list.map { Pair(name: HTTPFields.key($0.name), value: $0.value) })
+
+    /// As many are searched for one by one.
+    private static let few = 16
 
     init(_ request: ReplayRequest) { self.request = request }
+
+    /// Whether the query has all these pairs.
+    mutating func hasQuery(_ wanted: [(name: String, value: String)]) -> Bool {
+        if wanted.count <= Self.few {
+            let query = query
+            return wanted.allSatisfy { wanted in query.contains { $0 == wanted } }
+        }
+        let pairs = queryPairs
+        return wanted.allSatisfy { pairs.contains(Pair(name: $0.name, value: $0.value)) }
+    }
+
+    /// Whether the request has all these fields.
+    mutating func hasFields(_ wanted: [HTTPFields.Field]) -> Bool {
+        if wanted.count <= Self.few {
+            return wanted.allSatisfy { request.fields.all($0.name).contains($0.value) }
+        }
+        let pairs = fieldPairs
+        return wanted.allSatisfy { pairs.contains(Pair(name: HTTPFields.key($0.name), value: $0.value)) }
+    }
 }
 
 /// What a request gets: a response, a failure, or a response that fails.

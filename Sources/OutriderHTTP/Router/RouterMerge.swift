@@ -37,7 +37,8 @@ enum RouterMerge {
     /// A malformed list of fields stays unchanged, so that the parser of requests reports the error.
     static func headers(_ below: JSONValue, _ above: JSONValue) -> JSONValue {
         guard let one = fields(below), let other = fields(above) else { return above }
-        let kept = one.filter { field in !other.contains { HTTPFields.same($0.name, field.name) } }
+        let names = FieldNames(other.lazy.map(\.name))
+        let kept = one.filter { !names.contains($0.name) }
         return .array((kept + other).flatMap { field in field.values.map { Self.field(field.name, $0) } })
     }
 

@@ -4,7 +4,7 @@
 /// Header or trailer fields (RFC 9110 section 5): in order, repeated ones preserved, names compared without case but
 /// kept as they were written.
 package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
-    package struct Field: Sendable, Equatable {
+    package struct Field: Sendable, Hashable {
         package var name: String
         package var value: String
         /// Whether the bytes of the value are ISO 8859-1: see `FieldText`.
@@ -49,9 +49,9 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
 
     /// Each name once: in the place of its first field, with the spelling and the value of its last.
     package func unique() -> HTTPFields {
-        var fields = HTTPFields()
-        for field in list { fields.set(field) }
-        return fields
+        var table = FieldTable()
+        for field in list { table.set(field) }
+        return table.fields
     }
 
     /// Sorted by name without regard to case; fields of the same name keep their order.
@@ -108,6 +108,9 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         }
         return true
     }
+
+    /// The same text for all names that are the same.
+    static func key(_ name: String) -> String { String(decoding: name.utf8.lazy.map(lower), as: UTF8.self) }
 
     /// The byte, a capital letter as its small letter.
     static func lower(_ byte: UInt8) -> UInt8 {

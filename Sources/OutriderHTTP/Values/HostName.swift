@@ -119,15 +119,15 @@ enum HostName {
 
     private static func composed(_ text: String) -> String {
         if text.unicodeScalars.allSatisfy({ $0.properties.canonicalCombiningClass == .notReordered }) { return text }
-        var result = String.UnicodeScalarView()
+        var result = ""
         for character in text {
             if character.unicodeScalars.count > 1, let scalar = precomposed[character] {
-                result.append(scalar)
+                result.unicodeScalars.append(scalar)
             } else {
-                result.append(contentsOf: character.unicodeScalars)
+                result.append(character)
             }
         }
-        return String(result)
+        return result
     }
 
     /// Letters with accents, by their decomposed form: Latin, Greek, Cyrillic and their extensions.

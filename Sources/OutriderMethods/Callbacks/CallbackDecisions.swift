@@ -62,7 +62,10 @@ struct AttemptChange: JSONDecodable {
             if let fault = FieldRules.fault(inMethod: method) { throw HTTPFailure(.createURLRequestFailed, fault) }
             attempt.method = method
         }
-        for name in removed { attempt.fields.remove(name) }
+        if !removed.isEmpty {
+            let names = FieldNames(removed)
+            attempt.fields.list.removeAll { names.contains($0.name) }
+        }
         if let body {
             // the new body is not compressed
             if attempt.isCompressed { attempt.fields.remove("Content-Encoding") }

@@ -67,17 +67,19 @@ struct HeadersNormalize: Computation {
         var fields = params.fields
         fields.list += params.added.list
         if params.isUnique { fields = fields.unique() }
+        var table = FieldTable(fields)
         var last: String?
         for field in params.replacing.list {
             // of the values of one member, the first replaces and the others are added
             if params.replacesByMember, field.name == last {
-                fields.list.append(field)
+                table.add(field)
             } else {
-                fields.set(field.name, field.value)
+                table.set(field)
             }
             last = field.name
         }
-        for name in params.removed { fields.remove(name) }
+        for name in params.removed { table.remove(name) }
+        fields = table.fields
         do throws(HTTPFailure) {
             if let value = try params.authorization?.fieldValue() { fields.set("Authorization", value) }
             for field in fields.list { try params.check(field) }

@@ -12,10 +12,9 @@ struct RequestBuild: Method {
 
     struct Result: JSONEncodable {
         var attempt: Attempt
-        /// The same for the command, whose secrets are masked.
-        var plain: Attempt
+        /// Its secrets are masked.
+        var command: CurlCommand
         var bodyKind: String?
-        var followsRedirects: Bool
         /// The most bytes of a body that are shown.
         var mostBytes: Int
 
@@ -34,7 +33,7 @@ struct RequestBuild: Method {
                         }
                     }
                 }
-                writer.member("curl", CurlCommand(plain, followsRedirects: followsRedirects).text)
+                writer.member("curl", command.text)
             }
         }
 
@@ -69,9 +68,9 @@ struct RequestBuild: Method {
             let attempt = shown(built, params.cookies, assembly.session, url: spec.url)
             // escaping may make text six times as long
             let most = min(spec.maxInline, (call.peer.terms.maxMessageBytes ?? .max) / 8)
-            return Result(
-                attempt: attempt, plain: await PlainBody.request(attempt), bodyKind: kind(of: spec, attempt),
-                followsRedirects: spec.shared?.plan.redirect.follows ?? true, mostBytes: most)
+            let command = await CurlCommand.made(
+                of: await PlainBody.request(attempt), followsRedirects: spec.shared?.plan.redirect.follows ?? true)
+            return Result(attempt: attempt, command: command, bodyKind: kind(of: spec, attempt), mostBytes: most)
         } catch {
             throw RPCError(params.placed(error))
         }

@@ -42,11 +42,26 @@ struct RequestCurl: Method {
             let follows = record.exchange.followsRedirects
             var shown = record.exchange.withCookies(attempt)
             if redaction == .masked { shown = await PlainBody.request(shown) }
-            return Result(command: CurlCommand(shown, redaction, followsRedirects: follows))
+            return Result(command: await CurlCommand.made(of: shown, redaction, followsRedirects: follows))
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",
                 data: ["pointer": .string("/request")])
         }
+    }
+}
+
+extension CurlCommand {
+    /// Bytes of a request whose command is made on the event loop.
+    private static let mostOnLoop: Int64 = 64 << 10
+
+    /// The command; that of a long request is made away from the event loop.
+    static func made(
+        of attempt: Attempt, _ redaction: Redaction = .masked, followsRedirects: Bool
+    ) async -> CurlCommand {
+        let make = { @Sendable in CurlCommand(attempt, redaction, followsRedirects: followsRedirects) }
+        // safe: an Int is an Int64
+        let bytes = Int64(attempt.url.targetBytes) &+ (attempt.body.size ?? 0)
+        return bytes > mostOnLoop ? await background(make) : make()
     }
 }

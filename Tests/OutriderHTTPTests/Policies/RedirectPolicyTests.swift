@@ -49,6 +49,19 @@ struct RedirectPolicyTests {
         #expect(found.fields.list.map(\.name) == (keeps ? ["Content-Type", "content-language", "X-Own"] : ["X-Own"]))
     }
 
+    @Test(.timeLimit(.minutes(1))) func `many fields are kept without long searches`() throws {
+        let names = (0..<100_000).map { "x\($0)" }
+        let sent = try Self.attempt("GET", "http://a/", HTTPFields((names + ["y", "Host"]).map { .init($0, "1") }))
+        let keep = { (policy: inout RedirectPolicy) in policy.keepHeaders = names.map { $0.uppercased() } + ["host"] }
+        let (next, hop) = try #require(try Self.next(307, "http://b/", sent, keep))
+        #expect(next.fields.list.map(\.name) == names && hop.dropped == ["y", "Host"])
+        var changed = next
+        changed.url = try HTTPURL(parsing: "http://c/")
+        changed.fields.add("z", "1")
+        #expect(try RedirectPolicy.follow.leaveBehind(of: next, in: &changed) == names)
+        #expect(changed.fields.list.map(\.name) == ["z"])
+    }
+
     // MARK: what leads nowhere
 
     @Test(arguments: [200, 201, 300, 304, 305, 306, 309, 399, 404]) func `other statuses are responses`(

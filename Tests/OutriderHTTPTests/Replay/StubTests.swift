@@ -83,6 +83,22 @@ import Testing
 
     // MARK: which stub responds
 
+    @Test(.timeLimit(.minutes(1))) func `many fields and pairs are compared without long searches`() throws {
+        let names = (0..<40_000).map { "X\($0)" }
+        let fields = HTTPFields(names.map { .init($0.lowercased(), "v") } + [.init("X1", "w")])
+        let url = "https://a.example/?" + names.map { "\($0)=a%20b" }.joined(separator: "&")
+        let request = Self.request(url, fields: fields)
+        var rule = try Self.rule("*")
+        rule.fields = HTTPFields(names.map { .init($0, "v") })
+        rule.query = names.map { (name: $0, value: "a b") }
+        #expect(Self.fits(rule, request))
+        rule.fields.list.append(.init("x7", "w"))
+        #expect(!Self.fits(rule, request))
+        rule.fields.list.removeLast()
+        rule.query.append((name: "x7", value: "a b"))
+        #expect(!Self.fits(rule, request))
+    }
+
     @Test func `the stub that was added last wins, while it may`() throws {
         var table = StubTable()
         _ = table.add(try Self.rule("*", [201]))

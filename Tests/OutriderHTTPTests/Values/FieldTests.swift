@@ -23,6 +23,30 @@ import Testing
         #expect(fields.list == [.init("A", "6"), .init("b", "2"), .init("c", "5")])
     }
 
+    @Test func `a table of fields changes as the fields do`() {
+        let names = ["a", "A", "b", "c", "C", "dd", "dD"]
+        var random = SeededRandom(seed: 5)
+        for round in 0..<500 {
+            var fields = HTTPFields()
+            var table = FieldTable(fields)
+            for step in 0..<Int.random(in: 0...12, using: &random) {
+                let field = HTTPFields.Field(names[Int.random(in: 0..<names.count, using: &random)], "\(step)")
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0:
+                    fields.list.append(field)
+                    table.add(field)
+                case 1:
+                    fields.set(field)
+                    table.set(field)
+                default:
+                    fields.remove(field.name)
+                    table.remove(field.name)
+                }
+            }
+            #expect(table.fields == fields, "round \(round)")
+        }
+    }
+
     @Test
     func `three spellings are one field when they replace each other [D1] [3.C.1] [3.C.5]`() {
         let fields: HTTPFields = [.init("key", "1"), .init("b", "2"), .init("Key", "3"), .init("KEY", "4")]
@@ -124,13 +148,15 @@ import Testing
         "X-Secret",
         "X-CSRF-Token", "X-Amz-Security-Token", "Password", "X-Goog-Signature", "Ocp-Apim-Subscription-Key",
         "X-Functions-Key", "X-Session", "Idempotency_Key", "signingKey", "X-Client-Secret", "passphrase", "X-JWT",
-        "OTP", "X-TO\u{212A}EN",
+        "OTP", "X-TO\u{212A}EN", "DPoP", "X-SessionId",
     ])
     func `fields that hold secrets are known`(name: String) {
         #expect(SecretFields.contains(name))
     }
 
-    @Test(arguments: ["code", "code_verifier", "assertion", "sig", "pin", "user[pass]", "otp[]", "newKey"])
+    @Test(arguments: [
+        "code", "code_verifier", "assertion", "sig", "pin", "user[pass]", "otp[]", "newKey", "sessionid", "PHPSESSID",
+    ])
     func `parameters that hold secrets are known`(name: String) {
         #expect(SecretFields.containsParameter(name))
     }
@@ -142,7 +168,7 @@ import Testing
 
     @Test(arguments: [
         "Accept", "Content-Type", "User-Agent", "X-Name", "Referer", "Author", "WWW-Authenticate", "Monkey", "Keyboard",
-        "Code", "X-Code",
+        "Code", "X-Code", "DPoP-Nonce", "Session-Expires",
     ])
     func `other fields are shown`(name: String) {
         #expect(!SecretFields.contains(name))
