@@ -66,12 +66,21 @@ package enum Redaction: Sendable {
             let space = rest.prefix { $0.isWhitespace }
             let word = String(rest[space.endIndex...].prefix { !$0.isWhitespace })
             rest = rest[space.endIndex...].drop { !$0.isWhitespace }
-            let bytes = Array(word.utf8)
-            let isURL = URLReader.endOfScheme(bytes).map { bytes[($0 + 1)...].starts(with: "//".utf8) } ?? false
             result += space
-            result += isURL ? masked(word, names) : word
+            result += isURL(word) ? masked(word, names) : word
         }
         return result
+    }
+
+    /// The URLs that stand between white space in a text.
+    static func urls(in text: String) -> [String] {
+        guard text.contains("://") else { return [] }
+        return text.split(whereSeparator: \.isWhitespace).map(String.init).filter(isURL)
+    }
+
+    private static func isURL(_ word: String) -> Bool {
+        let bytes = Array(word.utf8)
+        return URLReader.endOfScheme(bytes).map { bytes[($0 + 1)...].starts(with: "//".utf8) } ?? false
     }
 
     /// A target or a whole URL without the parameters of these names.

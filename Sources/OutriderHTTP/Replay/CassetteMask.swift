@@ -24,14 +24,7 @@ package struct CassetteMask: Sendable {
     package func secrets(of request: ReplayRequest) -> FoundSecrets {
         var found = FoundSecrets()
         find(in: request.fields, &found)
-        if let at = Redaction.credentials(of: request.url) {
-            for part in at.split(separator: ":") {
-                found.add(String(decoding: PercentEncoding.decode(part.utf8), as: UTF8.self))
-            }
-        }
-        for pair in URLParts(request.url).query.map({ Self.pairs(of: Array($0.utf8)) }) ?? [] {
-            if holdsSecret(pair.name) { found.add(pair.value) }
-        }
+        find(inURL: request.url, &found)
         find(in: request.body, request.contentType, &found)
         return found
     }
@@ -46,7 +39,23 @@ package struct CassetteMask: Sendable {
 
     private static let mostLearned = 256 << 10
 
+    /// The credentials of a URL, and parameters of its query and its fragment.
+    private func find(inURL url: String, _ found: inout FoundSecrets) {
+        if let at = Redaction.credentials(of: url) {
+            for part in at.split(separator: ":") {
+                found.add(String(decoding: PercentEncoding.decode(part.utf8), as: UTF8.self))
+            }
+        }
+        for part in url.utf8.split(whereSeparator: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }).dropFirst() {
+            for pair in Self.pairs(of: Array(part)) where holdsSecret(pair.name) { found.add(pair.value) }
+        }
+    }
+
+    /// Fields whose value is a URL.
+    private static let urls = ["Location", "Content-Location", "Referer"]
+
     private func find(in fields: HTTPFields, _ found: inout FoundSecrets) {
+        for name in Self.urls { for url in fields.all(name) { find(inURL: url, &found) } }
         for field in fields.list where names.isSecret(field: field.name) {
             let lower = field.name.lowercased()
             switch lower {
@@ -113,7 +122,12 @@ package struct CassetteMask: Sendable {
         case .object(let object):
             for member in object.members { find(in: member.value, name: member.name, depth: depth + 1, &found) }
         case .array(let list): for item in list { find(in: item, name: name, depth: depth + 1, &found) }
-        case .string(let text): if let name, holdsSecret(name) { found.add(text) }
+        case .string(let text):
+            if let name, holdsSecret(name) {
+                found.add(text)
+            } else {
+                for url in Redaction.urls(in: text) { find(inURL: url, &found) }
+            }
         default: break
         }
     }

@@ -11,13 +11,13 @@ package enum SecretFields {
     package static let mask = Secret.mask
 
     /// Names of fields, in lower case.
-    package static let fields = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+    package static let fields = ["authorization", "cookie", "dpop", "proxy-authorization", "set-cookie"]
 
     /// Secret parts of names: a name that contains such a part is secret, without regard to case.
     package static let parts = [
         "access-token", "api-key", "api_key", "apikey", "assertion", "auth-token", "authentication", "code_verifier",
         "codeverifier", "credential", "passphrase", "passwd", "password", "private-key", "private_key", "secret",
-        "session-id", "session_id", "signature", "token", "x-auth",
+        "sessid", "session-id", "session_id", "sessionid", "signature", "token", "x-auth",
     ]
 
     /// Last words of names: `Ocp-Apim-Subscription-Key`, `signing_key` and `signingKey` end in `key`.

@@ -127,6 +127,10 @@ private struct MaskParameter: JSONDecodable {
         show = try ReplayParameter.texts("show", &fields)
         try fields.finish()
         try Self.check(pointers: body, "body")
+        if values.reduce(0, { $0 &+ $1.utf8.count }) > Self.mostBytes {
+            throw JSONComplaint(
+                "values must not have more than \(Self.mostBytes) bytes together", at: JSONPointer(member: "values"))
+        }
     }
 
     static func check(pointers: [String], _ member: String) throws(JSONComplaint) {
@@ -139,6 +143,8 @@ private struct MaskParameter: JSONDecodable {
 
     /// Bytes of the shortest value that is masked.
     private static let shortest = 4
+    /// Bytes of all values: each is held in some twenty forms, which no budget counts.
+    private static let mostBytes = 64 << 10
 
     func apply(to settings: inout Tape.Settings) {
         settings.mask.names.fields = Set(headers.map { $0.lowercased() })
@@ -146,6 +152,7 @@ private struct MaskParameter: JSONDecodable {
         settings.mask.names.shown = Set(show.map { $0.lowercased() })
         settings.mask.pointers = body
         var found = FoundSecrets()
+        var bytes = 0
         for (index, value) in values.enumerated() {
             // a value may be a secret that begins with a dollar sign: messages show none
             guard let text = Self.text(of: value) else {
@@ -155,6 +162,11 @@ private struct MaskParameter: JSONDecodable {
             if text.utf8.count < Self.shortest {
                 settings.maskFault =
                     "mask.values[\(index)] is shorter than \(Self.shortest) bytes, and would be masked nowhere"
+            }
+            bytes &+= text.utf8.count
+            if bytes > Self.mostBytes {
+                settings.maskFault = "mask.values have more than \(Self.mostBytes) bytes together"
+                break
             }
             found.add(text, shortest: Self.shortest)
         }

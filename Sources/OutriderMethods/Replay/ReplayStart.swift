@@ -10,7 +10,7 @@ import OutriderRPC
 struct ReplayStart: Method {
     static let name = "replay.start"
 
-    struct Params: JSONDecodable {
+    struct Params: LongParams {
         var session: SessionReference?
         var replay: ReplayParameter
 

@@ -174,6 +174,14 @@ def test_a_value_that_would_not_be_masked_is_no_recording(server, tape, value, w
     assert open(tape).read() == before
 
 
+def test_values_that_would_take_much_memory_are_refused(tape):
+    """Each is held in some twenty forms, which the budget for memory does not count."""
+    with fresh() as wire:
+        reply = wire.call("replay.start", {"path": tape, "mask": {"values": ["x" * 40_000, "y" * 40_000]}})
+        assert reply["error"]["code"] == -32602 and reply["error"]["data"]["pointer"] == "/mask/values", reply
+        assert "65536 bytes" in reply["error"]["message"], reply
+
+
 def test_a_link_whose_query_has_a_secret_still_names_its_relation(tape):
     """So a program that follows the pages of a list plays them all."""
     link = b'</items?page=2&page_token=abcdef>; rel="next", </items?page=9>; rel="last"'

@@ -64,6 +64,18 @@ import Testing
         #expect(Self.text(mask.message(Array(#"{"zz":"hidden-2"}"#.utf8), opcode: 1)) == #"{"zz":"***"}"#)
     }
 
+    @Test(arguments: [
+        ([HTTPFields.Field](), #"{"links":["see https://b.example/?access_token=hidden-1#/x?id_token=hidden-2 ."]}"#),
+        ([], #"{"next":"https://ada:hidden-1@b.example/?n=1","other":"mailto:hidden-3","id_token":"hidden-2"}"#),
+        ([HTTPFields.Field("Location", "/a?id_token=hidden-1#access_token=hidden-2")], ""),
+    ])
+    func `secrets of URLs in a response are replaced elsewhere, too`(fields: [HTTPFields.Field], body: String) {
+        let entry = Self.entry("application/json", body, fields)
+        var values = SecretValues()
+        values.add(CassetteMask().secrets(of: entry.head?.fields ?? [], body: entry.body))
+        #expect(values.replaced("hidden-1 hidden-2 hidden-3") == "*** *** hidden-3")
+    }
+
     @Test func `digests of a body that was masked are dropped, and others stay`() {
         let digests = ["Repr-Digest", "Content-Digest", "Digest", "Content-MD5"].map { HTTPFields.Field($0, "x") }
         let secret = Self.entry("application/json", #"{"token":"hidden-1"}"#, digests).masked(CassetteMask())
