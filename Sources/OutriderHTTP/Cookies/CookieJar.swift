@@ -9,12 +9,15 @@ package struct CookieJar: Sendable {
     /// Most cookies of a registrable domain, or of a host without a registrable domain.
     package static let mostOfSite = 180
     package static let mostInAll = 3000
+    /// Bytes of all cookies: names, values, domains and paths. Budgets for memory do not count cookies.
+    package static let mostBytes = 4 << 20
     /// The longest Cookie field, in bytes.
     package static let mostFieldBytes = 32 << 10
 
     /// Each site in the order of sending: the longest path first, then the oldest cookie.
     private var sites: [String: [Cookie]] = [:]
     package private(set) var count = 0
+    package private(set) var bytes = 0
     /// The last creation time: the cookies of a response get distinct times.
     private var lastTime: Int64 = 0
 
@@ -76,10 +79,10 @@ package struct CookieJar: Sendable {
     }
 
     /// Adds a cookie from a store: without replacement rules or eviction. The stores of several processes may hold a
-    /// little more than `mostInAll`; beyond twice that, cookies are left out.
+    /// little more than the limits; beyond twice that, cookies are left out.
     package mutating func restore(_ cookie: Cookie, site: String) {
         _ = remove(cookie.identity, site: site)
-        guard count < 2 * Self.mostInAll else { return }
+        guard count < 2 * Self.mostInAll, bytes < 2 * Self.mostBytes else { return }
         insert(cookie, site: site)
     }
 
@@ -105,11 +108,17 @@ package struct CookieJar: Sendable {
         sites[site, default: []].insert(cookie, at: place ?? sites[site]?.count ?? 0)
         lastTime = max(lastTime, cookie.created)
         count += 1
+        bytes += Self.bytes(of: cookie)
+    }
+
+    private static func bytes(of cookie: Cookie) -> Int {
+        cookie.size + cookie.domain.utf8.count + cookie.path.utf8.count
     }
 
     private mutating func remove(at index: Int, site: String) -> Cookie? {
         count -= 1
         let cookie = sites[site]?.remove(at: index)
+        if let cookie { bytes -= Self.bytes(of: cookie) }
         if sites[site]?.isEmpty == true { sites[site] = nil }
         return cookie
     }
@@ -137,13 +146,15 @@ package struct CookieJar: Sendable {
                 changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
             }
         }
-        guard count > Self.mostInAll else { return changes }
+        guard isFull else { return changes }
         changes += purge(now: now)
-        while count > Self.mostInAll, let (site, index) = longestUnused() {
+        while isFull, let (site, index) = longestUnused() {
             changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
         }
         return changes
     }
+
+    private var isFull: Bool { count > Self.mostInAll || bytes > Self.mostBytes }
 
     /// The longest unused of the cookies that lack something, or of all.
     private static func victim(among cookies: [Cookie], whereNot quality: KeyPath<Cookie, Bool>? = nil) -> Int? {
@@ -190,6 +201,7 @@ package struct CookieJar: Sendable {
         sites[site]?.removeAll(where: condition)
         if sites[site]?.isEmpty == true { sites[site] = nil }
         count -= gone.count
+        for cookie in gone { bytes -= Self.bytes(of: cookie) }
         return gone.map { CookieChange(kind, $0) }
     }
 

@@ -124,6 +124,19 @@ import Testing
         #expect(try stage.get(secure + "/") == nil)
     }
 
+    @Test func `long cookies are bounded by their bytes`() throws {
+        var stage = CookieStage()
+        for number in 0..<1200 {
+            stage.now += 1
+            try stage.set("https://h\(number).test/", "a=\(String(repeating: "v", count: 4000))")
+        }
+        #expect(stage.jar.bytes <= CookieJar.mostBytes && stage.jar.count > 1000 && stage.jar.count < 1100)
+        #expect(try stage.get("https://h1199.test/") != nil)
+        #expect(try stage.get("https://h0.test/") == nil)
+        _ = stage.jar.removeAll { _ in true }
+        #expect(stage.jar.bytes == 0 && stage.jar.count == 0)
+    }
+
     @Test func `limits let exactly the excess go, what is not Secure first`() throws {
         var stage = CookieStage()
         try stage.set(secure + "/", "keep=1; Secure")
