@@ -35,15 +35,26 @@ private final class StoppingTransport: Transport {
     }
 }
 
+/// Holds up a thread until it is opened, for two seconds at most.
+private final class Gate: Sendable {
+    private let isOpen = Atomic(false)
+
+    func open() { isOpen.store(true, ordering: .releasing) }
+
+    func wait() { for _ in 0..<2000 where !isOpen.load(ordering: .acquiring) { usleep(1000) } }
+}
+
 /// Removals between the lookup of an exchange that changes a stored response, and the change.
 struct CacheRaceTests {
     private static let size = 100_000
 
-    private static func script(_ status: Int, _ fields: [(String, String)], bytes: Int) -> ScriptedTransport.Script {
+    private static func script(
+        _ status: Int, _ fields: [(String, String)], bytes: Int, control: String = "max-age=600"
+    ) -> ScriptedTransport.Script {
         var script = ScriptedTransport.Script()
         script.status = status
         script.fields = HTTPFields(
-            (fields + [("ETag", "\"1\""), ("Cache-Control", "max-age=600")]).map { HTTPFields.Field($0.0, $0.1) })
+            (fields + [("ETag", "\"1\""), ("Cache-Control", control)]).map { HTTPFields.Field($0.0, $0.1) })
         script.chunks = bytes == 0 ? [] : [[UInt8](repeating: 7, count: bytes)]
         return script
     }
@@ -100,6 +111,54 @@ struct CacheRaceTests {
         try await transport.loop.submit {}.get()
         await disk.settled()
         #expect(transport.inner.attempts.count == 2)
+        #expect(await disk.totals().entries == (isRemoved ? 0 : 1))
+    }
+
+    @Test(arguments: [true, false])
+    func `what is removed between the lookup and the request is not stored again by a 304`(
+        isRemoved: Bool
+    ) async throws {
+        let stores = try Stores()
+        let disk = try stores.open()
+        let store = CacheStore(name: "docs", CacheLimits(maxBytes: 1 << 30), secret: disk.secret, disk: disk)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let whole = Self.script(200, [], bytes: Self.size, control: "no-store")
+        let scripts = [Self.script(200, [], bytes: Self.size), Self.script(304, [], bytes: 0), whole]
+        let transport = ScriptedTransport(scripts, on: group.next())
+        let engine = Engine(transport: transport, group: group, settings: EngineSettings())
+        let quota = engine.makeQuota()
+        func send() async -> Exchange {
+            var spec = RequestSpec(url: "http://127.0.0.1/a")
+            spec.maxInline = 1 << 20
+            var options = CacheSpec()
+            options.mode = .noCache
+            let exchange = await engine.exchange(
+                spec, ExchangeSetup(quota: quota, keepsBody: false, cache: engine.binding(store, options)))
+            exchange.start()
+            return exchange
+        }
+        let first = await send()
+        _ = await first.reached(.finish)
+        await disk.settled()
+        try #require(await disk.totals().entries == 1)
+
+        // the lookup waits for the reader, and what follows from it for the loop
+        let (reading, following) = (Gate(), Gate())
+        disk.reads.run { reading.wait() }
+        let second = await send()
+        for _ in 0..<2000 where disk.state.withLock({ $0.lookups.isEmpty }) {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        transport.loop.execute { following.wait() }
+        reading.open()
+        _ = await disk.list(after: 0, most: 1)
+        if isRemoved { store.remove(url: "http://127.0.0.1/a") }
+        following.open()
+        _ = await second.reached(.finish)
+        await disk.settled()
+        // the body of a removed entry is gone, and is asked for
+        #expect(transport.attempts.count == (isRemoved ? 3 : 2))
+        #expect(second.takeOutcome()?.bodyBytes == Self.size)
         #expect(await disk.totals().entries == (isRemoved ? 0 : 1))
     }
 

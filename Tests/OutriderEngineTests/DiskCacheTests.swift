@@ -210,6 +210,38 @@ struct DiskCacheTests {
         #expect(StoreLockCounter(stores.root).changes - before.changes >= 4)
     }
 
+    @Test(arguments: [(1032, true), (5898, true), (10, false)])
+    func `a database that is removed during a write does not stop storing`(code: Int, goesOn: Bool) async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        await fail(disk, code: CInt(code)) {}
+        #expect((disk.problem == nil) == goesOn)
+        #expect(disk.put(entry(2)) == goesOn)
+        await disk.settled()
+        #expect(await disk.totals().entries == (goesOn ? 2 : 1))
+    }
+
+    @Test func `a directory that is removed during a write is no failing disk`() async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1)])
+        let root = stores.root
+        await fail(disk, code: 10) { #expect(rename("\(root)/docs", "\(root)/away") == 0) }
+        #expect(disk.isLost)
+        #expect(disk.problem?.contains("was removed") == true)
+    }
+
+    /// A write during which something happens fails with that code of SQLite.
+    private func fail(_ disk: DiskCache, code: CInt, _ work: @escaping @Sendable () -> Void) async {
+        let failure = SQLiteFailure(code: code, errno: 2, "step")
+        let value: Void? = await disk.writes.value {
+            disk.attempt(disk.writer, isReadOnly: false) { (_: CacheDatabase) throws -> Void in
+                work()
+                throw failure
+            }
+        }
+        #expect(value == nil)
+    }
+
     @Test func `a store that is not used is closed, and opened again`() async throws {
         let disk = try stores.open(idle: 0.05)
         await disk.store([entry(1)])

@@ -14,7 +14,7 @@ protocol BudgetHolder: AnyObject, Sendable {
 /// A full budget makes room: the user whose caches hold most gives up the entries of his largest cache. So no cache is kept
 /// from storing by caches that came earlier, and no user takes the room of one who holds less.
 package final class CacheBudget: Sendable {
-    /// For all caches of the process: 256 MiB.
+    /// For all caches of the process: 256 MiB, or less if `limit` says so.
     package static let process = CacheBudget(256 << 20)
 
     private struct Holding {
@@ -27,6 +27,7 @@ package final class CacheBudget: Sendable {
     }
 
     private struct State {
+        var most: Int
         var used = 0
         var holdings: [ObjectIdentifier: Holding] = [:]
     }
@@ -35,13 +36,18 @@ package final class CacheBudget: Sendable {
     private static let step = 64
     private static let mostSteps = 16
 
-    private let most: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    package init(_ most: Int) { self.most = most }
+    package init(_ most: Int) { state = Mutex(State(most: most)) }
+
+    /// Lowers the limit beside a budget for payloads of less than 192 MiB, to four thirds of that budget.
+    package func limit(besidePayloadsOf bytes: Int) {
+        let share = max(0, min(bytes, 192 << 20)) / 3 * 4
+        state.withLock { $0.most = min($0.most, share) }
+    }
 
     /// The bytes that are held beyond the limit.
-    var excess: Int { state.withLock { max(0, $0.used &- most) } }
+    var excess: Int { state.withLock { max(0, $0.used &- $0.most) } }
 
     func join(_ holder: any BudgetHolder, user: Int?) {
         state.withLock { $0.holdings[ObjectIdentifier(holder)] = Holding(holder: holder, user: user) }
@@ -86,9 +92,9 @@ package final class CacheBudget: Sendable {
         let id = ObjectIdentifier(holder)
         for _ in 0..<Self.mostSteps {
             let victim = state.withLock { state -> (holder: any BudgetHolder, bytes: Int)? in
-                let missing = state.used &+ bytes &- most
+                let missing = state.used &+ bytes &- state.most
                 guard missing > 0, let found = Self.victim(of: state, for: id) else { return nil }
-                return (found, missing &+ most / Self.step)
+                return (found, missing &+ state.most / Self.step)
             }
             guard let victim, victim.holder.giveUp(victim.bytes) > 0 else { return }
         }
@@ -99,7 +105,7 @@ package final class CacheBudget: Sendable {
 
     private func takeFree(_ bytes: Int, _ id: ObjectIdentifier) -> Bool {
         state.withLock { state in
-            guard state.holdings[id] != nil, state.used &+ bytes <= most else { return false }
+            guard state.holdings[id] != nil, state.used &+ bytes <= state.most else { return false }
             state.used &+= bytes
             state.holdings[id]?.filling &+= bytes
             return true

@@ -21,6 +21,9 @@ package struct CacheDraft: Sendable {
 
 /// The request whose exchange fills a cache, as far as the cache needs it.
 protocol CacheWatcher: Sendable {
+    /// The time for which the request was suspended, or waited for the client's code.
+    var heldSoFar: Duration { get }
+
     func tellStored(_ entry: CachedEntry, in store: CacheStore)
     func tell(_ invalidation: Invalidation, in store: CacheStore)
 

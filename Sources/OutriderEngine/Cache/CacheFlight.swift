@@ -42,6 +42,8 @@ final class CacheFlight: @unchecked Sendable {
     private var steps = 0
     private(set) var isStoring = false
     private var isPulling = false
+    /// All pieces have come; the entry may wait for the client's code.
+    private var isWhole = false
     /// The body is over, and how.
     private(set) var tail: Result<Void, HTTPFailure>?
 
@@ -89,7 +91,7 @@ final class CacheFlight: @unchecked Sendable {
         guard number == 0 || isCurrent, machine.join(number) else { return nil }
         nextReader += 1
         readers[number] = reader
-        if nextReader > 1 { observer.share() }
+        if nextReader > 1 { share() }
         return number
     }
 
@@ -115,15 +117,12 @@ final class CacheFlight: @unchecked Sendable {
         isStoring && firstPiece == 0 && reader.place.variant(names) == order.place.variant(names)
     }
 
-    /// The next piece for a reader that has got so many; nil if it is not there yet.
-    func piece(_ number: Int) -> Result<ByteBuffer?, HTTPFailure>? {
+    /// The next piece for a reader that has got so many; nil if not there yet. Only the first waits for the client's code.
+    func piece(_ number: Int, for reader: Int) -> Result<ByteBuffer?, HTTPFailure>? {
         let index = number - firstPiece
         if index >= 0, index < pieces.count { return .success(pieces[index]) }
-        switch tail {
-        case .success?: return .success(nil)
-        case .failure(let failure)?: return .failure(failure)
-        case nil: return nil
-        }
+        if let tail { return tail.map { _ in nil } }
+        return isWhole && reader > 0 ? .success(nil) : nil
     }
 
     // MARK: the head
@@ -158,8 +157,8 @@ final class CacheFlight: @unchecked Sendable {
             return confirmed(entry, by: response)
         }
         if let entry = order.entry, CachePolicy.rescues(query, entry.head, status: response.status, now: now) {
-            response.body.abandon()
-            return serve(entry, .stale, "stale-if-error: status \(response.status)", cookiesOf: response)
+            Self.discard(response, of: inner)
+            return serve(entry, .stale, "stale-if-error: status \(response.status)", inPlaceOf: response)
         }
         guard let entry = order.entry, CachePolicy.rescues(query, entry.head, status: nil, now: now) else {
             return decide(response)
@@ -179,8 +178,9 @@ final class CacheFlight: @unchecked Sendable {
         if let ready = inner?.poll(judge) { judge(ready) }
     }
 
-    /// A 304 has come for the conditions of the cache.
+    /// A 304 has come for the conditions of the cache. Its body is held to the end, or its connection would be given up.
     private func confirmed(_ entry: CachedEntry, by response: AttemptResponse) {
+        _ = inner?.poll { [body = response.body] _ in withExtendedLifetime(body) {} }
         guard entry.head.isSelected(by: response.fields) else {
             // about another response than the stored one: asked for in full
             order.conditions = []
@@ -190,8 +190,7 @@ final class CacheFlight: @unchecked Sendable {
         let head = entry.head.updated(
             by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
         let others = update(entry, to: head)
-        _ = inner?.poll { _ in }
-        serve(entry.with(head, at: respondedAt), .revalidated, order.reason, cookiesOf: response)
+        serve(entry.with(head, at: respondedAt), .revalidated, order.reason, inPlaceOf: response)
         for reader in others { reader.begin() }
     }
 
@@ -199,7 +198,7 @@ final class CacheFlight: @unchecked Sendable {
 
     /// All readers get the stored entry; cookies of the response behind it are for the request that was sent.
     private func serve(
-        _ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String, cookiesOf response: AttemptResponse? = nil
+        _ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String, inPlaceOf response: AttemptResponse? = nil
     ) {
         let waiting = readers.sorted { $0.key < $1.key }
         machine.ended()
@@ -207,7 +206,7 @@ final class CacheFlight: @unchecked Sendable {
         for (number, reader) in waiting {
             reader.serve(
                 entry, CacheVerdict.CacheUse(isStale: status == .stale, reason), as: status, order.forward,
-                isCollapsed: number > 0, cookies: number == 0 ? response?.fields.texts("Set-Cookie") ?? [] : [])
+                isCollapsed: number > 0, inPlaceOf: number == 0 ? response : nil)
         }
     }
 
@@ -239,16 +238,16 @@ final class CacheFlight: @unchecked Sendable {
         let inner = inner
         self.inner = nil
         end(cancels: false)
-        guard case .keep(let keeper, let alone) = step, let inner else {
+        guard case .keep(let keeper, let alone) = step, let taken = inner else {
             // no reader: a background revalidation
-            return response.body.abandon()
+            return Self.discard(response, of: inner)
         }
         observer.returnControl()
         let report = CacheReport(
             .miss, forward: order.forward, reason: reason,
             key: order.place.url, upstream: CacheStatus.parse(response.fields))
         if let reader = waiting[keeper] {
-            reader.adopt(inner, response, report, peeked)
+            reader.adopt(taken, response, report, peeked)
         } else {
             response.body.abandon()
         }
@@ -267,8 +266,8 @@ final class CacheFlight: @unchecked Sendable {
             store.flights.remove(self, key)
             machine.unjoinable()
         }
-        observer.share()
         self.response = response
+        share()
         self.names = names
         isStoring = true
         let base = CacheReport(
@@ -316,8 +315,9 @@ final class CacheFlight: @unchecked Sendable {
             total &+= piece.readableBytes
             if isStoring { keep(Self.cost(of: piece)) }
         case .success(nil):
-            isPulling = true
-            return complete()
+            (isPulling, isWhole) = (true, true)
+            complete()
+            if tail != nil { return }
         case .failure(let failure):
             tail = .failure(failure)
             end(cancels: false)

@@ -12,6 +12,36 @@ extension CacheFlight {
     /// Bytes that a piece takes: small pieces take more than they hold.
     static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
 
+    /// No single request holds the exchange up. Once several read its body, no limit of a single one ends it, either: each
+    /// has a deadline of its own.
+    func share() {
+        observer.share()
+        guard response != nil, readers.count > 1 else { return }
+        observer.lift()
+        readers[0]?.armDeadline()
+    }
+
+    /// Reads a short body to its end, so that its connection can be used again; gives up any other.
+    static func discard(_ response: AttemptResponse, of inner: (any LoopAttempt)?) {
+        let most = 16 << 10
+        guard let inner, (response.body.expectedBytes ?? 0) <= Int64(most) else { return response.body.abandon() }
+        discard(response.body, of: inner, most)
+    }
+
+    private static func discard(_ body: any AttemptResponseBody, of inner: any LoopAttempt, _ most: Int) {
+        var left = most
+        while left >= 0 {
+            let before = left
+            let ready = inner.poll { result in
+                guard case .success(let piece?) = result else { return }
+                Self.discard(body, of: inner, before &- piece.readableBytes)
+            }
+            guard case .success(let piece?)? = ready else { return }
+            left &-= piece.readableBytes
+        }
+        body.abandon()
+    }
+
     /// The body is complete and becomes an entry, unchanged or as the client's code changes the draft.
     func complete() {
         guard isStoring, let response, machine.isStorable, !isInvalidated else { return finish() }
@@ -69,7 +99,7 @@ extension CacheFlight {
     func update(_ entry: CachedEntry, to head: CachedHead) -> [CachedAttempt] {
         let updated = entry.with(head, at: respondedAt, for: order.place)
         if machine.isStorable, !isInvalidated {
-            store.replace(entry, with: updated, since: .init(serial: serial, removals: removals))
+            store.replace(entry, with: updated, since: order.found ?? .init(serial: serial, removals: removals))
         }
         let others = readers.filter { number, reader in
             // Vary that selects no request leaves the entry to the request that was sent

@@ -173,5 +173,7 @@ extension CacheFlight {
         var conditions: HTTPFields = []
         var forward: CacheForward
         var reason: String
+        /// The removals before the lookup that found the entry.
+        var found: CacheStore.Moment?
     }
 }

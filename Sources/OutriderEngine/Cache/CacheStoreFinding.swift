@@ -115,7 +115,8 @@ extension CacheBinding {
         let credentials = CachePrincipal.credentials(attempt, stable, named: spec.principal)
         return CachePlace(
             attempt, spec, url: known,
-            principal: CachePrincipal.text(attempt, credentials: credentials, proxies: proxies),
+            principal: CachePrincipal.text(attempt, credentials: credentials, proxies: proxies)
+                + CertificateStamp.text(of: attempt),
             isForAll: credentials.isEmpty, owners: spec.principal == nil ? stable.owners : [], coding: coding,
             of: store)
     }

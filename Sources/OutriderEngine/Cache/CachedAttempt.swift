@@ -40,6 +40,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     private var taken = 0
     private var patience: Scheduled<Void>?
     private var deadline: Scheduled<Void>?
+    /// The first wait for an exchange that may be shared, and the time held until then.
+    private var waitBegan: (instant: ContinuousClock.Instant, held: Duration)?
     private var goesAloneNow = false
     private var peeked: Piece?
 
@@ -89,11 +91,11 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             waiting = completion
             file.next { self.hand($0) }
             return nil
-        case .flight(let flight, _):
-            guard let piece = flight.piece(position) else {
+        case .flight(let flight, let number):
+            guard let piece = flight.piece(position, for: number) else {
                 waiting = completion
                 flight.moved()
-                guard waiting != nil, let ready = flight.piece(position) else { return nil }
+                guard waiting != nil, let ready = flight.piece(position, for: number) else { return nil }
                 waiting = nil
                 return took(ready, of: flight)
             }
@@ -164,10 +166,15 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             if binding.spec.mode == .onlyIfCached || query.control.onlyIfCached { return refuse(bypass) }
             return ask(nil, [], query.bypassForward, bypass)
         }
-        store.find(place, on: loop) { self.found($0) }
+        // what is removed from now on does not come back by a response that confirms it
+        let moment = CacheStore.Moment(serial: store.flights.begin(), removals: store.disk?.removals)
+        store.find(place, on: loop) { found in
+            self.found(found, since: moment)
+            self.store.flights.end()
+        }
     }
 
-    private func found(_ found: CacheFinding) {
+    private func found(_ found: CacheFinding, since moment: CacheStore.Moment) {
         if case .over = source { return }
         let entry = found.entry
         let verdict = CachePolicy.decide(
@@ -178,18 +185,21 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             serve(entry, use, as: use.isStale ? .stale : .hit, nil)
         case .useAndRefresh(let use):
             guard let entry else { return }
-            refresh(entry)
+            refresh(entry, since: moment)
             serve(entry, use, as: .updating, nil)
-        case .revalidate(let conditions, let forward, let reason): ask(entry, conditions, forward, reason)
-        case .fetch(let forward, let reason): ask(entry, [], forward, reason)
+        case .revalidate(let conditions, let forward, let reason):
+            ask(entry, conditions, forward, reason, since: moment)
+        case .fetch(let forward, let reason): ask(entry, [], forward, reason, since: moment)
         case .refuse(let reason, let isDirective): refuse(reason, isDirective: isDirective)
         }
     }
 
     // MARK: asking the server
 
+    /// - Parameter moment: the removals before the lookup that found the entry.
     func ask(
-        _ entry: CachedEntry?, _ conditions: HTTPFields, _ forward: CacheForward, _ reason: String
+        _ entry: CachedEntry?, _ conditions: HTTPFields, _ forward: CacheForward, _ reason: String,
+        since moment: CacheStore.Moment? = nil
     ) {
         store.count { $0.misses += query.bypass == nil ? 1 : 0 }
         // a whole response does not stand in for a part, nor a part for the whole
@@ -199,7 +209,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         }
         let order = CacheFlight.Order(
             attempt: attempt, query: query, place: place, binding: binding, entry: usable, conditions: conditions,
-            forward: forward, reason: reason)
+            forward: forward, reason: reason, found: moment)
         let key = store.flights.key(of: place)
         guard query.collapses, !goesAloneNow, !store.flights.isAlone(key) else { return lead(order, as: nil) }
         if let flight = store.flights.find(key), join(flight) { return }
@@ -208,6 +218,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     private func lead(_ order: CacheFlight.Order, as key: CacheFlights.Key?) {
         let flight = CacheFlight(order, as: key, transport, observer: observer)
+        if key != nil { waitBegan = waitBegan ?? (.now, held) }
         if let number = flight.join(self) { joined = (flight, number) }
         flight.start()
     }
@@ -227,16 +238,28 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     }
 
     /// The time of the request counts from its first wait, however many exchanges it waits for.
-    private func armDeadline() {
-        guard deadline == nil else { return }
-        deadline = loop.scheduleTask(in: .milliseconds(Self.milliseconds(attempt.timeouts.total))) {
-            self.stop(
-                HTTPFailure(
-                    .timedOut,
-                    "the response from \(self.attempt.url.host) took longer than \(self.attempt.timeouts.total) s",
-                    phase: .total, sent: .sent))
+    func armDeadline() {
+        if deadline == nil { armDeadline(in: secondsLeft()) }
+    }
+
+    private func armDeadline(in seconds: Double) {
+        deadline = loop.scheduleTask(in: .milliseconds(Self.milliseconds(seconds))) {
+            let left = self.secondsLeft()
+            // the request was suspended meanwhile, or still is
+            if left > 0.001 { return self.armDeadline(in: max(left, 0.25)) }
+            let text = "the response from \(self.attempt.url.host) took longer than \(self.attempt.timeouts.total) s"
+            self.stop(HTTPFailure(.timedOut, text, phase: .total, sent: .sent))
         }
     }
+
+    private func secondsLeft() -> Double {
+        let began = waitBegan ?? (.now, held)
+        waitBegan = began
+        return attempt.timeouts.total - (ContinuousClock.now - began.instant - (held - began.held)).seconds
+    }
+
+    /// The time for which the limits of the request stood still.
+    private var held: Duration { (observer as? any CacheWatcher)?.heldSoFar ?? .zero }
 
     private static func milliseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 31_536_000) * 1000) }
 
@@ -257,10 +280,11 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// The stored response is the response.
     ///
-    /// - Parameter cookies: the Set-Cookie fields of a response that was not given to the request itself.
+    /// - Parameter replaced: the response to the request that was sent, in whose place the stored one stands: its cookies,
+    ///   proofs and times are for the request.
     func serve(
         _ entry: CachedEntry, _ use: CacheVerdict.CacheUse, as status: CacheReport.Status, _ forward: CacheForward?,
-        isCollapsed: Bool = false, cookies: [FieldText] = []
+        isCollapsed: Bool = false, inPlaceOf replaced: AttemptResponse? = nil
     ) {
         if case .over = source { return }
         joined = nil
@@ -270,7 +294,10 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let report = CacheReport(entry, use, as: status, forward, isCollapsed: isCollapsed, at: now)
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
-        for cookie in cookies { fields.list.append(.init("Set-Cookie", cookie)) }
+        fields.list += (replaced?.fields.list ?? []).filter { field in
+            CachedHead.personalFields.contains { HTTPFields.same($0, field.name) }
+        }
+        let sent = replaced?.body
         let hasBody = query.method != "HEAD"
         // made only to be delivered: a body that is dropped ends the attempt
         let deliver = { @Sendable [fields] (source: Source) in
@@ -278,7 +305,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             var response = AttemptResponse(
                 status: isPart ? 206 : entry.head.status, reason: isPart ? "Partial Content" : entry.head.reason,
                 version: entry.head.version, fields: fields,
-                body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil))
+                body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil, inPlaceOf: sent))
             response.cache = report
             self.store.count(report)
             self.source = source
@@ -305,8 +332,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         if case .over = source { return }
         source = .flight(flight, joined.number)
         if !isFirst {
-            response.fields.remove("Set-Cookie")
-            response.fields.remove("Set-Cookie2")
+            for name in CachedHead.personalFields { response.fields.remove(name) }
         }
         let body = CachedBody(self, expectedBytes: response.body.expectedBytes, of: isFirst ? response.body : nil)
         var shown = AttemptResponse(
@@ -343,7 +369,9 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     /// More of a shared body may be there.
     func wake() {
-        guard case .flight(let flight, _) = source, let waiting, let piece = flight.piece(position) else { return }
+        guard case .flight(let flight, let number) = source, let waiting,
+            let piece = flight.piece(position, for: number)
+        else { return }
         self.waiting = nil
         waiting(took(piece, of: flight))
     }

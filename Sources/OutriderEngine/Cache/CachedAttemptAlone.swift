@@ -45,10 +45,10 @@ extension CachedAttempt {
             if let entry, CachePolicy.rescues(self.query, entry.head, status: response.status, now: CacheClock.now),
                 self.query.bypass == nil, self.query.range == nil
             {
-                response.body.abandon()
+                CacheFlight.discard(response, of: inner)
                 return self.serve(
                     entry, .init(isStale: true, "stale-if-error: status \(response.status)"), as: .stale, forward,
-                    cookies: response.fields.texts("Set-Cookie"))
+                    inPlaceOf: response)
             }
             self.learn(from: response, requestedAt)
             response.cache = CacheReport(

@@ -48,7 +48,9 @@ extension CachedAttempt {
     }
 
     /// The entry is revalidated once, whatever becomes of the requests that get it meanwhile.
-    func refresh(_ entry: CachedEntry) {
+    ///
+    /// - Parameter moment: the removals before the lookup that found the entry.
+    func refresh(_ entry: CachedEntry, since moment: CacheStore.Moment) {
         let key = store.flights.key(of: place)
         // a weak validator says nothing of a part
         if entry.head.part != nil, entry.head.etag?.hasPrefix("\"") != true { return }
@@ -60,7 +62,8 @@ extension CachedAttempt {
         let query = CacheQuery(plain, binding.spec)
         let order = CacheFlight.Order(
             attempt: plain, query: query, place: place, binding: binding, entry: entry,
-            conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate")
+            conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate",
+            found: moment)
         let flight = CacheFlight(order, as: key, transport, observer: nil)
         flight.joinItself()
         flight.start()

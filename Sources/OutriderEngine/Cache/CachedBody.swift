@@ -11,11 +11,17 @@ final class CachedBody: AttemptResponseBody {
     let expectedBytes: Int64?
     /// The body of the exchange behind it, if this request was the one that was sent.
     let inner: (any AttemptResponseBody)?
+    /// The same of a response in whose place the stored body stands, as of a 304: only its times are told.
+    private let replaced: (any AttemptResponseBody)?
 
-    init(_ attempt: CachedAttempt, expectedBytes: Int64?, of inner: (any AttemptResponseBody)?) {
+    init(
+        _ attempt: CachedAttempt, expectedBytes: Int64?, of inner: (any AttemptResponseBody)?,
+        inPlaceOf replaced: (any AttemptResponseBody)? = nil
+    ) {
         self.attempt = attempt
         self.expectedBytes = expectedBytes
         self.inner = inner
+        self.replaced = replaced
     }
 
     deinit { abandon() }
@@ -26,7 +32,7 @@ final class CachedBody: AttemptResponseBody {
 
     var trailers: HTTPFields { inner?.trailers ?? [] }
 
-    var timeline: Timeline { inner?.timeline ?? Timeline() }
+    var timeline: Timeline { (inner ?? replaced)?.timeline ?? Timeline() }
 
     func abandon() { attempt.giveUp() }
 }

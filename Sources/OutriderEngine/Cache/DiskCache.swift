@@ -226,6 +226,8 @@ package final class DiskCache: Sendable {
             // the lock is held; another process may have begun a new database meanwhile
             if worker.epoch == lock.epoch { putAside() }
         } else if !isReadOnly {
+            // as with `rm -r` of the directory: the next batch makes the database anew, or the next request the cache
+            if failure.isRemoval { return checkPlace() }
             let unwritable = "\(files.directory) cannot be written: no room, or a failing disk (\(failure.text))"
             pause(
                 failure.isFull
@@ -257,7 +259,10 @@ package final class DiskCache: Sendable {
 
     /// Requests continue, and store nothing for a while.
     func pause(_ problem: String) {
+        // a directory that was removed during the write is no failing disk
+        checkPlace()
         state.withLock { state in
+            if state.isLost { return }
             state.problem = problem
             state.retryAt = CacheClock.now + Self.pauseSeconds * 1000
         }

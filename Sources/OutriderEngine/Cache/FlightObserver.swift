@@ -20,6 +20,11 @@ final class FlightObserver: AttemptObserver {
         observer?.sending(relay)
     }
 
+    func waiting(_ control: any AttemptControl) {
+        relay.attach(control)
+        observer?.waiting(relay)
+    }
+
     func queued() { observer?.queued() }
     func connecting(_ phase: HTTPFailure.Phase) { observer?.connecting(phase) }
     func callbackRuns(_ isCallbackRunning: Bool) { observer?.callbackRuns(isCallbackRunning) }
@@ -32,6 +37,9 @@ final class FlightObserver: AttemptObserver {
     /// From now on no single request holds the exchange up.
     func share() { relay.detach() }
 
+    /// From now on no limit of a single request ends the exchange.
+    func lift() { relay.lift() }
+
     /// The exchange belongs to one request again.
     func returnControl() { relay.reattach() }
 }
@@ -39,7 +47,8 @@ final class FlightObserver: AttemptObserver {
 /// Passes holds of one request on to an attempt, as long as no other request depends on it.
 private final class RelayControl: AttemptControl {
     private struct State {
-        var control: (any AttemptControl)?
+        // the attempt holds its observer, which holds this
+        weak var control: (any AttemptControl)?
         var isHeld = false
         var isDetached = false
     }
@@ -63,6 +72,8 @@ private final class RelayControl: AttemptControl {
         }
         control?.release()
     }
+
+    func lift() { state.withLock { $0.control }?.lift() }
 
     func detach() {
         let control = state.withLock { state in

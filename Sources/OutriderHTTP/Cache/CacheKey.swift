@@ -116,11 +116,18 @@ package enum CacheKey {
 
     private static func languageRange(_ member: String) -> String {
         let parts = member.lowercased().split(separator: ";").map { FieldRules.trimmed($0) }
-        let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
-        guard let range = parts.first, let weight, weight != "q=1", weight != "q=1.0" else {
-            return String(parts.first ?? "")
-        }
+        let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map(plainWeight)
+        guard let range = parts.first, let weight, weight != "q=1" else { return String(parts.first ?? "") }
         return "\(range);\(weight)"
+    }
+
+    /// The weight without zeros at the end of its fraction (RFC 9110 section 12.4.2).
+    private static func plainWeight(_ weight: Substring) -> Substring {
+        guard weight.utf8.contains(UInt8(ascii: ".")) else { return weight }
+        var bytes = weight.utf8
+        while bytes.last == UInt8(ascii: "0") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        return Substring(bytes)
     }
 }
 
@@ -140,6 +147,8 @@ package enum CachePrincipal {
         if attempt.security.isPlain { return text }
         if let security = try? attempt.security.security(for: attempt.url), security != .standard {
             text += "trust:\(security.policy) \(security.settings)\n"
+            // a server that a client's code trusts is not trusted by another client's
+            if let client = security.policy.client { text += "client:\(client)\n" }
         }
         if let target = attempt.security.target(for: attempt.url) { text += "connectTo:\(target.description)\n" }
         return text
@@ -192,6 +201,8 @@ package enum CachePrincipal {
         for field in attempt.fields.list where !CacheQuery.isNeutral(field.name) && SecretFields.contains(field.name) {
             if stable.login != nil, HTTPFields.same(field.name, "Authorization") { continue }
             if stable.jar != nil, HTTPFields.same(field.name, "Cookie") { continue }
+            // a proof names no user, and is another for each request (RFC 9449)
+            if HTTPFields.same(field.name, "DPoP") { continue }
             text += "\(field.name.lowercased()):\(field.value)\n"
         }
         return text

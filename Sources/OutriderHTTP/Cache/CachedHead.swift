@@ -38,6 +38,8 @@ package struct CachedHead: Sendable, Equatable {
         upstream = CacheStatus.parse(fields)
         var ageless = fields
         if fields.contains("Age") { ageless.remove("Age") }
+        // stored by an earlier version
+        if fields.contains("Authentication-Info") { ageless.remove("Authentication-Info") }
         self.ageless = ageless
         freshness = Freshness(
             status: status, fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: fallback)
@@ -68,20 +70,26 @@ package struct CachedHead: Sendable, Equatable {
         return shown
     }
 
-    /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and cookies, which
-    /// belong to the request that got them.
+    /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and those of the
+    /// request that got it.
     package static func kept(of fields: HTTPFields) -> HTTPFields {
         let named = fields.all("Connection").flatMap { FieldRules.listed($0) }
         return HTTPFields(
             fields.list.filter { field in
                 !connectionFields.contains { HTTPFields.same($0, field.name) }
+                    && !personalFields.contains { HTTPFields.same($0, field.name) }
                     && !named.contains { HTTPFields.same($0, field.name) }
             })
     }
 
     private static let connectionFields = [
         "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade", "Trailer",
-        "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Set-Cookie", "Set-Cookie2",
+        "Proxy-Authenticate", "Proxy-Authorization",
+    ]
+
+    /// What is for the very request that got the response: cookies, and proofs that answer its credentials.
+    package static let personalFields = [
+        "Set-Cookie", "Set-Cookie2", "Authentication-Info", "Proxy-Authentication-Info",
     ]
 
     /// What a 304 never changes: these describe the stored, decoded body (RFC 9111 section 3.2).

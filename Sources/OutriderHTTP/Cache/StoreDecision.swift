@@ -44,8 +44,9 @@ package enum StoreDecision: Sendable, Equatable {
         return worth(query, status, fields, control).map { .skip($0) } ?? .store(names)
     }
 
-    /// About the client and not the resource; no cache may store these statuses (RFC 6585 sections 3 to 6).
-    private static let neverStored: Set<Int> = [428, 429, 431, 511]
+    /// About the client and not the resource; no cache may store the last four (RFC 6585 sections 3 to 6). The first two
+    /// are about credentials: a token may be renewed and a challenge answered, and the next request is for the same user.
+    private static let neverStored: Set<Int> = [401, 407, 428, 429, 431, 511]
 
     /// Whether a response says that no cache may store it (RFC 9111 sections 5.2.2.3 and 5.2.2.5).
     package static func isForbidden(_ control: CacheControl, status: Int) -> Bool {

@@ -4,6 +4,9 @@
 /// Makes a client's callbacks about servers and keys. All requests of a client share an object, compared by identity:
 /// an approval by a client never counts for another client.
 package protocol SecurityCallbacks: AnyObject, Sendable {
+    /// A random text in place of the object, for stores: never that of another client.
+    var mark: String { get }
+
     func decide(_ callback: TrustCallback, _ spec: CallbackSpec) async -> TrustReply
     /// The passphrase of a file, after so many wrong ones; nil for none.
     func passphrase(of file: String, failures: Int, _ spec: CallbackSpec) async -> SecretText?
@@ -29,6 +32,9 @@ package struct ClientCode: Sendable, Hashable {
     }
 
     package func bound(to callbacks: any SecurityCallbacks) -> ClientCode { ClientCode(source, callbacks: callbacks) }
+
+    /// Names the client; nil until the parameters are bound to one.
+    package var client: String? { callbacks?.mark }
 
     package func decide(_ callback: TrustCallback) async -> TrustReply {
         guard case .callback(let spec) = source, let callbacks else {

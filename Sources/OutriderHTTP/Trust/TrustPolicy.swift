@@ -46,6 +46,15 @@ package indirect enum TrustPolicy: Sendable, Hashable {
         }
     }
 
+    /// Names the client whose callback decides; nil without a callback.
+    package var client: String? {
+        switch self {
+        case .callback(let code): code.client
+        case .all(let policies): policies.lazy.compactMap(\.client).first
+        default: nil
+        }
+    }
+
     /// A copy whose callbacks go to that client.
     package func bound(to callbacks: any SecurityCallbacks) -> TrustPolicy {
         switch self {

@@ -44,6 +44,7 @@ final class ClientSecurityCallbacks: SecurityCallbacks {
 
     private static let mostRemembered = 1000
 
+    let mark = "\(UInt64.random(in: 0 ... .max))-\(UInt64.random(in: 0 ... .max))"
     private let runner: CallbackRunner
     /// Whether the client may use the credentials of the service's user.
     private let isOwner: Bool

@@ -4,10 +4,12 @@
 
 import base64
 import threading
+import time
 
 import contract
 import pytest
 from cache_server import Reply
+from http_server import Listening
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -206,3 +208,85 @@ def test_a_refusal_of_the_moment_leaves_the_stored_response(wire, server, status
     assert fetch(wire, url, {"name": "docs", "mode": "reload"})["status"] == status
     again = fetch(wire, url)
     assert again["body"]["text"] == "old" and again["cache"]["status"] == "hit" and len(seen) == 2
+
+
+def test_the_time_of_a_suspended_request_stands_still_while_it_shares_an_exchange(wire, server):
+    held = Held(server)
+    first = held.start(wire)
+    assert held.arrived.wait(10)
+    spec = {"url": held.url, "cache": "docs", "timeout": {"total": 1.5}}
+    request = result(wire.call("data.start", spec))["request"]
+    while not result(wire.call("cache.stats", {"cache": "docs"}))["collapsed"]:
+        pass
+    assert result(wire.call("request.suspend", {"request": request}))["state"] == "suspended"
+    result(wire.call("diagnostics.sleep", {"seconds": 1.8}))
+    assert result(wire.call("request.resume", {"request": request}))["state"] != "finished"
+    held.release.set()
+    waits = wire.start("request.wait", {"request": request})
+    replies = wire.replies([first, waits])
+    shared = result(replies[waits])
+    assert shared["ok"] and shared["cache"]["collapsed"], shared
+    assert result(replies[first])["ok"] and len(held.seen) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "GET"])
+def test_a_request_with_a_cache_gives_the_memory_of_its_body_back(wire, server, method):
+    """The exchange and its attempt held each other, for ever."""
+    url, seen = server.script(Reply(fields=(("Cache-Control", "no-store"),)))
+    spec = {"url": url, "cache": "docs", "method": method, "body": {"text": "x" * 200_000}, "allowGetBody": True}
+    assert result(wire.call("data.send", spec))["ok"] and len(seen) == 1
+    end = time.monotonic() + 10
+    while held := result(wire.call("server.stats"))["memory"]["held"]:
+        assert time.monotonic() < end, held
+
+
+def test_the_code_of_one_client_holds_up_no_other(listening, server):
+    """Who shares the exchange waited for the reply of the client whose request was sent, up to ten minutes."""
+    held = Held(server)
+    with contract.Wire(listening) as one, contract.Wire(listening) as other:
+        first = held.start(one, {"name": "docs", "cacher": {"modify": {"callback": "mine", "timeout": 600}}})
+        second = other.start("data.send", {"url": held.url, "cache": "docs"})
+        while not result(other.call("cache.stats", {"cache": "docs"}))["collapsed"]:
+            pass
+        held.release.set()
+        shared = result(other.reply(second))
+        assert shared["ok"] and shared["cache"]["collapsed"] and len(held.seen) == 1
+        asked = one.receive()
+        assert asked["method"] == "callback.cacheResponse"
+        one.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"store": True}})
+        assert result(one.reply(first))["ok"]
+        assert fetch(other, held.url)["cache"]["status"] == "hit"
+
+
+class Dripping(Listening):
+    """Its body waits for `go` in the middle."""
+
+    go = threading.Event()
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        while line := read.readline():
+            if not line.strip():
+                head = b"HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 4\r\n\r\n"
+                connection.sendall(head + b"ab")
+                self.note(self.arrived, "body")
+                self.go.wait(60)
+                connection.sendall(b"cd")
+
+
+@pytest.mark.parametrize("limit", [{"total": 1}, {"idle": 1}])
+def test_the_time_limit_of_one_request_ends_no_other(listening, limit):
+    """The request that was sent had a limit, and all who read along failed with it."""
+    with Dripping() as server, contract.Wire(listening) as one, contract.Wire(listening) as other:
+        server.go.clear()
+        spec = {"url": server.url("/"), "cache": "docs"}
+        first = one.start("data.send", {**spec, "timeout": limit})
+        server.wait_for("body")
+        second = other.start("data.send", spec)
+        while not result(other.call("cache.stats", {"cache": "docs"}))["collapsed"]:
+            pass
+        result(other.call("diagnostics.sleep", {"seconds": 1.3}))
+        server.go.set()
+        shared = result(other.reply(second))
+        assert shared["ok"] and shared["body"]["size"] == 4 and shared["cache"]["collapsed"], shared
+        assert result(one.reply(first))["ok"] == ("idle" in limit) and server.connections == 1

@@ -5,6 +5,7 @@
 import contract
 import pytest
 from cache_server import Reply
+from digest_server import ADA, Guard
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -113,3 +114,39 @@ def test_other_services_removals_reach_hits_in_memory(server):
         result(one.call("cache.stats", {"cache": "docs"}))
         result(other.call("cache.delete", {"cache": "docs", "all": True}))
         assert fetch(one, url, "docs")["body"]["text"] == "2" and len(seen) == 2
+
+
+class Lasting(Guard):
+    """What it gives may be stored."""
+
+    def verdict(self, said, request):
+        status, fields = super().verdict(said, request)
+        return status, [*fields, ("Cache-Control", "max-age=600")] if status == 200 else fields
+
+
+@pytest.mark.parametrize("qop", ["auth", "auth-int"])
+def test_the_proof_of_a_server_is_for_the_request_that_it_answered(wire, qop):
+    """A stored Authentication-Info was held against the next request, which failed with 1323."""
+    with Lasting("SHA-256", qop, proof="right") as guard:
+        spec = {"url": guard.url("/vault"), "cache": True, "auth": {"digest": ADA}}
+        told = [result(wire.call("data.send", spec)) for _ in range(3)]
+        assert all(one["ok"] for one in told), told
+        assert [one["cache"]["status"] for one in told] == ["miss", "hit", "hit"]
+        assert guard.statuses.count(200) == 1
+
+
+class Refusing(Guard):
+    """Each nonce is for one request. Its refusals may be stored, as far as they say."""
+
+    def refusal(self, stale=False):
+        status, fields = super().refusal(stale)
+        return status, [*fields, ("Cache-Control", "max-age=600")]
+
+
+def test_a_refusal_of_credentials_is_not_stored(wire):
+    """A stored 401 was the response to the request with the next proof as well, or with a renewed token."""
+    with Refusing("SHA-256", lives=1) as guard:
+        spec = {"url": guard.url("/vault"), "cache": True, "auth": {"digest": ADA}}
+        for _ in range(3):
+            told = result(wire.call("data.send", spec))
+            assert told["status"] == 200 and told["cache"]["status"] == "miss", told

@@ -6,6 +6,7 @@ import contract
 import pytest
 from cache_server import Reply
 from callback_client import converse
+from range_server import Ranging
 from request_client import result
 from subscription_client import subscribe, told, topics
 
@@ -245,3 +246,18 @@ def test_cookies_of_a_jar_tell_users_apart_not_visits(wire, server):
     result(wire.call("cookies.clear", {"session": session}))
     put("sid=wolf; HttpOnly; Path=/")
     assert send()["cache"]["status"] == "miss" and len(seen) == 3
+
+
+def test_a_download_in_segments_gets_a_stored_file_from_the_cache_alone(wire, tmp_path):
+    """The segments went to the server, even of a request that may use stored responses only."""
+    with Ranging(5_000_000) as origin:
+        origin.fields = ["Cache-Control: max-age=600"]
+        path = tmp_path / "file"
+        spec = {"url": origin.url("/fine"), "destination": {"path": str(path), "replace": True}, "segments": 4}
+        stored = result(wire.call("download.send", {**spec, "cache": "docs"}, 20))
+        assert stored["ok"] and stored["cache"]["stored"], stored
+        result(wire.call("cache.stats", {"cache": "docs"}))
+        only = {"name": "docs", "mode": "onlyIfCached"}
+        again = result(wire.call("download.send", {**spec, "cache": only}, 20))
+        assert again["cache"]["status"] == "hit" and path.read_bytes() == origin.data, again
+        assert len(origin.requests) == 1

@@ -95,3 +95,16 @@ def test_a_cache_whose_directory_is_replaced_during_its_use_is_that_of_the_new_d
     settle(wire)
     assert status(wire, two) == "hit" and status(wire, one) == "miss" and len(seen) == 1
     assert settle(wire)["entries"] == 2
+
+
+def test_the_caches_in_memory_are_smaller_beside_a_small_budget(server):
+    """They took 256 MiB, however little memory the service was to have."""
+    with contract.Wire(arguments=("--memory", str(18 << 20))) as wire:
+        names = [f"s{number}" for number in range(3)]
+        for name in names:
+            result(wire.call("session.create", {"name": name, "cache": True}))
+            for _ in range(12):
+                url, _ = server.script(Reply(body=b"x" * 1_000_000))
+                assert result(wire.call("data.send", {"url": url, "session": name, "maxInline": 0}))["ok"]
+        held = [result(wire.call("cache.stats", {"session": name}))["bytes"] for name in names]
+        assert 12 << 20 < sum(held) <= 24 << 20, held

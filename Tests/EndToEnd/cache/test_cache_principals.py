@@ -6,6 +6,7 @@ import sqlite3
 
 import contract
 import pytest
+import tls_server
 from authorization_server import Authorizing
 from cache_server import CacheServer, Reply
 from credential_process import Service
@@ -95,3 +96,32 @@ def test_jars_of_one_name_in_two_directories_share_no_response(server, tmp_path)
     with sqlite3.connect(tmp_path / "ann/work/jar.db") as database:
         database.execute("DROP TABLE identity")
     assert [fetch("ann"), fetch("ann")] == [("miss", "3"), ("hit", "3")]
+
+
+class Lasting(tls_server.Page):
+    def end_headers(self):
+        self.send_header("Cache-Control", "max-age=600")
+        super().end_headers()
+
+
+def judged(wire, spec, trust):
+    """A response, and whether the client was asked about the server; each time it says the same."""
+    number, is_asked = wire.start("data.send", spec), False
+    while "method" in (message := wire.receive()):
+        is_asked = True
+        wire.send({"jsonrpc": "2.0", "id": message["id"], "result": {"trust": trust}})
+    assert message["id"] == number
+    return result(message), is_asked
+
+
+def test_a_server_that_one_client_trusts_gives_nothing_to_another_through_the_cache(listening, listen):
+    """The answer of one client's code counted for all clients with a callback of that name."""
+    url = f"https://localhost:{listen('other', page=Lasting)}/"
+    spec = {"url": url, "cache": "docs", "trust": {"callback": "ask"}}
+    with contract.Wire(listening) as one, contract.Wire(listening) as other:
+        first, is_asked = judged(one, spec, True)
+        assert first["ok"] and first["cache"]["status"] == "miss" and is_asked
+        again, is_asked = judged(one, spec, True)
+        assert again["cache"]["status"] == "hit" and not is_asked
+        refused, is_asked = judged(other, spec, False)
+        assert refused["error"]["code"] == 1512 and is_asked, refused

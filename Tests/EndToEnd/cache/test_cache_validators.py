@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Entity tags with which stored responses are confirmed."""
 
+import time
+
 import contract
 import pytest
 from cache_server import Reply
@@ -38,3 +40,31 @@ def test_a_validator_goes_back_byte_for_byte(server, folder):
             for expected in told:
                 assert status(wire, url, "docs") == expected
             result(wire.call("cache.stats", {"cache": "docs"}))
+
+
+def test_a_confirmation_keeps_its_connection_and_counts_as_sent(wire, server):
+    """Each 304 closed its connection, and its attempt had no times, no bytes and no address."""
+    fields = (("Cache-Control", "max-age=0"), ("ETag", '"1"'))
+    url, seen = server.script(lambda _, sent: Reply(status=304 if "If-None-Match" in sent else 200, fields=fields))
+    told = [result(wire.call("data.send", {"url": url, "cache": True, "metrics": True})) for _ in range(3)]
+    assert [one["cache"]["status"] for one in told] == ["miss", "revalidated", "revalidated"] and len(seen) == 3
+    attempts = [one["metrics"]["attempts"][0] for one in told]
+    assert [one["reused"] for one in attempts] == [False, True, True]
+    assert all(one["bytesSent"] > 0 and one["bytesReceived"] > 0 for one in attempts)
+    assert len({one["remote"] for one in told}) == 1
+    stats = result(wire.call("server.stats"))
+    assert stats["pool"]["opened"] == 1 and stats["pool"]["reused"] == 2
+    assert stats["bytes"]["sent"] == sum(one["bytesSent"] for one in attempts)
+
+
+def test_a_response_that_a_stored_one_replaces_leaves_its_connection(wire, server):
+    fields = (("Cache-Control", "max-age=0, stale-if-error=600"), ("ETag", '"1"'))
+    url, seen = server.script(lambda number, _: Reply(status=200 if number == 1 else 503, fields=fields))
+    for number, status in enumerate(("miss", "stale", "stale")):
+        told = result(wire.call("data.send", {"url": url, "cache": True, "metrics": True}))
+        assert told["cache"]["status"] == status and len(seen) == number + 1
+        assert told["metrics"]["attempts"][0]["reused"] == (number > 0)
+        # the body of the 503 comes behind its head
+        end = time.monotonic() + 10
+        while not result(wire.call("server.stats"))["pool"]["idle"]:
+            assert time.monotonic() < end
