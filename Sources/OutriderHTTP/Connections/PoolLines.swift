@@ -11,6 +11,8 @@ struct PoolLines {
         let holder: PoolHolder
         /// The waiter must not get an idle HTTP/1.1 connection.
         let isReplay: Bool
+        /// A connection that has refused the waiter.
+        var avoiding: PoolMachine.ConnectionID?
     }
 
     private struct Line {

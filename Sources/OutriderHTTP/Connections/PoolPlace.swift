@@ -64,6 +64,13 @@ struct PoolPlace {
         left > shared && busy + shared < max(1, max(limit, holder.session?.limit ?? 0))
     }
 
+    /// Whether the connection that has refused an attempt allows none at present: the server would refuse the attempt
+    /// on another connection as well.
+    private static func awaitsRaise(of avoided: ConnectionID?, in shared: [Shared]) -> Bool {
+        guard let avoided else { return false }
+        return shared.contains { $0.connection == avoided && $0.capacity == 0 }
+    }
+
     private mutating func open(_ holder: PoolHolder) {
         busy += 1
         lines.use(holder)
@@ -81,7 +88,7 @@ struct PoolPlace {
         }
         if let slot = takeSlot(avoiding: ask.avoiding) { return .lend(slot) }
         let fits = Self.mayOpen(limit: ask.limit, ask.holder, left: left, busy: busy, shared: shared.count)
-        if fits, mayOpen(isPlain: isPlain) {
+        if fits, mayOpen(isPlain: isPlain), !Self.awaitsRaise(of: ask.avoiding, in: shared) {
             open(ask.holder)
             return .open
         }
@@ -92,7 +99,8 @@ struct PoolPlace {
         }
         guard lines.count < mostWaiters else { return .refuse }
         lines.add(
-            PoolLines.Waiter(id: ask.waiter, limit: ask.limit, holder: ask.holder, isReplay: ask.isReplay))
+            PoolLines.Waiter(
+                id: ask.waiter, limit: ask.limit, holder: ask.holder, isReplay: ask.isReplay, avoiding: ask.avoiding))
         return .wait
     }
 
@@ -178,9 +186,10 @@ struct PoolPlace {
         return true
     }
 
-    /// When the oldest idle connection became idle.
+    /// When the oldest idle connection became idle. A connection whose next stream is waited for is not idle.
     var oldest: (connection: ConnectionID, since: Double)? {
         var oldest = idle.first.map { ($0.connection, $0.since) }
+        guard lines.isEmpty else { return oldest }
         for connection in shared where connection.used == 0 && connection.since < oldest?.1 ?? .infinity {
             oldest = (connection.connection, connection.since)
         }
@@ -226,9 +235,10 @@ struct PoolPlace {
             return .lend(waiter.id, youngest.connection)
         }
         guard mayOpen(isPlain: isPlain) else { return nil }
-        let (busy, shared) = (busy, shared.count)
+        let (busy, shared) = (busy, shared)
         let waiter = lines.take {
-            Self.mayOpen(limit: $0.limit, $0.holder, left: $1, busy: busy, shared: shared)
+            Self.mayOpen(limit: $0.limit, $0.holder, left: $1, busy: busy, shared: shared.count)
+                && !Self.awaitsRaise(of: $0.avoiding, in: shared)
         }
         guard let waiter else { return nil }
         open(waiter.holder)

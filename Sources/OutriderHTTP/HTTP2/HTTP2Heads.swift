@@ -30,7 +30,8 @@ extension HTTP2Machine {
         assembly.frames += 1
         assembly.block += payload
         guard assembly.frames <= HTTP2Assembly.mostFrames, assembly.block.count <= HTTP2Assembly.mostBytes else {
-            return fail(HTTP2Fault(.enhanceYourCalm, "fields of more than 64 KiB"))
+            let text = "fields of more than 64 KiB, or in more than \(HTTP2Assembly.mostFrames) frames"
+            return fail(HTTP2Fault(.enhanceYourCalm, text))
         }
         guard head.has(HTTP2FrameHead.endHeaders) else {
             self.assembly = assembly

@@ -81,6 +81,9 @@ package struct HTTP2Machine: ~Copyable {
         return awaitsSettings == nil ? peer.streams : HTTP2Settings.assumedStreams
     }
 
+    /// Whether the peer's settings allow no stream at present: the peer raises the number later.
+    package var allowsNone: Bool { phase == .running && awaitsSettings == nil && peer.streams == 0 }
+
     /// Whether `begin` can make a stream now.
     package var canBegin: Bool { openStreams < capacity }
 

@@ -24,6 +24,9 @@ protocol AttemptConnection: AnyObject {
     /// The time of the pool's clock from which the connection must not lie idle; infinite if its server names none.
     var idleUntil: Double { get }
 
+    /// Whether the server allows no attempt at present, and may allow attempts later.
+    var allowsNone: Bool { get }
+
     /// The pool is about to lend a slot.
     func reserve(for holder: PoolHolder)
 
@@ -49,6 +52,7 @@ protocol AttemptConnection: AnyObject {
 
 extension AttemptConnection {
     var idleUntil: Double { .infinity }
+    var allowsNone: Bool { false }
 }
 
 extension AttemptStream {

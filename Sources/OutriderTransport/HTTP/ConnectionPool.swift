@@ -125,6 +125,8 @@ final class ConnectionPool: @unchecked Sendable {
         loop.assertInEventLoop()
         waiters[waiter] = nil
         _ = machine.cancel(waiter, of: key)
+        // a connection that the waiter waited for may be idle now
+        expireLater()
     }
 
     // MARK: connections that carry one attempt at a time

@@ -79,6 +79,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     /// Attempts that it can carry at once.
     var capacity: Int { machine.capacity }
+    var allowsNone: Bool { machine.allowsNone }
 
     // MARK: what the pool wants
 

@@ -30,14 +30,14 @@ def reset(code):
 class Ending(Listening):
     """Responds to each request with frames, and keeps the connection."""
 
-    def __init__(self, *respond):
-        self.respond = respond
+    def __init__(self, *respond, settings=b""):
+        self.respond, self.settings = respond, settings
         super().__init__()
 
     def serve(self, connection, number):
         read = connection.makefile("rb")
         assert read.read(24).startswith(b"PRI")
-        connection.sendall(frame(SETTINGS, 0, 0))
+        connection.sendall(frame(SETTINGS, 0, 0, self.settings))
         while len(top := read.read(9)) == 9:
             read.read(int.from_bytes(top[:3], "big"))
             if top[3] == HEADERS:
@@ -62,3 +62,30 @@ def test_a_server_that_wants_http1_for_a_request_that_wants_http2_is_named(wire)
         error = wire.call("data.send", {"url": server.url("/"), "httpVersion": "2"}, 20)["result"]["error"]
     assert error["code"] == 1419 and not error["retryable"]
     assert 'wants this request over HTTP/1.1 (use httpVersion "1.1")' in error["message"]
+
+
+def streams(count):
+    """SETTINGS_MAX_CONCURRENT_STREAMS."""
+    return struct.pack("!HI", 3, count)
+
+
+def test_a_request_waits_for_a_server_that_allows_streams_later(wire):
+    """The server refuses what was sent before its settings came; it would do so on each further connection."""
+    def respond(stream):
+        if stream > 1:
+            return head(stream, 5)
+        return reset(REFUSED_STREAM)(stream) + frame(SETTINGS, 0, 0, streams(100))
+
+    with Ending(respond, settings=streams(0)) as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "once"}}
+        result = wire.call("data.send", spec, 20)["result"]
+        assert result["ok"] and result["attempts"] == 1, result
+        assert server.connections == 1
+
+
+def test_a_server_that_never_allows_streams_ends_with_the_time_of_the_request(wire):
+    with Ending(reset(REFUSED_STREAM), settings=streams(0)) as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "timeout": {"total": 0.5}}
+        error = wire.call("data.send", spec, 20)["result"]["error"]
+        assert error["code"] == 1405 and error["phase"] == "total", error
+        assert server.connections == 1

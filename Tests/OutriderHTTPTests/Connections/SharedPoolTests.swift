@@ -103,6 +103,22 @@ struct SharedPoolTests {
         #expect(pool.ask(11, for: key, limit: 1, isReplay: true, avoiding: 100) == .lend(100))
     }
 
+    @Test func `an attempt that was refused since no streams are allowed waits for them`() {
+        var pool = opened(capacity: 1, connections: 1)
+        #expect(pool.setCapacity(0, of: 100, key) == [])
+        #expect(pool.ask(9, for: key, limit: 6, isReplay: true, avoiding: 100) == .wait)
+        #expect(pool.release(100, of: key, now: 1) == .next([]))
+        #expect(pool.nextExpiry == nil)
+        #expect(pool.setCapacity(5, of: 100, key) == [.lend(9, 100)])
+    }
+
+    @Test func `an attempt that waits for streams of a connection opens another when the connection ends`() {
+        var pool = opened(capacity: 1, connections: 1)
+        _ = pool.setCapacity(0, of: 100, key)
+        #expect(pool.ask(9, for: key, limit: 6, isReplay: true, avoiding: 100) == .wait)
+        #expect(pool.withdraw(100, of: key) == [.open(9)])
+    }
+
     @Test func `an idle connection expires, a used one does not`() {
         var pool = opened(capacity: 2, connections: 1)
         #expect(pool.expire(now: 1000) == [])
