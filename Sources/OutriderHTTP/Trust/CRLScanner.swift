@@ -20,8 +20,7 @@ package struct CRLScanner: Sendable {
     /// Seconds since 1970.
     package let thisUpdate: Int64
     package let nextUpdate: Int64?
-    /// Whether the list may cover only some certificates: any critical extension counts as such a restriction.
-    package let isPartial: Bool
+    package let scope: CRLScope
     private let entries: ArraySlice<UInt8>
 
     /// Nil if the bytes are no list.
@@ -51,14 +50,7 @@ package struct CRLScanner: Sendable {
         entries = fields.next(DERScanner.sequence)?.contents ?? []
         var extensions = fields.next(0xA0)?.elements
         guard fields.isAtEnd, Self.areReadable(entries) else { return nil }
-        var isPartial = false
-        var list = extensions?.next(DERScanner.sequence)?.elements
-        while var parts = list?.next(DERScanner.sequence)?.elements {
-            _ = parts.next(DERScanner.objectIdentifier)
-            // BER has other bytes for true than 0xFF
-            if parts.next(DERScanner.boolean)?.contents.contains(where: { $0 != 0 }) == true { isPartial = true }
-        }
-        self.isPartial = isPartial || list?.isAtEnd == false
+        scope = CRLScope(extensions?.next(DERScanner.sequence)?.elements)
     }
 
     /// Whether all entries have the expected form: the search for a certificate would end at a malformed entry.

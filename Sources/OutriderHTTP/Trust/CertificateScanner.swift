@@ -50,6 +50,17 @@ package struct CertificateScanner {
     /// 1.2.840.113549.1.1.1.
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 
+    /// Whether the basic constraints make it the certificate of an authority (RFC 5280 section 4.2.1.9).
+    package var isAuthority: Bool {
+        guard let value = extensionValue(Self.basicConstraints) else { return false }
+        var outer = DERScanner(value)
+        var parts = outer.next(DERScanner.sequence)?.elements
+        return parts?.next(DERScanner.boolean)?.contents.contains { $0 != 0 } ?? false
+    }
+
+    /// 2.5.29.19.
+    private static let basicConstraints: [UInt8] = [0x55, 0x1D, 0x13]
+
     /// The contents of the OCTET STRING of an extension, by its object identifier; nil if the certificate has none.
     package func extensionValue(_ oid: [UInt8]) -> ArraySlice<UInt8>? {
         var fields = rest

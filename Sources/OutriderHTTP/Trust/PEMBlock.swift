@@ -11,6 +11,9 @@ package struct PEMBlock: Sendable, Hashable {
     package var headers: [String]
     package var bytes: [UInt8]
 
+    /// The byte order mark that some editors write in front of a file.
+    package static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// The blocks of a text, at most 10,000. Text between them, and blocks that cannot be read, are left out.
     package static func all(in text: String) -> [PEMBlock] { all(in: Array(text.utf8)) }
 
@@ -51,8 +54,9 @@ package struct PEMBlock: Sendable, Hashable {
         return text + "-----END CERTIFICATE-----\n"
     }
 
+    /// Without a mark and white space around the line.
     private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let start = line.drop { $0 == 0x20 || $0 == 0x09 }
+        let start = line.dropFirst(line.starts(with: mark) ? mark.count : 0).drop { $0 == 0x20 || $0 == 0x09 }
         guard let last = start.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { return [] }
         return start[...last]
     }

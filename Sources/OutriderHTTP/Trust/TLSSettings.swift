@@ -106,6 +106,14 @@ package struct IdentitySpec: Sendable, Hashable {
 
     package var callsClient: Bool { if case .code? = passphrase { true } else { false } }
 
+    /// The files of the identity, that of the certificate first.
+    package var files: [String] {
+        switch source {
+        case .pem(let certificate, let key): certificate == key ? [certificate] : [certificate, key]
+        case .pkcs12(let path): [path]
+        }
+    }
+
     /// A copy whose callbacks go to that client.
     package func bound(to callbacks: any SecurityCallbacks) -> IdentitySpec {
         guard case .code(let code)? = passphrase else { return self }

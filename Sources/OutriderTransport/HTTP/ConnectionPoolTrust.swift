@@ -9,8 +9,11 @@ extension ConnectionPool {
     /// The current generation of the trust's files.
     func generation(of security: ConnectionSecurity) -> Int { generations.current(of: security) }
 
-    /// Whether the files of a trust must be checked before a connection is used, once a second at most.
-    func mustLook(_ key: PoolKey) -> Bool { key.usesTLS && generations.isDue(key.security) }
+    /// Whether the files of a trust must be checked before a connection is used: once a second at most, but for each
+    /// request with a client certificate, which says whose the request is.
+    func mustLook(_ key: PoolKey) -> Bool {
+        key.usesTLS && (key.security.settings.identity != nil || generations.isDue(key.security))
+    }
 
     /// Checks the files of a trust, and ends connections that rest on an old version: a removed root is not trusted any
     /// more. Then calls `done` on the loop: at once if too much of the client's file work is queued already.

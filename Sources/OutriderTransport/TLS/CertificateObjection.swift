@@ -60,6 +60,7 @@ struct CertificateObjection {
         }
         // the library has reasons only against chains that reach a root
         if let reason = reasons.first { return words(reason) }
+        if let words = foreignExtension(ofIssuerIn: chain) { return words }
         if leaf.issuer == leaf.subject { return "it is self-signed; \(remedy)" }
         if let fault = StrengthPolicy.fault(of: leaf, 0, isRoot: false) { return fault }
         if let liar = forged(chain) { return "its signature is not by the key of its issuer \(liar)" }
@@ -70,6 +71,17 @@ struct CertificateObjection {
                 + "(the server may have to send an intermediate certificate); \(remedy)"
         }
         return "its issuer \(last.issuer) is not known; \(remedy)"
+    }
+
+    /// A path through such an issuer is not even begun.
+    private static func foreignExtension(ofIssuerIn chain: [Certificate]) -> String? {
+        for issuer in chain.dropFirst() where chain.contains(where: { $0 != issuer && $0.issuer == issuer.subject }) {
+            let strange = issuer.extensions.first { $0.critical && !SignaturesPolicy.known.contains($0.oid) }
+            guard let oid = strange?.oid else { continue }
+            return "the certificate of the issuer \(issuer.subject) has the critical extension \(oid), which is not"
+                + " understood"
+        }
+        return nil
     }
 
     /// The issuer whose certificate is there and did not sign the one before.

@@ -192,7 +192,9 @@ private final class IdentityReader {
             throw unusable(
                 "\(certificate) \(what) (give a PEM file with BEGIN CERTIFICATE, or name it as pkcs12)", "/certificate")
         }
-        let bytes = try contents(keyFile, "/key")
+        var bytes = try contents(keyFile, "/key")
+        // NIOSSL takes the marked line for text in front of the key
+        if bytes.starts(with: PEMBlock.mark) { bytes.removeFirst(PEMBlock.mark.count) }
         guard let block = PEMBlock.all(in: bytes).first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
             throw unusable("\(keyFile) holds no private key (give a PEM file with BEGIN PRIVATE KEY)", "/key")
         }
@@ -222,7 +224,9 @@ private final class IdentityReader {
         let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) { $0(Array(passphrase.value.utf8)) }
         if let key { return key }
         isLocked = true
-        throw unusable("the passphrase does not open the key in \(file)", "/passphrase")
+        throw unusable(
+            "the passphrase does not open the key in \(file); if it is right, the key is encrypted in a way that is not "
+                + "supported (convert it: openssl pkcs8 -topk8 -v2 aes256 -in KEY -out NEW)", "/passphrase")
     }
 
     private func checkKind(_ block: PEMBlock, _ file: String) throws(HTTPFailure) {

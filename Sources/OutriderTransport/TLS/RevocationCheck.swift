@@ -86,7 +86,7 @@ struct RevocationCheck: Sendable {
         if forged == nil, let entry = list.entry(of: parts.serialNumber), entry.reason != "removeFromCRL" {
             throw revoked(certificate, entry)
         }
-        return forged ?? Self.fault(from: list.thisUpdate, to: list.nextUpdate)
+        return forged ?? Self.fault(from: list.thisUpdate, to: list.nextUpdate) ?? list.scope.fault(for: parts)
     }
 
     /// Why something says nothing about the absence of an entry; nil if it does.
@@ -100,7 +100,7 @@ struct RevocationCheck: Sendable {
 
     /// Why the entries of a list do not count; nil if they do.
     private func unauthentic(_ list: CRLScanner, _ issuer: Certificate) -> String? {
-        if list.isPartial { return "has a critical extension that is not understood" }
+        if list.scope.isForeign { return "has a critical extension that is not understood" }
         guard RevocationSignature.isValid(list.signature, list.signedBytes, list.algorithm, by: issuer) else {
             return "is not signed by that issuer"
         }

@@ -30,9 +30,10 @@ struct ServerUsagePolicy: VerifierPolicy {
     }
 }
 
-/// No SHA-1 below the root, no RSA keys below 2,048 bits, no intermediate certificate of version 1.
+/// No SHA-1 below the root, no RSA keys below 2,048 bits, no intermediate certificate of version 1 or with a key that
+/// may not sign certificates.
 struct StrengthPolicy: VerifierPolicy {
-    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = []
+    let verifyingCriticalExtensions = CertificatePolicies.labels
 
     func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) -> PolicyEvaluationResult {
         for (index, certificate) in chain.enumerated() {
@@ -40,6 +41,11 @@ struct StrengthPolicy: VerifierPolicy {
             // the library lets a certificate of version 1, which has no basic constraints, issue others
             if index > 0, !isRoot, certificate.version != .v3 {
                 return .failsToMeetPolicy(reason: PolicyFailureReason(Self.noAuthority))
+            }
+            // the library leaves the key usage of authorities aside
+            if index > 0, !isRoot, SignaturesPolicy.isAuthority(certificate), !SignaturesPolicy.maySign(certificate) {
+                let text = "the key of the issuer \(certificate.subject) may not sign certificates"
+                return .failsToMeetPolicy(reason: PolicyFailureReason("\(text) (its key usage is another)"))
             }
             if let fault = Self.fault(of: certificate, index, isRoot: isRoot) {
                 return .failsToMeetPolicy(reason: PolicyFailureReason(fault))
@@ -110,15 +116,22 @@ struct PinPolicy: VerifierPolicy {
     }
 }
 
+/// Extensions about the policies under which an authority issues. No policy is required of a path, so that these decide
+/// nothing (RFC 5280 section 6.1.5); `policyConstraints`, which can require one, is not among them.
+enum CertificatePolicies {
+    /// `certificatePolicies`, `policyMappings` and `inhibitAnyPolicy`.
+    static let labels: [ASN1ObjectIdentifier] = [[2, 5, 29, 32], [2, 5, 29, 33], [2, 5, 29, 54]]
+}
+
 /// Says of all critical extensions that they were looked at: for searches that follow signatures of authorities.
 struct SignaturesPolicy: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier]
 
     /// The critical extensions that the default evaluation looks at.
-    static let known: Set<ASN1ObjectIdentifier> = [
+    static let known = Set<ASN1ObjectIdentifier>([
         .X509ExtensionID.extendedKeyUsage, .X509ExtensionID.subjectAlternativeName, .X509ExtensionID.basicConstraints,
         .X509ExtensionID.nameConstraints, .X509ExtensionID.keyUsage,
-    ]
+    ]).union(CertificatePolicies.labels)
 
     init(_ certificates: [Certificate]) {
         verifyingCriticalExtensions = certificates.flatMap { $0.extensions.filter(\.critical).map(\.oid) }
@@ -140,6 +153,15 @@ struct SignaturesPolicy: VerifierPolicy {
             case .isCertificateAuthority(let most)? = try? certificate.extensions.basicConstraints
         else { return false }
         if let most, most < below { return false }
+        return maySign(certificate)
+    }
+
+    static func isAuthority(_ certificate: Certificate) -> Bool {
+        if case .isCertificateAuthority? = try? certificate.extensions.basicConstraints { true } else { false }
+    }
+
+    /// Whether the key may sign certificates (RFC 5280 section 6.1.4 step n). Without a key usage it may.
+    static func maySign(_ certificate: Certificate) -> Bool {
         do {
             guard let usage = try certificate.extensions.keyUsage else { return true }
             return usage.keyCertSign

@@ -20,7 +20,7 @@ final class TLSBridge: Sendable {
     /// Each connection has a handshake of its own, since sessions of TLS are not resumed.
     func stamps(of security: ConnectionSecurity) -> FileStamps {
         let (roots, others) = evaluator.stamps(of: security)
-        return roots.joined(others)
+        return roots.joined(others).joined(FileStamps(security.settings.identity?.files ?? []))
     }
 
     /// Shakes hands as a client and tells what was settled. If it fails, or the channel closes first, the failure; closing

@@ -51,6 +51,10 @@ BAD = {
     "mail-intermediate": (dict(by="mail", chain=("mail",)), 1506, "issuer CN=mail is not meant for servers"),
     "code-intermediate": (dict(by="code", chain=("code",)), 1506, "issuer CN=code is not meant for servers"),
     "version-1": (dict(by="first", chain=("first", "inter")), 1506, "without being an authority"),
+    "no-signer": (dict(by="mute", chain=("mute",)), 1506, "issuer CN=mute may not sign certificates"),
+    "foreign-intermediate": (dict(by="foreign", chain=("foreign",)), 1506,
+                             "issuer CN=foreign has the critical extension 1.2.3.4.5"),
+    "policy-required": (dict(by="requiring", chain=("requiring",)), 1506, "critical extension 2.5.29.36"),
     "another-key": (dict(by="double", chain=("inter",)), 1506, "signature is not by the key of its issuer"),
 }
 
@@ -71,6 +75,9 @@ def pki(tmp_path_factory):
     made.first_version("first", "inter")
     made.issue("mail", "root", CA + "extendedKeyUsage=emailProtection\n")
     made.issue("code", "root", CA + "extendedKeyUsage=critical,codeSigning\n")
+    made.issue("mute", "root", CA.replace("keyCertSign,cRLSign", "digitalSignature"))
+    made.issue("foreign", "root", CA + "1.2.3.4.5=critical,ASN1:UTF8String:x\n")
+    made.issue("requiring", "root", CA + "policyConstraints=critical,requireExplicitPolicy:0\n")
     # the name of the intermediate, and another key
     made.issue("double", "root", CA, subject="/CN=Test Intermediate")
     for name, (how, _, _) in BAD.items():
@@ -92,6 +99,7 @@ def client(pki):
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_certificate_is_refused_with_its_own_sentence(client, start, name):
+    """[V3]"""
     _, code, words = BAD[name]
     result = client.call("data.send", {"url": f"https://localhost:{start(name)}/", "timeout": 10}, 30)["result"]
     assert not result["ok"], result
@@ -99,6 +107,15 @@ def test_a_bad_certificate_is_refused_with_its_own_sentence(client, start, name)
     assert error["code"] == code and words in error["message"], error["message"]
     assert "localhost" in error["message"] and not error["retryable"] and error["phase"] == "tls"
     assert "RFC5280Policy" not in error["message"] and "OPENSSL" not in error["message"]
+
+
+def test_critical_policies_of_an_authority_are_labels(client, pki, start):
+    """No policy is required of a path, so that each is good (RFC 5280 section 6.1.5)."""
+    pki.issue("labelled", "root", CA + "certificatePolicies=critical,1.2.3.4\ninhibitAnyPolicy=critical,0\n")
+    pki.issue("under-policies", "labelled", SERVER + LOCAL + "certificatePolicies=critical,1.2.3.5\n",
+              chain=["labelled"])
+    result = client.call("data.send", {"url": f"https://localhost:{start('under-policies')}/"}, 30)["result"]
+    assert result["ok"], result["error"]["message"]
 
 
 def test_very_many_certificates_are_refused(client, pki, start):

@@ -21,7 +21,12 @@ def pki(tmp_path_factory):
     made.issue("stranger", "evilroot", CLIENT, chain=["evilroot"])
     for cipher, name in (("-aes256", "aes"), ("-des3", "des")):
         made.openssl("pkey", "-in", "client.key", cipher, "-passout", "pass:secret", "-out", f"{name}.key")
+    # as some editors write files: with a byte order mark
+    for name, source in (("marked.pem", "client.pem"), ("marked.key", "aes.key")):
+        (made.folder / name).write_text("\ufeff" + made.text(source), encoding="utf-8")
     made.openssl("pkcs8", "-topk8", "-scrypt", "-in", "client.key", "-passout", "pass:secret", "-out", "scrypt.key")
+    made.openssl("pkcs8", "-topk8", "-v2", "aes256", "-v2prf", "hmacWithSHA512", "-in", "client.key", "-passout",
+                 "pass:secret", "-out", "sha512.key")
     made.key("pss", "pss")
     made.openssl("pkcs12", "-export", "-inkey", "client.key", "-in", "client.pem", "-passout", "pass:secret", "-out",
                  "client.p12")
@@ -65,6 +70,7 @@ def test_kinds_of_identities(client, pki, url):
         {"certificate": pki.path("both.pem")},
         pem(pki, key="aes.key", passphrase="secret"),
         pem(pki, key="des.key", passphrase="secret"),
+        pem(pki, "marked.pem", "marked.key", passphrase="secret"),
         {"pkcs12": pki.path("client.p12"), "passphrase": "secret"},
     ):
         result = send(client, url, identity)
@@ -101,6 +107,7 @@ def test_one_that_may_be_left_out(client, pki, start):
     (dict(key="aes.key"), "there is no passphrase", "/passphrase"),
     (dict(key="aes.key", passphrase="wrong"), "does not open the key", "/passphrase"),
     (dict(key="scrypt.key", passphrase="secret"), "scrypt", "/key"),
+    (dict(key="sha512.key", passphrase="secret"), "openssl pkcs8 -topk8 -v2 aes256", "/passphrase"),
     (dict(key="pss.key"), "RSA-PSS", "/key"),
     (dict(key="good.key"), "do not belong together", "/key"),
     (dict(key="open.key"), "chmod 600", "/key"),
@@ -174,3 +181,22 @@ def test_identities_of_a_session_by_host(client, pki, url):
 def test_a_redirect_elsewhere_leaves_the_identity_behind(client, pki, start, url):
     first = f"https://localhost:{start('good')}/"
     assert send(client, f"{first}to?{url}", pem(pki))["error"]["code"] == 1417
+
+
+def test_another_certificate_in_the_place_of_the_first(pki, start, tmp_path, monkeypatch):
+    """The connections of the first, and its stored responses, were used for the second."""
+    pki.issue("second", "inter", CLIENT, chain=["inter"])
+    url = f"https://localhost:{start('good', client=ssl.CERT_REQUIRED)}/says?Cache-Control:%20max-age=600"
+    identity = {"certificate": str(tmp_path / "me.pem"), "key": str(tmp_path / "me.key")}
+    monkeypatch.setenv("OUTRIDER_CACHES", str(tmp_path / "caches"))
+    with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
+        for name in ("client", "second", "client"):
+            for kind in ("pem", "key"):
+                written = tmp_path / f"new.{kind}"
+                written.write_text(pki.text(f"{name}.{kind}"))
+                written.chmod(0o600)
+                written.replace(tmp_path / f"me.{kind}")
+            for more in ({}, {"cache": "identities"}, {"cache": "identities"}):
+                result = send(wire, url, identity, **more)
+                assert result["ok"] and result["body"]["text"].endswith(f"client={name}"), (name, more, result)
+            assert result["cache"]["status"] == "hit"

@@ -22,6 +22,8 @@ class Places:
         self.signers = {}
         self.broken = set()
         self.stalled = set()
+        # issuer -> the extensions of its list: a section of its configuration
+        self.extensions = {}
         self.ended = threading.Event()
         places = self
 
@@ -71,7 +73,8 @@ class Places:
         return (made.folder / f"{issuer}.resp").read_bytes()
 
     def crl(self, issuer):
-        with open(self.made.crl(issuer), "rb") as file:
+        section = self.extensions.get(issuer)
+        with open(self.made.crl(issuer, *(["-crlexts", section] if section else [])), "rb") as file:
             return file.read()
 
 
@@ -95,6 +98,11 @@ def pki(tmp_path_factory, places):
     made.issue("helper", "sub", certificate_authority.LEAF + "extendedKeyUsage=OCSPSigning\n")
     made.issue("liar", "sub", certificate_authority.LEAF)
     made.revoke("revoked", "sub")
+    with (made.folder / "sub.cnf").open("a") as file:
+        for name, point in (("part", f"fullname=URI:{places.url('crl', 'sub')}\nonlyuser=TRUE"),
+                            ("elsewhere", "fullname=URI:http://lists.test/2"), ("authorities", "onlyCA=TRUE"),
+                            ("reasons", "onlysomereasons=keyCompromise"), ("indirect", "indirectCRL=TRUE")):
+            file.write(f"[{name}]\nissuingDistributionPoint=critical,@{name}_point\n[{name}_point]\n{point}\n")
     return made
 
 
@@ -110,6 +118,7 @@ def client(pki, places):
     places.signers.clear()
     places.broken.clear()
     places.stalled.clear()
+    places.extensions.clear()
     with contract.Wire(arguments=["--ca-file", pki.path("root.crt")]) as wire:
         yield wire
 
@@ -129,6 +138,23 @@ def test_the_network_tells(client, places, start, method):
     error = send(client, revoked, methods=[method])["error"]
     assert error["code"] == 1509 and "CN=revoked" in error["message"], error
     assert "is revoked since 20" in error["message"] and "keyCompromise" in error["message"]
+
+
+@pytest.mark.parametrize("section, words", [
+    ("part", None), ("elsewhere", "is about other certificates"), ("authorities", "of authorities only"),
+    ("reasons", "some reasons of revocation only"), ("indirect", "critical extension that is not understood"),
+])
+def test_a_list_of_a_part_of_the_certificates(client, places, start, section, words):
+    """RFC 5280 section 5.2.5: such a list was never believed, and large authorities have no other."""
+    places.extensions["sub"] = section
+    found = send(client, start("well"), methods=["crl"], required=True)
+    if words is None:
+        assert found["ok"] and found["tls"]["revocation"] == "good", found
+    else:
+        assert found["error"]["code"] == 1509 and words in found["error"]["message"], found
+    if section != "indirect":
+        error = send(client, start("revoked"), methods=["crl"])["error"]
+        assert error["code"] == 1509 and "is revoked since 20" in error["message"], error
 
 
 def test_nothing_is_asked_without_the_network(client, places, start):

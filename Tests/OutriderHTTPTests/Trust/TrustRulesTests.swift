@@ -74,6 +74,8 @@ import Testing
         #expect(blocks.map(\.label) == ["A"])
         #expect(blocks.first?.headers == ["Proc-Type: 4,ENCRYPTED"])
         #expect(blocks.first?.bytes == [1, 2, 3])
+        // a byte order mark hid the first block of a file
+        #expect(PEMBlock.all(in: "\u{FEFF}-----BEGIN A-----\nAQID\n-----END A-----").map(\.bytes) == [[1, 2, 3]])
         let written = PEMBlock.certificate([UInt8](repeating: 7, count: 100))
         #expect(PEMBlock.all(in: written).first?.bytes == [UInt8](repeating: 7, count: 100))
     }
@@ -110,17 +112,32 @@ import Testing
         let first = der(0x30, der(0x02, [1]) + date)
         let second = der(0x30, der(0x02, [2]) + date)
         #expect(CRLScanner(list(first + second))?.entry(of: [2]) != nil)
-        #expect(CRLScanner(list(first + second))?.isPartial == false)
+        #expect(CRLScanner(list(first + second))?.scope.isForeign == false)
         for bad in [der(0x02, [7]), der(0x30, date), [0x30, 0x7F]] {
             #expect(CRLScanner(list(first + bad + second)) == nil, "\(bad)")
         }
     }
 
     @Test(arguments: [(0xFF, true), (0x01, true), (0x00, false)] as [(UInt8, Bool)])
-    func `every byte but zero makes an extension of a list critical`(byte: UInt8, isPartial: Bool) {
-        let one = der(0x30, der(0x06, [0x55, 0x1D, 0x1C]) + der(0x01, [byte]) + der(0x04, [0x30, 0x00]))
+    func `every byte but zero makes an extension of a list critical`(byte: UInt8, isForeign: Bool) {
+        let one = der(0x30, der(0x06, [0x55, 0x1D, 0x1B]) + der(0x01, [byte]) + der(0x04, [0x30, 0x00]))
         let first = der(0x30, der(0x02, [1]) + der(0x17, Array("260101000000Z".utf8)))
-        #expect(CRLScanner(list(first, extensions: one))?.isPartial == isPartial)
+        #expect(CRLScanner(list(first, extensions: one))?.scope.isForeign == isForeign)
+    }
+
+    @Test func `a list of another kind of certificates, or an indirect one, says nothing`() {
+        func scope(_ point: [UInt8]) -> CRLScope? {
+            let value = der(0x04, der(0x30, point))
+            let one = der(0x30, der(0x06, [0x55, 0x1D, 0x1C]) + der(0x01, [0xFF]) + value)
+            return CRLScanner(list([], extensions: one))?.scope
+        }
+        #expect(scope([])?.isForeign == false)
+        #expect(scope(der(0x81, [0xFF]))?.isForeign == false)
+        #expect(scope(der(0xA0, der(0xA0, der(0x86, Array("http://a.test/".utf8)))))?.isForeign == false)
+        #expect(scope(der(0x84, [0xFF]))?.isForeign == true)
+        #expect(scope(der(0x84, [0x00]))?.isForeign == false)
+        #expect(scope(der(0x85, [0xFF]))?.isForeign == true)
+        #expect(scope(der(0x86, [0xFF]))?.isForeign == true)
     }
 
     private func der(_ tag: UInt8, _ contents: [UInt8]) -> [UInt8] {
