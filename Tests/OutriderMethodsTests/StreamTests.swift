@@ -103,4 +103,17 @@ struct StreamTests {
         #expect(piece["end"] == .bool(false))
         scope.close()
     }
+
+    @Test func `a cancelled read has no more bytes read ahead`() async throws {
+        let stream = try silent()
+        let read = Task {
+            _ = try await stream.read(.init(bytes: 1 << 20, items: .max, least: 1 << 20), wait: .seconds(600))
+        }
+        while !stream.isAwaited { await Task.yield() }
+        read.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+        stream.feed([UInt8](repeating: 0, count: 2 * StreamMachine.readAhead))
+        #expect(await stream.deliver(to: peer) == .full)
+        scope.close()
+    }
 }

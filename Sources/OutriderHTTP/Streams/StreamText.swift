@@ -35,7 +35,7 @@ struct StreamText: Sendable {
         }
         let chosen: Charset
         if let label = wanted ?? (mark == nil ? declared : nil) {
-            guard let known = Charset(label: label) else {
+            guard let known = Charset(label: label, mark: mark?.charset) else {
                 throw HTTPFailure(
                     .stringSerializationFailed, "the charset \(FieldRules.shown(label)) is not known", sent: .sent,
                     details: [.encoding(label)])

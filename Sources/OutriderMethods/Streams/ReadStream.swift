@@ -24,6 +24,8 @@ package final class ReadStream: Holdable {
         var socket: (any StreamSocket)?
         /// How the WebSocket was closed.
         var close: SocketClose?
+        /// The memory of items that came beyond the backlog of a WebSocket.
+        var memory: [MemoryCharge] = []
         var isClosed = false
         var look: ItemLook
         /// The kind of items that the first read chose.
@@ -249,6 +251,9 @@ package final class ReadStream: Holdable {
         contents.withLock { $0.machine.feed(bytes) }
         data.ring()
     }
+
+    /// Keeps memory as long as the stream exists.
+    func keep(_ memory: [MemoryCharge]) { contents.withLock { $0.memory += memory } }
 
     func bodyEnded() {
         contents.withLock { $0.machine.bodyEnded() }

@@ -73,6 +73,8 @@ extension ReadStream {
     func passTurn() {
         let next = contents.withLock { contents -> AsyncSignal? in
             contents.isReadCancelled = false
+            // of a cancelled read
+            contents.machine.wanted = 1
             if !contents.readers.isEmpty { return contents.readers.removeFirst() }
             contents.isRead = false
             return nil

@@ -148,6 +148,11 @@ package final class StreamFanout: StreamHub {
         for stream in streams { stream.feed(bytes) }
     }
 
+    /// The streams keep memory for the bytes that they hold.
+    func keep(_ memory: [MemoryCharge]) {
+        for stream in streams { stream.keep(memory) }
+    }
+
     /// Tells all streams how their WebSocket was closed; the record goes to second connections.
     func close(with close: SocketClose?, _ record: [UInt8]) {
         for stream in streams { stream.close(with: close, record) }

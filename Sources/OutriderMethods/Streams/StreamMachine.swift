@@ -37,8 +37,8 @@ package struct StreamMachine: ~Copyable {
     private let longest: Int
     private var phase = Phase.open
     private var isBegun = false
-    /// Bytes that a read waits for.
-    private var wanted = 1
+    /// Bytes that a read waits for; 1 if none waits.
+    package var wanted = 1
     private var isBodyOver = false
     private var contentType: String?
     private var scanner: any ItemScanner

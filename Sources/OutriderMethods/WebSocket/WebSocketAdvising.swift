@@ -58,6 +58,10 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
             try await inner?.judge(moment)
             throw WebSocketHandshake.refused(head.status, head.fields)
         }
+        // a protocol is changed from HTTP/1.1 on (RFC 9110 sections 7.8 and 15.2)
+        guard head.version != "1.0" else {
+            throw WebSocketHandshake.refused(101, head.fields, "its response is of HTTP/1.0, which has no status 101")
+        }
         guard let handshake = state.withLock({ $0.handshake }) else { return }
         let agreement = try handshake.agreement(with: head.fields)
         state.withLock { $0.agreement = agreement }

@@ -10,9 +10,15 @@ extension WebSocketSource {
     private static let pieceBytes = 128 << 10
     /// Bytes that have been read from the network and are not cut into messages yet; part of the backlog.
     private static let uncutBytes = 448 << 10
+    /// The most bytes that wait for a client that closes: the longest backlog that a client can ask for.
+    private static let closingBytes = 16 << 20
+    /// The room for such a client grows by so many bytes, which count against the memory of the service.
+    private static let closingStep = 1 << 20
 
     /// The limit of waiting messages, in bytes; a full backlog stops reading.
-    private var mostHeld: Int { max(options.backlog - Self.uncutBytes, options.backlog / 2) }
+    private func mostHeld(_ state: borrowing State) -> Int {
+        max(options.backlog - Self.uncutBytes, options.backlog / 2) + state.closingRoom.count * Self.closingStep
+    }
 
     /// Delivers a record at once if no earlier records wait; else appends the record, and starts the delivery.
     func store(_ record: [UInt8]) {
@@ -95,10 +101,28 @@ extension WebSocketSource {
     /// Waits while the backlog is full. Nothing more is read from the network meanwhile.
     func roomForMore() async {
         guard options.overflow == .wait else { return }
-        while state.withLock({ $0.backlog.held >= mostHeld && $0.close == nil && $0.stage == .open }) {
+        while isFull, !makeClosingRoom() {
             await room.wait()
             if Task.isCancelled { return }
         }
+    }
+
+    private var isFull: Bool {
+        state.withLock { state in
+            state.backlog.held >= mostHeld(state) && state.close == nil && state.stage == .open
+        }
+    }
+
+    /// The server's Close frame stands behind messages that a closing client may not take: the backlog grows for these
+    /// messages. False if the client does not close, or if there is no more memory.
+    private func makeClosingRoom() -> Bool {
+        let quota = state.withLock { state -> BodyQuota? in
+            guard !state.closers.isEmpty, mostHeld(state) < Self.closingBytes else { return nil }
+            return state.exchange?.quota
+        }
+        guard let charge = quota?.hold(Self.closingStep) else { return false }
+        state.withLock { $0.closingRoom.append(charge) }
+        return true
     }
 
     // MARK: keep-alive
@@ -111,7 +135,7 @@ extension WebSocketSource {
         let step = state.withLock { state -> KeepAlive.Step? in
             guard state.stage == .open, state.close == nil else { return nil }
             // nothing is read while the request is suspended, or while a full backlog waits for the client
-            let isWaiting = options.overflow == .wait && state.backlog.held >= mostHeld
+            let isWaiting = state.backlog.held >= mostHeld(state) && options.overflow == .wait
             let isReading = !isSuspended && !isWaiting
             let step = state.keepAlive?.tick(now: now, isReading: isReading)
             // no ping follows the Close frame of the client: a silent server is noticed without a ping

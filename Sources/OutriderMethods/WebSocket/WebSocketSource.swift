@@ -63,6 +63,8 @@ final class WebSocketSource: StreamSocket {
         var deflater: (any MessageDeflating)?
         var sending = WebSocketSending()
         var backlog = WebSocketBacklog()
+        /// The memory of what waits beyond the backlog while the client closes.
+        var closingRoom: [MemoryCharge] = []
         var keepAlive: KeepAlive?
         var alarm: ScheduledWork?
         /// Reports changes of the network; nil before the first connection is open, and without pings.
@@ -361,12 +363,14 @@ extension WebSocketSource: BodyOutlet {
         // a cancelled request drops its undelivered messages
         if outcome.failure?.kind.isEnd == true { pump?.cancel() }
         await pump?.value
-        let rest = state.withLock { state in
+        let (rest, memory) = state.withLock { state -> ([UInt8], [MemoryCharge]) in
             state.machine = nil
             state.link = nil
-            return state.backlog.take(.max)
+            defer { state.closingRoom = [] }
+            return (state.backlog.take(.max), state.closingRoom)
         }
         let failure = outcome.failure
+        hub.keep(memory)
         if failure?.kind.isEnd != true, !rest.isEmpty { hub.give(rest) }
         hub.close(with: close, SocketClose.record(close, failure))
         await outlet.over(outcome)

@@ -225,6 +225,8 @@ extension WebSocketSource {
         exchange?.cancel()
         if let ended { return ended }
         flush()
+        // a full backlog may grow now
+        room.ring()
         let alarm = Task {
             try? await Task.sleep(for: wait, clock: .continuous)
             signal.ring()

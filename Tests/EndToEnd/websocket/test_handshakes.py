@@ -67,3 +67,11 @@ def test_a_handshake_that_stalls_names_the_wait_of_others(wire):
         error = late["result"]["response"]["error"]
         assert error["code"] == 1405 and "open one after the other" in error["message"], error
         stalled.set()
+
+
+def test_a_response_of_http_1_0_changes_no_protocol(wire):
+    """RFC 9110 section 15.2: HTTP/1.0 has no status 101."""
+    with Deaf() as server:
+        server.version = b"1.0"
+        error = wire.call("websocket.open", {"url": server.url("/", "ws")})["result"]["response"]["error"]
+        assert error["code"] == 2000 and "HTTP/1.0" in error["message"], error

@@ -126,6 +126,7 @@ struct ItemScannerTests {
         let lines = [#""a""#, #""\u00fc""#, #""\u20ac""#]
         Self.check(low, LineItems(), lines, contentType: "text/plain; charset=utf-16le")
         Self.check([0xFE, 0xFF] + high, LineItems(), lines)
+        Self.check([0xFE, 0xFF] + high, LineItems(.text(charset: "utf-16")), lines)
         Self.check([0xFF, 0xFE] + low, LineItems(), lines)
         // gbk: the second byte of a character is never a line end
         Self.check([0xC4, 0xE3, 0x0A, 0xBA, 0xC3], LineItems(.text(charset: "gbk")), [#""\u4f60""#, #""\u597d""#])

@@ -32,6 +32,7 @@ class Deaf(Listening):
     """Opens WebSockets, and sends nothing; with `full`, nothing is read either until the event is set."""
 
     full = None
+    version = b"1.1"
     fields = b""
     frames = b""
 
@@ -43,7 +44,8 @@ class Deaf(Listening):
         key = next(value.strip() for name, _, value in lines if name.lower() == b"sec-websocket-key")
         digest = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
         fields = self.fields + b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
-        connection.sendall(b"HTTP/1.1 101 So\r\n" + fields + base64.b64encode(digest) + b"\r\n\r\n" + self.frames)
+        head = b"HTTP/" + self.version + b" 101 So\r\n" + fields + base64.b64encode(digest) + b"\r\n\r\n"
+        connection.sendall(head + self.frames)
         if self.full:
             self.full.wait(20)
         while connection.recv(4096):
