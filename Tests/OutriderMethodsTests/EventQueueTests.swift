@@ -33,6 +33,14 @@ struct EventQueueTests {
         #expect(after.dropped == 0)
     }
 
+    @Test func `an event that waits for a reply stays in a full queue`() {
+        var machine = EventQueueMachine(limit: 2, bytes: 1000)
+        for number in 1...3 { machine.push(.init(event(number, bytes: 900), mayBeLost: false, claim: { true })) }
+        for number in 4...5 { machine.push(.init(event(number, bytes: 900), mayBeLost: false)) }
+        let taken = machine.take(9)
+        #expect(names(taken.events) == ["e1", "e2", "e3", "e5"] && taken.dropped == 1 && machine.bytes == 0)
+    }
+
     @Test func `the newest goes where that was asked for`() {
         var machine = EventQueueMachine(limit: 2, drop: .newest)
         for number in 1...4 { machine.push(.init(event(number), mayBeLost: true)) }

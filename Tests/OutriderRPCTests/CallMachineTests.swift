@@ -224,6 +224,8 @@ struct CallbackTests {
             return
         }
         #expect(error.code == -32011)
+        let remedy = "reply to earlier callbacks first, or send fewer requests with callbacks at a time"
+        #expect(error.message == "at most 2 callbacks may wait on a connection: \(remedy)")
         _ = calls.replied(.integer(1_000_000_001))
         #expect(calls.callback("m") == .send(1_000_000_003))
     }

@@ -7,7 +7,8 @@ import OutriderRPC
 /// Events that wait until a client fetches them, limited in number and bytes.
 ///
 /// A full queue drops an event that may be lost, the oldest or the newest as the client wants, and counts the loss. An
-/// event that must not be lost is dropped only if all others are such events, too.
+/// event that must not be lost is dropped only if all others are such events, too, and one that waits for a reply never:
+/// few of those are open on a connection.
 struct EventQueueMachine {
     /// Which event is dropped when there is no room.
     enum Drop: String, Sendable, CaseIterable { case oldest, newest }
@@ -110,6 +111,6 @@ struct EventQueueMachine {
     }
 
     private func victim() -> Int? {
-        entries.firstIndex { $0.mayBeLost } ?? entries.indices.first
+        entries.firstIndex { $0.mayBeLost } ?? entries.firstIndex { $0.claim == nil }
     }
 }

@@ -158,7 +158,9 @@ package struct CallMachine: ~Copyable {
         guard callbacks.count < limits.callbacks else {
             return .refuse(
                 RPCError(
-                    .tooMany, "at most \(limits.callbacks) callbacks may wait on a connection",
+                    .tooMany,
+                    "at most \(limits.callbacks) callbacks may wait on a connection: reply to earlier callbacks first,"
+                        + " or send fewer requests with callbacks at a time",
                     data: ["limit": .integer(Int64(limits.callbacks)), "what": .string("callbacks")]))
         }
         while tickets[.integer(nextCallback)] != nil || callbacks.contains(nextCallback) { advance() }

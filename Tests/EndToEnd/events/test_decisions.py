@@ -139,6 +139,23 @@ def test_a_decision_that_the_client_cannot_read_fails_its_request(wire, of_reque
     assert error["code"] == 1300 and "maxMessageBytes" in error["underlying"]["message"], error
 
 
+def test_long_decisions_wait_for_their_client_together(wire, origin):
+    """A later decision pushed the earlier ones out of the queue, and their requests waited for the deadline."""
+    spec = {"url": origin + "/bytes/700000", "events": ["decision"],
+            "serialize": {"callback": "mine", "decide": "pull", "timeout": 600}}
+    calls = [wire.start("data.send", spec) for _ in range(3)]
+    for _ in calls:
+        assert wire.receive()["method"] == "event.decision"  # told when it is in the queue
+    taken = []
+    while len(taken) < 3:
+        reply = result(wire.call("events.next", {"wait": 0.1}))
+        assert reply["events"] and reply["dropped"] == 0, reply["dropped"]
+        taken += reply["events"]
+    assert sorted(event["params"]["call"] for event in taken) == sorted(calls)
+    for event in taken:
+        wire.call("request.decide", {"decision": event["params"]["decision"], "answer": {"value": 1}})
+
+
 def test_waiting_for_events_can_be_cancelled(wire):
     number = wire.start("events.next", {"wait": 600})
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
