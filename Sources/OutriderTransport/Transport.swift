@@ -79,6 +79,8 @@ private final class AwaitedAttempt: @unchecked Sendable {
 package protocol AttemptObserver: AnyObject, Sendable {
     /// The attempt has a connection and its head is about to be written; `hold` delays the write until `release`.
     func sending(_ control: any AttemptControl)
+    /// The attempt waits for a connection, or opens one: `hold` stops its timeouts until `release`. `sending` follows.
+    func waiting(_ control: any AttemptControl)
     /// The attempt waits: no connection is available, and no place for a new connection.
     func queued()
     /// A phase of opening a connection begins: resolve, connect, proxy or tls.
@@ -99,6 +101,7 @@ package protocol AttemptObserver: AnyObject, Sendable {
 }
 
 extension AttemptObserver {
+    package func waiting(_ control: any AttemptControl) {}
     package func queued() {}
     package func connecting(_ phase: HTTPFailure.Phase) {}
     package func callbackRuns(_ isCallbackRunning: Bool) {}
@@ -117,6 +120,12 @@ extension AttemptResponseBody {
 package protocol AttemptControl: AnyObject, Sendable {
     func hold()
     func release()
+    /// Others read the body of the response, too: from now on only the usual limit of silence ends it.
+    func lift()
+}
+
+extension AttemptControl {
+    package func lift() {}
 }
 
 /// The head of a response, with the body still to come.

@@ -71,6 +71,8 @@ package final class Exchange: Sendable {
         var lost: Timeline?
         /// Controls the present attempt.
         var control: (any AttemptControl)?
+        /// Controls an attempt that has no connection yet.
+        var opening: (any AttemptControl)?
         var turn = Turn.none
         /// Phases reached while suspended, to be reported on resume.
         var untold: [RequestPhase] = []
@@ -142,6 +144,7 @@ package final class Exchange: Sendable {
         _ spec: RequestSpec, _ request: Result<Attempt, HTTPFailure>, in environment: ExchangeEnvironment,
         _ setup: consuming ExchangeSetup, stage: ReplayStage?
     ) {
+        let request = spec.download == nil ? request : Self.resumed(request, spec)
         givenCache = setup.cache
         self.stage = stage
         gate = setup.gate
@@ -165,6 +168,23 @@ package final class Exchange: Sendable {
             (method, url) = spec.excerpt
         }
         state = Mutex(State(spec, request, setup))
+    }
+
+    /// The request; for the rest of a download, as after the redirect that led to another origin.
+    private static func resumed(
+        _ request: Result<Attempt, HTTPFailure>, _ spec: RequestSpec
+    ) -> Result<Attempt, HTTPFailure> {
+        guard case .success(var attempt) = request, let home = spec.download?.home(apart: attempt.url) else {
+            return request
+        }
+        var found = attempt
+        found.url = home
+        do throws(HTTPFailure) {
+            _ = try (spec.shared?.plan.redirect ?? .follow).leaveBehind(of: found, in: &attempt)
+            return .success(attempt)
+        } catch {
+            return .failure(error)
+        }
     }
 
     deinit {

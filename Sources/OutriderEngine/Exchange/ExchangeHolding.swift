@@ -39,6 +39,7 @@ extension Exchange {
         lendTurn()
         control?.hold()
         guard isSuspended else { return }
+        state.withLock { $0.opening }?.hold()
         tell(.requestSuspended) { .attempt(attemptNumber) }
         if control != nil { tell(.attemptSuspended) { .attempt(attemptNumber) } }
         guard let observer else { return }
@@ -109,8 +110,19 @@ extension Exchange {
                 }
             }
             control?.release()
+            state.withLock { $0.opening }?.release()
             for gate in gates { gate() }
         }
+    }
+
+    /// The attempts of the group are suspended with the present attempt, which joins them.
+    func join(_ group: AttemptGroup) {
+        let isHeld = state.withLock { state in
+            if let control = state.control { group.add(control) }
+            state.control = group
+            return state.snapshot.phase == .suspended
+        }
+        if isHeld { group.hold() }
     }
 
     /// Calls `later` when the exchange is resumed or cancelled; calls `now` instead if the exchange is not suspended.

@@ -209,7 +209,7 @@ extension Exchange {
             state.snapshot.progress.sent = 0
             state.snapshot.progress.received = 0
             state.snapshot.progress.receivedTotal = nil
-            state.control = nil
+            (state.control, state.opening) = (nil, nil)
         }
     }
 
@@ -241,7 +241,7 @@ extension Exchange {
             state.observer = nil
             state.delegate = nil
             state.outlet = nil
-            state.control = nil
+            (state.control, state.opening) = (nil, nil)
             state.snapshot.timelines = outcome.timelines
             state.built = nil
             if case .success(let attempt) = state.request,
@@ -263,9 +263,17 @@ extension Exchange {
 }
 
 extension Exchange: AttemptObserver {
+    package func waiting(_ control: any AttemptControl) {
+        let isHeld = state.withLock { state in
+            state.opening = control
+            return state.snapshot.phase == .suspended
+        }
+        if isHeld { control.hold() }
+    }
+
     package func sending(_ control: any AttemptControl) {
         let (observer, isHeld) = state.withLock { state -> ((any ExchangeObserver)?, Bool) in
-            state.control = control
+            (state.control, state.opening) = (control, nil)
             let isHeld = state.snapshot.phase == .suspended
             uploadBegins(&state)
             if state.cancellation == nil, !become(.sent, &state) { return (nil, isHeld) }

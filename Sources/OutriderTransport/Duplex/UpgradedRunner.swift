@@ -32,6 +32,7 @@ protocol UpgradedRunner: BodyRunner, HoldableRunner {
 extension UpgradedRunner {
     /// Opens the connection, after the look at files that the key needs.
     func open() {
+        observer.waiting(self)
         if pool.mustLook(key) { return pool.look(key, wiring.tls, for: attempt.client) { self.connect() } }
         connect()
     }

@@ -6,7 +6,7 @@ import OutriderHTTP
 
 /// The timeline of an attempt, and its deadlines. Read in place: a copy costs as much as a small method.
 struct AttemptClock: ~Copyable {
-    private let timeouts: Timeouts
+    private var timeouts: Timeouts
     private let began = NIODeadline.now()
     private var totalEnd: NIODeadline
     private var frozenAt: NIODeadline?
@@ -43,6 +43,15 @@ struct AttemptClock: ~Copyable {
         if phaseEnd != .distantFuture { phaseEnd = phaseEnd + (now - max(frozenAt, phaseBegan)) }
         if headEnd != .distantFuture { headEnd = headEnd + (now - max(frozenAt, headBegan)) }
         self.frozenAt = nil
+    }
+
+    /// The limits of the request end, but for a limit of silence.
+    mutating func lift() {
+        let now = NIODeadline.now()
+        timeouts.idle = max(timeouts.idle, Timeouts().idle)
+        timeouts.minimumRate = nil
+        totalEnd = now + .seconds(Timeouts.streamTotal)
+        if phaseEnd != .distantFuture { allow(timeouts.idle, from: now) }
     }
 
     /// Ends the current phase and begins the next: records the duration, sets the new deadline.

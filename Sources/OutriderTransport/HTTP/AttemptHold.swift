@@ -21,6 +21,13 @@ extension AttemptRunner: HoldableRunner {
     }
 }
 
+extension AttemptRunner {
+    func lift() {
+        guard pool.loop.inEventLoop else { return pool.loop.execute { self.lift() } }
+        if !isOver { clock.lift() }
+    }
+}
+
 extension AttemptRunner: Timed {
     var deadline: NIODeadline { clock.deadline }
 

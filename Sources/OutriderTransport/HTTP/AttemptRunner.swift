@@ -80,6 +80,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private func askFirst() {
         guard stage == .queued else { return }
         ask()
+        if stage == .queued || stage == .opening { observer.waiting(self) }
         if ticket != nil { observer.queued() }
     }
 
@@ -161,8 +162,7 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private func letGo() {
         stopSending()
         let (stream, connection) = (stream, connection)
-        (self.stream, self.connection) = (nil, nil)
-        isBeginHeld = false
+        (self.stream, self.connection, isBeginHeld) = (nil, nil, false)
         if let stream { stream.cancel() } else { connection?.decline() }
     }
 
@@ -383,11 +383,11 @@ extension AttemptRunner: ConnectionUser {
 
     func ended(_ end: ConnectionEnd, _ error: (any Error)?) {
         guard stage != .done else { return }
-        let last = connection?.id
+        let (last, allowsNone) = (connection?.id, connection?.allowsNone == true)
         stream = nil
         connection = nil
         if end == .unprocessed { sent = .notSent }
-        switch replays.decide(end, attempt, key, responseBegan: stage != .sending) {
+        switch replays.decide(end, attempt, key, responseBegan: stage != .sending, allowsNone: allowsNone) {
         case .no: self.end(certificateFault(error) ?? breakage(end, error))
         case .again: sendAgain()
         case .elsewhere: sendAgain(avoiding: last)

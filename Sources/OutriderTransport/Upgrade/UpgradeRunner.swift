@@ -79,6 +79,7 @@ final class UpgradeRunner: LoopAttempt, @unchecked Sendable {
         if pool.handshakes.enter(self, handshake) { return openNow() }
         stage = .queued
         isQueued = true
+        observer.waiting(self)
         observer.queued()
     }
 

@@ -5,6 +5,7 @@
 A pause here is longer than the limit that it must not count for; nothing else takes time.
 """
 
+import socket
 import time
 import urllib.parse
 
@@ -54,6 +55,28 @@ def test_neither_asking_nor_suspending_counts_in_a_chain_of_redirects(line, serv
     line.start("request.resume", {"request": handle})
     response = result(line.call("request.wait", {"request": handle}))
     assert response["ok"] and len(response["redirects"]) == 2, response
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_suspending_stops_the_time_of_a_request_without_a_connection(line, scheme):
+    """While it waits for a connection, and in the middle of a handshake. [F4]"""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        session = result(line.call("session.create", {"connectionsPerHost": 1}))["session"]
+        params = {"url": f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/", "session": session}
+        last = {**params, "timeout": {"total": LIMIT, "tls": LIMIT}}
+        if scheme == "http":
+            result(line.call("data.start", params))
+        handle = result(line.call("data.start", last))["request"]
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(1)
+            assert result(line.call("request.suspend", {"request": handle}))["state"] == "suspended"
+            time.sleep(PAUSE)
+            assert result(line.call("request.get", {"request": handle}))["state"] == "suspended"
+            # and goes on
+            assert result(line.call("request.resume", {"request": handle}))["state"] != "finished"
+            error = result(line.call("request.wait", {"request": handle}))["error"]
+        assert error["code"] == 1405 and error["phase"] in ("total", "tls"), error
 
 
 def test_redirects_that_take_too_long_together_end(line, server):
