@@ -52,20 +52,53 @@ package struct EncodedForm: Sendable {
         while let piece = try await source.next() {
             if !isKept, memory.count + piece.readableBytes > most {
                 isKept = true
-                if !memory.isEmpty { try await sink.keep(ByteBuffer(bytes: memory)) }
+                if !memory.isEmpty { try await keep(ByteBuffer(bytes: memory), in: &sink, for: destination) }
                 memory = []
             }
-            if isKept { try await sink.keep(piece) } else { memory.append(contentsOf: piece.readableBytesView) }
+            guard isKept else {
+                memory.append(contentsOf: piece.readableBytesView)
+                continue
+            }
+            try await keep(piece, in: &sink, for: destination)
         }
         let parts = layout.partBytes &+ source.fed
         guard isKept else {
             return EncodedForm(place: .memory(memory), size: memory.count, contentLength: parts)
         }
         let size = sink.size
-        guard case .kept(let body) = try await sink.end(keeping: true, contentType: form.contentType) else {
+        let stored: ExchangeOutcome.Body
+        do throws(HTTPFailure) {
+            stored = try await sink.end(keeping: true, contentType: form.contentType)
+        } catch {
+            throw unwritten(error, destination)
+        }
+        guard case .kept(let body) = stored else {
             return EncodedForm(place: .memory([]), size: 0, contentLength: 0)
         }
         return EncodedForm(place: .kept(body), size: size, contentLength: parts)
+    }
+
+    private static func keep(
+        _ piece: ByteBuffer, in sink: inout BodySink, for destination: FormDestination
+    ) async throws(HTTPFailure) {
+        do throws(HTTPFailure) {
+            try await sink.keep(piece)
+        } catch {
+            throw unwritten(error, destination)
+        }
+    }
+
+    /// The failure to write a private file: the parameter that leads to the file is at fault, not the service.
+    private static func unwritten(_ error: HTTPFailure, _ destination: FormDestination) -> HTTPFailure {
+        guard !error.retryable else { return error }
+        var failure = error
+        if error.kind != .limitExceeded {
+            failure.kind = isOfOpening(error.underlying?.code) ? .outputStreamCreationFailed : .outputStreamWriteFailed
+            failure.message += " (give path for a file elsewhere)"
+        }
+        failure.pointer = "/parts"
+        if case .kept = destination { failure.pointer = "/to" }
+        return failure
     }
 
     /// The layout copies the bytes of the parts, and looks for a given boundary in them.

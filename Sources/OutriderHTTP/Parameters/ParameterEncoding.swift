@@ -85,7 +85,8 @@ package enum EncodedParameters: Sendable, Equatable {
         }
     }
 
-    private static func isQuery(_ destination: ParameterEncoding.Destination, method: String, hasBody: Bool) -> Bool {
+    /// Whether a form goes into the query.
+    static func isQuery(_ destination: ParameterEncoding.Destination, method: String, hasBody: Bool) -> Bool {
         switch destination {
         case .queryString: true
         case .httpBody: false

@@ -128,3 +128,25 @@ package struct BodySpec: Sendable {
         }
     }
 }
+
+extension RequestSpec {
+    /// Whether the body has a type that comes before the Content-Type of the session: the caller's, or that of the
+    /// encoding. A session may name its own type of JSON.
+    package func ownsType(before sessionType: String) -> Bool {
+        if body.contentType != nil { return true }
+        switch body.content {
+        case .none:
+            switch parameters?.encoding {
+            case nil, .custom?: return false
+            case .form(_, let destination)?:
+                return !EncodedParameters.isQuery(destination, method: method, hasBody: false)
+            case .propertyList?: return true
+            case .json?: break
+            }
+        case .form where addsDefaultFields: return true
+        case .json where addsDefaultFields: break
+        default: return false
+        }
+        return MediaType(parsing: sessionType)?.isJSON != true
+    }
+}

@@ -24,7 +24,7 @@ package enum TextDecoding {
         let mark = byteOrderMark(bytes)
         let charset: Charset
         if let wanted {
-            guard let known = Charset(label: wanted) else { return nil }
+            guard let known = Charset(label: wanted, mark: mark?.charset) else { return nil }
             charset = known
         } else if let mark {
             charset = mark.charset

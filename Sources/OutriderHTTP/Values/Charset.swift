@@ -68,9 +68,18 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         self = found
     }
 
+    /// The same for a body that begins with that byte order mark: a label of UTF-16 without an order leaves the order to
+    /// the mark (RFC 2781 section 3.3).
+    package init?(label: String, mark: Charset?) {
+        guard let named = Charset(label: label) else { return nil }
+        let namesOrder = FieldRules.trimmed(label[...]).lowercased().hasSuffix("le")
+        self = named == .utf16le && mark == .utf16be && !namesOrder ? .utf16be : named
+    }
+
     private static let labels: [String: Charset] = [
         "utf-8": .utf8, "utf8": .utf8, "unicode-1-1-utf-8": .utf8,
         "utf-16": .utf16le, "utf16": .utf16le, "utf-16le": .utf16le, "ucs-2": .utf16le, "unicode": .utf16le,
+        "iso-10646-ucs-2": .utf16le, "unicode-1-1": .utf16le, "csunicode": .utf16le, "unicodefeff": .utf16le,
         "utf-16be": .utf16be, "unicodefffe": .utf16be,
         "us-ascii": .ascii, "ascii": .ascii, "ansi_x3.4-1968": .ascii, "iso646-us": .ascii,
         "iso-8859-1": .latin1, "iso8859-1": .latin1, "iso_8859-1": .latin1, "latin1": .latin1, "latin-1": .latin1,

@@ -104,11 +104,17 @@ struct RequestAssembly {
     }
 
     private mutating func addFields(_ fields: HTTPFields, hasCredential: Bool) {
-        for field in fields.list where !spec.fields.contains(field.name) {
+        if fields.list.isEmpty { return }
+        // a name of the session may have several values
+        let own = FieldNames(of: spec.fields)
+        var added: [HTTPFields.Field] = []
+        for field in fields.list where !own.contains(field.name) {
             // `auth` of the request sets the same field
             if spec.authorization != nil || hasCredential, HTTPFields.same(field.name, "Authorization") { continue }
-            spec.fields.list.append(field)
+            if HTTPFields.same(field.name, "Content-Type"), spec.ownsType(before: field.value) { continue }
+            added.append(field)
         }
+        spec.fields.list += added
     }
 
     /// The request's own callbacks get keys of their own, with their own options and timeout.

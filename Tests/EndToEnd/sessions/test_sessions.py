@@ -120,6 +120,15 @@ def test_a_session_says_what_its_requests_do_not(wire, origin):
     assert get(wire, origin + "/delay/0.4", session=session, timeout=5)["ok"]
 
 
+def test_all_values_of_a_field_of_a_session_are_sent(wire):
+    """Of several values of a name, the first alone was sent."""
+    session = create(wire, headers={"X-A": ["1", "2"], "X-B": ["1", "2"]})
+    spec = {"url": "http://127.0.0.1:1/", "session": session, "headers": {"x-b": "3"}}
+    built = result(wire.call("request.build", spec))
+    fields = [(one["name"], one["value"]) for one in built["headers"] if one["name"].lower().startswith("x-")]
+    assert sorted(fields) == [("X-A", "1"), ("X-A", "2"), ("x-b", "3")]
+
+
 def test_a_session_shows_its_trust_and_tls_in_the_form_of_the_contract(wire):
     """Clients may send null for what is absent, and `[]` for an empty object; the service returns neither."""
     identity = {"certificate": "/a.pem", "passphrase": None, "_meta": {"a": 1}}

@@ -8,6 +8,7 @@ import email.policy
 import os
 import pathlib
 import random
+import resource
 import subprocess
 
 import contract
@@ -255,3 +256,33 @@ def test_a_path_in_the_file_name_is_not_told(wire, tmp_path):
     form = result(wire.call("multipart.encode", {"parts": [{"name": "n", "file": f"{tmp_path}/a b.txt"}]}))
     text = base64.b64decode(form["base64"]).decode()
     assert str(tmp_path) not in text and 'filename="a b.txt"' in text
+
+
+@pytest.mark.parametrize("more, pointer", [
+    ({"to": "file"}, "/to"),
+    ({"to": "file", "fed": True}, "/to"),
+    ({"threshold": 0}, "/parts"),
+    ({"path": "form"}, "/path"),
+])
+def test_a_form_that_finds_no_room_is_no_error_of_the_service(wire, tmp_path, more, pointer):
+    """A form that cannot be written fails with 1231 and the cause, wherever it was to go."""
+    more, text = dict(more), "x" * 100_000
+    parts = [{"name": "a", "text": text}]
+    if more.pop("fed", False):
+        stream = result(wire.call("upload.open"))["stream"]
+        result(wire.call("stream.write", {"stream": stream, "text": text}))
+        result(wire.call("stream.finish", {"stream": stream}))
+        parts = [{"name": "a", "stream": stream}]
+    if "path" in more:
+        more["path"] = str(tmp_path / more["path"])
+    pid = result(wire.call("server.info"))["pid"]
+    limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    error = wire.call("multipart.encode", {"parts": parts, **more})["error"]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error
+    assert error["data"]["failure"] == {
+        "code": 1231, "kind": "multipartEncodingFailed", "reason": "outputStreamWriteFailed"}
+    assert "file too large" in error["message"] and not (tmp_path / "form").exists()
+    parts = [{"name": "a", "text": text}]
+    assert result(wire.call("multipart.encode", {"parts": parts, "to": "file"}))["size"] > 100_000

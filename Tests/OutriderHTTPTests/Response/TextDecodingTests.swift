@@ -13,6 +13,7 @@ import Testing
             ([0xFF, 0xFE, 0x61, 0x00], nil, "a", .utf16le),
             ([0xFE, 0xFF, 0x00, 0x61], "utf-8", "a", .utf16be),
             ([0x61, 0x00], "utf-16", "a", .utf16le),
+            ([0x61, 0x00], "iso-10646-ucs-2", "a", .utf16le),
             ([0x00, 0x61], "UTF-16BE", "a", .utf16be),
             ([0x3D, 0xD8, 0x00, 0xDE], "utf-16le", "\u{1F600}", .utf16le),
             ([0xE9, 0x80], "latin1", "\u{e9}\u{80}", .latin1),
@@ -47,6 +48,15 @@ import Testing
         #expect(TextDecoding.decode([0xEF, 0xBB, 0xBF, 0x61], wanted: "utf-8", declared: "latin1")?.text == "a")
         #expect(TextDecoding.decode([0xEF, 0xBB, 0xBF], wanted: "latin1")?.text == "\u{ef}\u{bb}\u{bf}")
         #expect(TextDecoding.decode([0x61], wanted: "utf-99", declared: "utf-8") == nil)
+    }
+
+    @Test func `a wanted UTF-16 without a byte order leaves the order to the mark`() {
+        let high: [UInt8] = [0xFE, 0xFF, 0x00, 0x61]
+        for label in ["utf-16", " UTF-16", "ucs-2", "unicode-1-1"] {
+            #expect(TextDecoding.decode(high, wanted: label) == DecodedText(text: "a", charset: .utf16be))
+        }
+        #expect(TextDecoding.decode(high, wanted: "utf-16le")?.text == "\u{FFFE}\u{6100}")
+        #expect(TextDecoding.decode([0xFF, 0xFE, 0x61, 0x00], wanted: "utf-16")?.charset == .utf16le)
     }
 
     @Test(
