@@ -19,9 +19,11 @@ extension ExchangeDriver {
     /// - Parameter isChanged: whether a callback has changed the attempt: only a callback can choose another host.
     private func adapt(_ given: Attempt, of built: Attempt, from start: Int, isChanged: Bool) {
         let adaptations = exchange.plan?.plan.adaptations ?? []
+        let isApart = exchange.download?.home(apart: built.url) != nil
         var attempt = given
         for index in adaptations.indices.dropFirst(start) {
             let adaptation = adaptations[index]
+            if isApart, adaptation.isForHome { continue }
             guard adaptation.waits else {
                 adaptation.apply(to: &attempt, home: built.url)
                 continue
@@ -58,7 +60,15 @@ extension ExchangeDriver {
                 exchange.hold()
                 defer { exchange.release() }
                 if let delegate = exchange.delegate { attempt = try await delegate.adapt(name, moment) }
-            case .compress(let compression): try await compression.apply(to: &attempt)
+            case .compress(let compression):
+                do throws(HTTPFailure) {
+                    try await compression.apply(to: &attempt)
+                } catch {
+                    // an interceptor says so, not a parameter of the request
+                    var failure = error
+                    failure.pointer = nil
+                    throw failure
+                }
             case .oauth(let name, let isRequired):
                 try await applyToken(of: name, isRequired: isRequired, to: &attempt, home: home)
             default: adaptation.apply(to: &attempt, home: home)
@@ -149,4 +159,12 @@ extension Adaptation {
     }
 
     fileprivate var isCallback: Bool { if case .callback = self { true } else { false } }
+
+    /// Whether the adaptation is for the origin that the caller requested alone.
+    fileprivate var isForHome: Bool {
+        switch self {
+        case .headers, .query, .credential, .oauth: true
+        case .compress, .callback: false
+        }
+    }
 }

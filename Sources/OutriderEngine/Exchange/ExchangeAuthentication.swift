@@ -16,7 +16,7 @@ extension ExchangeDriver {
         if number != signing.attempt {
             signing.attempt = number
             signing.next = nil
-            authenticator.begin(at: attempt.url)
+            authenticator.begin(at: exchange.download?.home(apart: attempt.url) ?? attempt.url)
         }
         let chosen = signing.next ?? authenticator.early(attempt.url)
         signing.next = nil
@@ -79,8 +79,7 @@ extension ExchangeDriver {
         }
         guard case .sign(let signature) = step else { return false }
         if let failure = obstacle(to: attempt.body, signature, of: "server") {
-            self.response = response
-            giveUp()
+            await keepPage(of: response, attempt)
             throw failure
         }
         await drain(response.body)
@@ -116,10 +115,13 @@ extension ExchangeDriver {
     /// - Parameter source: the source of the challenge: "server" or "proxy".
     func obstacle(to body: AttemptBody, _ signature: Signature, of source: String) -> HTTPFailure? {
         guard body.isReplayable else {
+            // the body waited for 100 Continue, or a second: an expectation would not help
+            let isBasic = source == "server" && signature.scheme == .basic
+            let atOnce = isBasic ? ", or send the credentials at once (auth.basic)" : ""
             return HTTPFailure(
                 .bodyUnreadable,
-                "the \(source) wants credentials first, and the body cannot be sent twice: send expectContinue, or the"
-                    + " credentials at once", sent: .sent)
+                "the \(source) wants credentials, but has taken the body already, which cannot be sent twice: give the"
+                    + " body as text, base64 or file\(atOnce)", sent: .sent)
         }
         if signature.bodyHash != nil, case .composed(let composed) = body,
             composed.coding != nil || !composed.feeds.isEmpty
@@ -149,7 +151,10 @@ extension ExchangeDriver {
                 giveUp()
                 throw fault
             }
-            if info.provesBody(of: said), !response.fields.contains("Content-Encoding") {
+            // a stored body is not the one of the proof
+            if info.provesBody(of: said), !response.fields.contains("Content-Encoding"),
+                response.cache?.isFromStore != true
+            {
                 signing.bodyProof = BodyProof(info: info, digest: said, hash: DigestHash(said.challenge.algorithm))
             }
         }

@@ -27,6 +27,8 @@ extension Exchange {
 }
 
 extension Exchange: CacheWatcher {
+    var heldSoFar: Duration { held(at: .now) }
+
     func tellStored(_ entry: CachedEntry, in store: CacheStore) {
         tell(.cacheStored) {
             .cache(

@@ -72,6 +72,8 @@ final class ExchangeDriver: @unchecked Sendable {
     var body: ExchangeOutcome.Body?
     /// The body began, and did not arrive completely.
     var isTruncated = false
+    /// The body is the page of a response that the exchange fails with: no progress of the body that was requested.
+    var isPage = false
 
     /// To be called on the loop.
     init(_ exchange: Exchange, on loop: any EventLoop, _ ready: ReadyAttempt? = nil) {
@@ -318,7 +320,7 @@ final class ExchangeDriver: @unchecked Sendable {
     /// The attempt ended without a usable response.
     func failed(_ failure: HTTPFailure) -> ExchangeMachine.Step {
         if let lost = exchange.takeLost() { add(lost) }
-        if download != nil, response != nil, !isTruncated { giveUp() }
+        if let download, response != nil, !isTruncated, !download.isRefused { giveUp() }
         if !isCarried { exchange.tell(.attemptFailedEarly) { .outcome(failure, attempt: machine.attempts) } }
         return machine.failed(failure)
     }

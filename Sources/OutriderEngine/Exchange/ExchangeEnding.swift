@@ -53,7 +53,7 @@ extension ExchangeDriver {
             return over(outcome, phase)
         }
         // the page of an error is no progress of a file
-        let isWhole = response != nil && !isTruncated && download?.isRefused != true
+        let isWhole = response != nil && !isTruncated && !isPage && download?.isRefused != true
         let reports = observer == nil ? [] : exchange.lastProgress(isWhole: isWhole)
         tell(reports[...]) { [outcome] in
             var outcome = outcome
@@ -109,6 +109,7 @@ extension ExchangeDriver {
         signing.bodyProof = nil
         hops = []
         isTruncated = false
+        isPage = false
         sink = Self.sink(for: exchange)
         if isLasting { forgetOldTimelines() }
         exchange.note(timelines)

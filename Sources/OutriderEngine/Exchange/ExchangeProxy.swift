@@ -76,8 +76,7 @@ extension ExchangeDriver {
             return false
         }
         if let failure = obstacle(to: attempt.body, signature, of: "proxy") {
-            self.response = response
-            giveUp()
+            await keepPage(of: response, attempt)
             throw failure
         }
         await drain(response.body)

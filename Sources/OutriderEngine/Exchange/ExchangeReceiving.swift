@@ -219,13 +219,25 @@ extension ExchangeDriver {
         if taken > most { body.abandon() }
     }
 
+    /// The response is the last of an exchange that fails with it, such as a redirect that cannot be followed: its page
+    /// goes to the client.
+    func keepPage(of response: AttemptResponse, _ attempt: Attempt) async {
+        self.response = response
+        isPage = true
+        if let download {
+            giveUp(isWhole: await download.keepPage(response.body, most: attempt.maximumBodyBytes))
+        } else if await !keepRefused() {
+            giveUp()
+        }
+    }
+
     /// Keeps the first 64 KiB of a body that no outlet takes, if the bytes arrive within a second. Returns whether the
     /// body is complete.
     func keepRefused() async -> Bool {
         guard let body = response?.body else { return true }
         // bytes after a 101 are no body
         if response?.status == 101 { return false }
-        sink = Self.sink(for: exchange, .inline)
+        sink = Self.sink(for: exchange, outlet == nil ? nil : .inline)
         let patience = exchange.environment.executors.later(seconds: 1) { body.abandon() }
         defer { patience.cancel() }
         do throws(HTTPFailure) {

@@ -14,9 +14,7 @@ extension ExchangeDriver {
         do throws(HTTPFailure) {
             found = try await wayOn(from: response, attempt)
         } catch {
-            // the response is kept, without its body
-            self.response = response
-            giveUp()
+            await keepPage(of: response, attempt)
             throw error
         }
         guard case (var next, let hop)? = found else { return false }

@@ -127,7 +127,8 @@ extension ExchangeDriver {
     /// Only the first of several fields counts, and only if the certificates were verified, and not by a callback (RFC
     /// 6797 section 8.1).
     private func learnStrictTransport(_ response: AttemptResponse, _ attempt: Attempt) {
-        guard let memory = exchange.plan?.plan.strictTransport,
+        // a stored field says nothing of the server of today
+        guard let memory = exchange.plan?.plan.strictTransport, response.cache?.isFromStore != true,
             let field = response.fields.first("Strict-Transport-Security"),
             let facts = response.body.timeline.tlsFacts, facts.verified != .none,
             facts.verified != .callback

@@ -16,6 +16,8 @@ package enum ExchangeDescription {
     package static func text(_ facts: ExchangeFacts, _ redaction: Redaction) -> String {
         var lines = request(facts, redaction)
         lines += response(facts, redaction)
+        if let file = facts.file { lines.append("[File]: \(file)") }
+        if let count = facts.resumeBytes { lines.append("[Resume Data]: \(bytes(count))") }
         if let total = facts.total { lines.append("[Network Duration]: \(seconds(total))") }
         if let timeline = facts.timeline { lines.append("[Timings]: \(timings(timeline))") }
         if !facts.redirects.isEmpty {

@@ -15,6 +15,10 @@ package struct ExchangeFacts: Sendable {
     package var body: [UInt8]?
     /// Bytes of the received body, decoded.
     package var bodySize: Int
+    /// The file that the client finds the received body in; nil for a body elsewhere.
+    package var file: String?
+    /// The length of the resume data of a download; nil if there is none.
+    package var resumeBytes: Int?
     package var failure: HTTPFailure?
     package var attempts: Int
     /// The redirects of the last attempt.

@@ -105,7 +105,15 @@ final class ClientDelegate: ExchangeDelegate {
             reply.value.follows
         else { return nil }
         guard let change = reply.value.change else { return next }
-        return try await code.runner.apply(CallbackReply(value: change, charge: reply.charge), to: next).attempt
+        do throws(HTTPFailure) {
+            return try await code.runner.apply(CallbackReply(value: change, charge: reply.charge), to: next).attempt
+        } catch {
+            // a pointer would lead into the reply, not into the params of the request
+            var failure = error
+            failure.pointer = nil
+            failure.message = "the redirect of \(FieldRules.shown(code.spec.name)) cannot be followed: \(error.message)"
+            throw failure
+        }
     }
 
     func destination(

@@ -102,7 +102,9 @@ struct RequestDraft: ~Copyable {
             identity: ExchangeIdentity(
                 name: handle.name, session: session?.title, tag: params.spec.tag, owner: scope.owner),
             sessionCredentials: session?.sessionCredentials,
-            cookies: SessionCookies.step(params.cookies, session?.settings.cookies, url: spec.url), cache: cache,
+            cookies: SessionCookies.step(
+                params.cookies, session?.settings.cookies, url: spec.download?.options.journal?.home ?? spec.url),
+            cache: cache,
             stage: scope.stage(of: session))
     }
 }

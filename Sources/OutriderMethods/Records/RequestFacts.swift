@@ -26,6 +26,11 @@ extension RequestRecord {
         facts.bodySize = outcome.bodyBytes
         facts.timeline = outcome.timelines.last
         facts.total = outcome.total
+        // only downloads have a suggested name
+        if case .kept(let kept) = outcome.body, exchange.destination == .file || outcome.suggestedName != nil {
+            facts.file = kept.path
+        }
+        facts.resumeBytes = outcome.resumeData?.utf8.count
         if outcome.bodyBytes <= bodyBytes { facts.body = await Self.body(of: outcome) }
         // no secret can be masked within an unknown coding
         if let body = facts.body, let head = outcome.head, !CassetteMask.reads(body, of: head.fields) {

@@ -9,7 +9,7 @@ import OutriderRPC
 struct SessionCreate: Method {
     static let name = "session.create"
 
-    struct Params: JSONDecodable {
+    struct Params: LongParams {
         var label: String?
         var isShared: Bool
         /// Nil for no cassette.

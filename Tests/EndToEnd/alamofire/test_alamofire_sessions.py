@@ -67,6 +67,39 @@ def test_fields_of_a_session_reach_the_server(line, bin):
     assert echo["X-Two"] == "2" and "X-One" not in echo
 
 
+FORM = "application/x-www-form-urlencoded; charset=utf-8"
+TYPED = {
+    "form": ({"body": {"form": {"a": 1}}}, FORM),
+    "parameters": ({"parameters": {"a": 1}}, FORM),
+    "property list": ({"parameters": {"a": 1}, "encoding": "propertyList"}, "application/x-plist"),
+    "own type": ({"body": {"text": "a,b", "contentType": "text/csv"}}, "text/csv"),
+    "own field": ({"body": {"form": {"a": 1}}, "headers": {"content-type": "x/y"}}, "x/y"),
+    "form in the query": ({"parameters": {"a": 1}, "encoding": {"destination": "queryString"}}, None),
+    "text": ({"body": {"text": "{}"}}, None),
+    "no body": ({}, None),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+@pytest.mark.parametrize("session", ["application/vnd.api+json", "text/plain"])
+def test_a_body_with_a_type_keeps_it_in_a_session_with_another(line, kind, session):
+    """The session's type is a default. [C17] [D8]"""
+    params, expected = TYPED[kind]
+    handle = create(line, headers={"Content-Type": session})
+    built = result(line.call("request.build", {"url": "http://h/", "method": "POST", "session": handle, **params}))
+    types = [field["value"] for field in built["headers"] if field["name"].lower() == "content-type"]
+    assert types == [expected or session]
+
+
+@pytest.mark.parametrize("session, expected", [("application/vnd.api+json",) * 2, ("text/plain", "application/json")])
+def test_json_may_have_the_sessions_type_of_json(line, session, expected):
+    """[C19]"""
+    handle = create(line, headers={"Content-Type": session})
+    for params in ({"body": {"json": 1}}, {"parameters": {"a": 1}, "encoding": "json"}):
+        built = result(line.call("request.build", {"url": "http://h/", "method": "POST", "session": handle, **params}))
+        assert {"name": "Content-Type", "value": expected} in built["headers"]
+
+
 def test_a_request_waits_to_be_resumed(line, bin):
     """As the session says, unless the request says otherwise. [A8] [F5]"""
     session = create(line, startImmediately=False)

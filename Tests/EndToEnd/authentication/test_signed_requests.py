@@ -63,18 +63,38 @@ def test_a_stream_that_was_sent_and_refused_cannot_be_sent_again(wire):
     with Slow() as slow:
         response = get(wire, slow.url("/vault"), method="PUT", body=stream(wire, "once"), auth=ADA)
     assert (response["error"]["code"], response["status"]) == (1410, 401)
-    assert "expectContinue" in response["error"]["message"]
+    assert response["body"]["text"] == "who is there?" and response["body"].get("complete") is not False
+
+
+@pytest.mark.parametrize("scheme, remedy", [("Digest nonce=n, realm=r", "file"), ("Basic realm=r", "auth.basic")])
+def test_the_advice_after_a_late_refusal_can_be_followed(wire, scheme, remedy):
+    """The server asked for the body, so that an expectation, which was sent, changed nothing."""
+    with Slow(scheme, interim=b"HTTP/1.1 100 Continue\r\n\r\n") as slow:
+        response = get(
+            wire, slow.url("/vault"), method="PUT", body=stream(wire, "once"), auth=ADA, expectContinue=True)
+    error = response["error"]
+    assert (error["code"], response["status"], slow.last().field("expect")) == (1410, 401, "100-continue")
+    assert "expectContinue" not in error["message"] and error["message"].endswith((remedy, f"({remedy})")), error
 
 
 class Slow(Guard):
     """Knows nothing of expectations: reads the body first, however long that takes."""
 
+    def __init__(self, scheme="Digest nonce=n, realm=r", interim=b""):
+        super().__init__()
+        page = b"who is there?"
+        head = (
+            f"HTTP/1.1 401 X\r\nWWW-Authenticate: {scheme}\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+            f"Content-Length: {len(page)}\r\n\r\n")
+        self.interim, self.refusal = interim, head.encode() + page
+
     def serve(self, connection, number):
         connection.settimeout(LONG)
         reader = Reader(connection)
         request = Taken(reader.until(b"\r\n\r\n"), number)
+        connection.sendall(self.interim)
         self.take(reader, request)
-        connection.sendall(b"HTTP/1.1 401 X\r\nWWW-Authenticate: Digest nonce=n, realm=r\r\nContent-Length: 0\r\n\r\n")
+        connection.sendall(self.refusal)
 
 
 def test_a_proof_of_a_body_that_is_not_known_beforehand_cannot_be_given(wire):

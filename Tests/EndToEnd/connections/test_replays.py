@@ -64,6 +64,7 @@ def test_a_file_that_was_sent_whole_is_not_sent_again(wire, fickle, tmp_path, si
 
 
 def test_bytes_that_were_sent_whole_are_sent_again(wire, fickle):
+    """[P1]"""
     assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
     put = wire.call("data.send", {"url": fickle.url, "method": "PUT", "body": {"text": "x" * 100_000}}, 20)["result"]
     assert put["ok"] and fickle.methods == ["GET", "PUT", "PUT"]

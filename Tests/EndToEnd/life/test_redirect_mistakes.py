@@ -2,13 +2,15 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Mistakes that other HTTP clients made with redirects, each with the place where it became known."""
 
+import base64
+import pathlib
 import urllib.parse
 
 import contract
 import pytest
-from callback_client import exchange
+from callback_client import converse, exchange
 from capture_server import Capture
-from request_client import get, result
+from request_client import get, read_all, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -133,3 +135,52 @@ def test_a_post_is_not_posted_elsewhere(wire, home, away):
     for status in (301, 302, 303):
         assert get(wire, to(home, away.url(), status), method="POST", body={"text": "order"})["ok"]
     assert [(one["method"], one["body"]) for one in away.seen] == [("GET", "")] * 3
+
+
+# A redirect that fails, by its code, and what leads to it
+FAULTS = {
+    1407: {"redirect": {"max": 1}},
+    1413: {"location": "ftp://example.test/"},
+    1414: {"location": "http://[::"},
+    "1413 by code": {"redirect": {"callback": "lead"}},
+}
+
+
+def shown(wire, body):
+    """The bytes of a body, whatever its kind."""
+    if "response" in body:
+        return read_all(wire, body["response"])
+    return base64.b64decode(body["base64"]) if "base64" in body else body.get("text", "").encode()
+
+
+@pytest.mark.parametrize("method", ["data.send", "download.send", "stream.open"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_redirect_that_fails_shows_its_page(wire, home, fault, method):
+    """A failure never takes away what the server sent. [AB7] [G1]"""
+    params = dict(FAULTS[fault])
+    params["url"] = to(home, params.pop("location", to(home, "/echo")))
+    if method == "stream.open":
+        params["wait"] = "response"
+    lead = {"redirect": lambda _: {"follow": True, "request": {"url": "ftp://example.test/"}}}
+    reply = result(converse(wire, method, params, lead)[0])
+    response = reply.get("response", reply)
+    assert (response["ok"], response["status"], response["error"]["code"]) == (False, 302, int(str(fault)[:4]))
+    body = response["body"]
+    assert (shown(wire, body), body["size"], "complete" in body) == (b"elsewhere", 9, False), response
+    assert "pointer" not in response["error"], "the fault is not in the params"
+
+
+def test_a_failed_redirect_keeps_to_what_was_asked_of_bodies(wire, home):
+    refused = {"url": to(home, "ftp://example.test/")}
+    assert get(wire, **refused, bodyTo="discard")["body"]["kind"] == "none"
+    assert pathlib.Path(get(wire, **refused, bodyTo="file")["body"]["path"]).read_bytes() == b"elsewhere"
+    body = get(wire, **refused, maxBody=4)["body"]
+    assert body["complete"] is False and len(shown(wire, body)) <= 4
+
+
+def test_of_a_long_page_of_a_failed_redirect_the_beginning_is_shown(wire, home):
+    body = get(wire, home.url("/big/302?ftp://example.test/"))["body"]
+    assert body["complete"] is False and 0 < body["size"] <= 64 << 10
+    assert shown(wire, body) == bytes(body["size"])
+    body = get(wire, home.url("/silent/302?ftp://example.test/"))["body"]
+    assert (body["kind"], body["complete"]) == ("none", False)

@@ -29,6 +29,10 @@ RESPONSE = (
     b"Location: /next?token=s3cr3t\r\nX-Refresh-Token: s3cr3t\r\nA-First: yes\r\nConnection: close\r\n\r\n"
     b'{"access_token":"s3cr3t","expires_in":3600,\n"user":"wolf"}'
 )
+# a download that can be resumed
+CUT = (
+    b'HTTP/1.1 200 OK\r\nETag: "e"\r\nAccept-Ranges: bytes\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n'
+    + bytes(5000))
 
 
 def describe(wire, handle, **more):
@@ -125,6 +129,21 @@ def test_the_description_of_a_json_response(wire, origin):
         "[Request]", "[Response]", "[Network Duration]", "[Timings]", "[Result]",
     ]  # fmt: skip
     assert rest[-1] == "[Result]: success"
+
+
+def test_the_description_of_a_download(wire, origin, tmp_path):
+    """Its file, or the size of what a resume needs. [G7]"""
+    place = str(tmp_path / "wolves")
+    done = result(wire.call("download.send", {"url": origin + "/json", "destination": {"path": place}}))
+    assert f"[File]: {place}" in describe(wire, done["request"]).splitlines()
+    kept = get(wire, origin + "/json", bodyTo="file")
+    assert f"[File]: {kept['body']['path']}" in describe(wire, kept["request"]).splitlines()
+    with Capture(response=CUT) as capture:
+        broken = result(wire.call("download.send", {"url": capture.url(), "destination": {"path": place + "2"}}))
+    lines = describe(wire, broken["request"]).splitlines()
+    assert f"[Resume Data]: {len(broken['resumeData'])} bytes" in lines
+    assert not any(line.startswith("[File]") for line in lines)
+    assert "[File]" not in describe(wire, get(wire, origin + "/json")["request"])
 
 
 def test_durations_have_no_exponent(wire, origin):

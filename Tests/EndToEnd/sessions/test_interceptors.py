@@ -174,7 +174,7 @@ def test_a_body_that_says_its_coding_already(line, using):
     params = {"method": "POST", "body": {"text": "x" * 100}, "headers": {"Content-Encoding": "br"}}
     with Capture() as capture:
         error = get(line, capture.url(), **params, **using({"compress": "gzip"}))["error"]
-        assert error["code"] == 1300 and "Content-Encoding" in error["message"]
+        assert error["code"] == 1300 and "Content-Encoding" in error["message"] and "pointer" not in error
         assert get(line, capture.url(), **params, **using({"compress": {"coding": "gzip", "duplicate": "skip"}}))["ok"]
         assert capture.take().body == b"x" * 100
         changed = using({"compress": {"coding": "gzip", "duplicate": "replace"}})
