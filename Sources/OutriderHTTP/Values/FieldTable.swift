@@ -32,3 +32,12 @@ package struct FieldTable {
         for place in places.removeValue(forKey: HTTPFields.key(name)) ?? [] { list[place] = nil }
     }
 }
+
+extension HTTPFields {
+    /// Each name once: in the place of its first field, with the spelling and the value of its last.
+    package func unique() -> HTTPFields {
+        var table = FieldTable()
+        for field in list { table.set(field) }
+        return table.fields
+    }
+}

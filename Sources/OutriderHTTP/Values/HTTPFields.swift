@@ -47,13 +47,6 @@ package struct HTTPFields: Sendable, Equatable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Each name once: in the place of its first field, with the spelling and the value of its last.
-    package func unique() -> HTTPFields {
-        var table = FieldTable()
-        for field in list { table.set(field) }
-        return table.fields
-    }
-
     /// Sorted by name without regard to case; fields of the same name keep their order.
     package func sorted() -> HTTPFields {
         let keyed = list.enumerated().map { (key: $1.name.lowercased(), offset: $0, field: $1) }
