@@ -129,10 +129,9 @@ final class UnixSocketListener: Sendable {
         let connection = host.open(
             wire, loop: channel.eventLoop, transport: .socket, pid: Int(peer.pid), uid: Int(peer.uid))
         guard let connection else {
-            // the client finds no service, and starts the next one
-            if host.isStopping { return channel.close() }
             let error = RPCError(
-                .tooMany, "too many clients are connected (try again later, or raise --max-clients)",
+                .tooMany,
+                "too many clients are connected, or the service is stopping (try again later, or raise --max-clients)",
                 data: ["what": .string("connections")])
             let line = ByteBuffer(bytes: Outgoing.error(nil, error).frame(.line).bytes)
             return channel.eventLoop.makeCompletedFuture {
