@@ -26,6 +26,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         /// Another service has the socket's path: this service ends with its last client.
         var isReplaced = false
         var status: Int32?
+        var isEnding: Bool { status != nil || stopping }
         var waiter: CheckedContinuation<Int32, Never>?
         var idleSince = ContinuousClock.now
     }
@@ -122,7 +123,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     /// service with its last client.
     private func lost(_ file: SocketFile) async {
         let listener = state.withLock { state -> UnixSocketListener? in
-            guard state.status == nil, !state.stopping else { return nil }
+            guard !state.isEnding else { return nil }
             return state.listeners.first { $0.isListening(on: file) }
         }
         guard let listener else { return }
@@ -171,7 +172,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             uid: uid, isOtherUser: uid.map { $0 != Int(geteuid()) && $0 != 0 } ?? false)
         let age = (ContinuousClock.now - startedAt).seconds
         let (entry, silent) = state.withLock { state -> (ClientPlaces.Entry, Connection?) in
-            guard state.status == nil, !state.stopping else { return (.refused, nil) }
+            guard !state.isEnding else { return (.refused, nil) }
             let entry = state.places.enter(setting.name, now: age)
             guard case .admittedInstead(let silent) = entry else { return (entry, nil) }
             return (entry, state.connections.removeValue(forKey: silent))
@@ -186,6 +187,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         state.withLock { $0.connections[setting.name] = connection }
         return connection
     }
+
+    var isStopping: Bool { state.withLock { $0.isEnding } }
 
     func spoke(_ connection: Connection) { state.withLock { $0.places.spoke(connection.setting.name) } }
 

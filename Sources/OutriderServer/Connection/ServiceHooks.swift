@@ -26,6 +26,9 @@ protocol ServiceHooks: AnyObject, Sendable {
 protocol ConnectionHost: ServiceHooks {
     func admits(_ user: UInt32) -> Bool
 
+    /// Whether the service takes no new client any more.
+    var isStopping: Bool { get }
+
     /// A connection for a new client; nil if there are too many.
     func open(
         _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int?, uid: Int?

@@ -90,6 +90,8 @@ final class UnixSocketListener: Sendable {
                 host.logger.notice("user \(peer.uid) may not connect (--allow-uid permits it)")
                 return channel.close()
             }
+            // the client finds no service, and starts the next one
+            if host.isStopping { return channel.close() }
             let place = loops.enter()
             if place.loop !== channel.eventLoop, move(channel, to: place, of: loops, { open($0, peer, framing, host) })
             {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import OutriderJSON
 
 /// A client of a service: makes a call, and reads the events before its reply, and its reply.
@@ -50,8 +51,10 @@ struct ServiceClient: ~Copyable {
     private var connections = 1
     /// Connects anew, for a first call that the service has not read.
     private let reconnect: (() throws(CommandFailure) -> ServiceWire)?
-    /// A service that is killed accepts connections for some milliseconds more.
+    /// A service that ends or is killed accepts connections for some milliseconds more.
     private static let mostConnections = 5
+    /// Microseconds before a further connection, by the number of connections until then.
+    private static let pauses: [UInt32] = [0, 0, 8_000, 27_000, 64_000]
 
     init(_ wire: consuming ServiceWire, reconnect: (() throws(CommandFailure) -> ServiceWire)? = nil) {
         self.wire = wire
@@ -80,6 +83,7 @@ struct ServiceClient: ~Copyable {
     private mutating func resend(after error: CommandFailure) throws(CommandFailure) {
         var error = error
         while error.isUnread, lastID == 1, connections < Self.mostConnections, let first, let reconnect {
+            usleep(Self.pauses[connections])
             connections += 1
             wire = try reconnect()
             do {
