@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Processes and sockets that tests talk to."""
+"""Processes, sockets and sessions that tests talk to."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -12,11 +13,24 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import outrider
+
 ROOT = Path(__file__).resolve().parents[3]
 """The repository."""
 
 PATTERN = bytes(range(256)) * 40_000
 """What the origin's ``/bytes/N`` begins with."""
+
+
+def slow_session(client: outrider.AsyncClient) -> outrider.AsyncSession:
+    """A session with a function that the service waits for."""
+    session = client.session()
+
+    @session.adapter
+    async def sign(attempt: object) -> None:
+        await asyncio.sleep(0.05)
+
+    return session
 
 
 def serve(binary: str, path: str) -> subprocess.Popen[bytes]:

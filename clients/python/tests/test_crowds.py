@@ -9,7 +9,7 @@ import threading
 
 import outrider
 import pytest
-from peers import CHUNKED, chunk, request_head
+from peers import CHUNKED, chunk, request_head, slow_session
 
 CROWD = 150
 
@@ -92,11 +92,7 @@ def test_a_crowd_of_streams_with_functions(service, origin, tmp_path):
 
     async def work():
         async with outrider.AsyncClient(socket=service) as client:
-            session = client.session()
-
-            @session.adapter
-            async def sign(attempt):
-                await asyncio.sleep(0.05)
+            session = slow_session(client)
 
             async def lines():
                 async with session.stream(origin + "/json") as stream:

@@ -7,6 +7,7 @@ import threading
 
 import outrider
 import pytest
+from peers import slow_session
 
 CROWD = 150
 
@@ -141,11 +142,7 @@ def test_bodies_in_pieces_wait_for_places(service, origin, monkeypatch):
 def test_a_crowd_of_websockets_and_followed_downloads_with_functions(service, origin, tmp_path):
     async def work():
         async with outrider.AsyncClient(socket=service) as client:
-            session = client.session()
-
-            @session.adapter
-            async def sign(attempt):
-                await asyncio.sleep(0.05)
+            session = slow_session(client)
 
             async def talk():
                 async with session.websocket(origin.replace("http", "ws") + "/websocket") as socket:
@@ -193,11 +190,7 @@ def test_a_crowd_of_started_requests_with_functions(service, origin, tmp_path):
 
     async def work():
         async with outrider.AsyncClient(socket=service) as client:
-            session = client.session()
-
-            @session.adapter
-            async def sign(attempt):
-                await asyncio.sleep(0.05)
+            session = slow_session(client)
 
             async def send():
                 return (await (await session.start("GET", origin + "/json")).response()).status
