@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import Glibc
 import OutriderHTTP
 import OutriderTransport
 
@@ -13,8 +12,6 @@ enum CertificateStamp {
         guard !attempt.security.isPlain, let security = try? attempt.security.security(for: attempt.url),
             let path = security.settings.identity?.files.first
         else { return "" }
-        var status = stat()
-        guard stat(path, &status) == 0 else { return "certificate:none\n" }
-        return "certificate:\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)\n"
+        return "certificate:\(FileStamps([path]).text)\n"
     }
 }

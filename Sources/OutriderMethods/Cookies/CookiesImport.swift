@@ -48,7 +48,8 @@ struct CookiesImport: Method {
             var skipped = skipped
             if !evicted.isEmpty {
                 let limits =
-                    "a site has at most \(CookieJar.mostOfSite) cookies, a jar \(CookieJar.mostInAll) and 4 MiB"
+                    "a site has at most \(CookieJar.mostOfSite) cookies, a jar \(CookieJar.mostInAll) and"
+                    + " \(CookieJar.mostBytes >> 20) MiB"
                 let reason = "\(evicted.count) cookies gave way: \(limits)"
                 skipped.insert(NetscapeCookies.Skipped(line: 0, reason: reason), at: 0)
             }

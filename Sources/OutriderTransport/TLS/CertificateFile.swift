@@ -48,7 +48,7 @@ enum CertificateFile {
 }
 
 /// Which states some files are in; a file that is replaced or changed has another one.
-struct FileStamps: Hashable, Sendable {
+package struct FileStamps: Hashable, Sendable {
     private struct Stamp: Hashable, Sendable {
         var inode: UInt64
         var size: Int64
@@ -62,7 +62,7 @@ struct FileStamps: Hashable, Sendable {
 
     func joined(_ others: FileStamps) -> FileStamps { FileStamps(stamps: stamps + others.stamps) }
 
-    init(_ paths: [String]) {
+    package init(_ paths: [String]) {
         stamps = paths.map { path in
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
@@ -70,5 +70,12 @@ struct FileStamps: Hashable, Sendable {
                 inode: UInt64(clamping: status.st_ino), size: Int64(clamping: status.st_size),
                 seconds: Int64(clamping: status.st_mtim.tv_sec), nanoseconds: Int64(clamping: status.st_mtim.tv_nsec))
         }
+    }
+
+    /// The same for the same files, and another text once one of the files changes.
+    package var text: String {
+        stamps.map { stamp in
+            stamp.map { "\($0.inode) \($0.size) \($0.seconds) \($0.nanoseconds)" } ?? "none"
+        }.joined(separator: ", ")
     }
 }
