@@ -94,7 +94,7 @@ struct ServiceProcess {
                     + "until the machine stops")
         }
         await service.settle()
-        service.closeDetached()
+        await service.closeDetached()
         tape?.stopNow()
         engine.close()
         vault.close()

@@ -104,6 +104,13 @@ package final class CookieJars: Sendable {
         return .success(jar)
     }
 
+    /// Waits for jars that closed: each moves its log into its database, and tries rows again that a full disk kept back.
+    package func settle() async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            JarStore.thread.run(for: .service, isOwed: true) { continuation.resume() }
+        }
+    }
+
     /// The names of all jars on disk.
     package func names() -> [String] {
         guard let root else { return [] }

@@ -36,8 +36,11 @@ package final class Service: Sendable {
     /// Writes pending data to disk.
     package func settle() async { await shares.settle() }
 
-    /// Ends the detached objects.
-    package func closeDetached() { shares.close() }
+    /// Ends the detached objects, and waits for the jars of cookies that closed.
+    package func closeDetached() async {
+        shares.close()
+        await engine.jars.settle()
+    }
 
     init(
         engine: Engine, monitors: any ServiceMonitors, credentials: any CredentialWatchers,

@@ -51,6 +51,17 @@ def test_a_jar_whose_directory_is_removed_during_its_use_begins_anew(jars, serve
         assert server.sent() == "b=2; c=3"
 
 
+def test_a_service_that_ends_leaves_all_cookies_in_the_databases(jars):
+    """A copy of `jar.db` alone has all of them: no log is left beside it."""
+    names = [f"jar{number}" for number in range(40)]
+    with wire(jars) as line:
+        for name in names:
+            result(line.call("session.create", {"cookies": name}))
+            put(line, "a=1; Max-Age=100", jar=name)
+        assert len(list(jars.glob("*/jar.db-wal"))) == 40
+    assert not list(jars.glob("*/jar.db-wal"))
+
+
 @pytest.mark.parametrize("part", ["work", "work/jar.db"])
 def test_a_jar_whose_files_are_replaced_during_its_use_has_the_new_cookies(jars, server, part):
     with wire(jars) as line:
