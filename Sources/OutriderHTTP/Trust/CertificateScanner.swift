@@ -40,6 +40,12 @@ package struct CertificateScanner {
         [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01],
     ]
 
+    /// Whether the certificate is signed with RSASSA-PSS (RFC 4055 section 3.1).
+    package var hasPSSSignature: Bool { Self.pss.elementsEqual(signatureAlgorithm) }
+
+    /// 1.2.840.113549.1.1.10.
+    private static let pss: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0A]
+
     /// SHA-256 of a certificate in DER, in hexadecimal digits.
     package static func fingerprint(_ certificate: [UInt8]) -> String {
         SHA256.hash(data: certificate).reduce(into: "") { text, byte in

@@ -19,7 +19,7 @@ package struct HostPattern: Sendable, Hashable, Comparable {
     private let place: Place
     private let port: Int?
     /// As written.
-    package let text: String
+    package private(set) var text: String
 
     /// Nil if the text is no pattern.
     package init?(_ text: String) {
@@ -64,6 +64,13 @@ package struct HostPattern: Sendable, Hashable, Comparable {
 
     /// Without the dot at the end.
     static func plain(_ host: String) -> String { host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host }
+
+    /// Without the text: equal for all ways to write the pattern.
+    package var unwritten: HostPattern {
+        var pattern = self
+        pattern.text = ""
+        return pattern
+    }
 
     package func covers(host: String, port: Int) -> Bool {
         if let own = self.port, own != port { return false }

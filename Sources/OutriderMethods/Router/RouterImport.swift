@@ -109,7 +109,7 @@ enum APISource: JSONDecodable {
         let present = fields.present(Self.kinds)
         let document: JSONObject? = try fields.optional("document")
         let text: String? = try fields.optional("text")
-        let file: String? = try fields.optional("file")
+        let file = try fields.path("file")
         try fields.finish()
         guard present.count == 1 else { throw JSONComplaint("must have exactly one of document, text and file") }
         if let document {

@@ -126,7 +126,7 @@ private struct RootsParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        roots = RootsSpec(file: try fields.optional("file"), directory: try fields.optional("directory"))
+        roots = RootsSpec(file: try fields.path("file"), directory: try fields.path("directory"))
         let text: String? = try fields.optional("pem")
         roots.includesSystem = try fields.optional("system") ?? false
         try fields.finish()
@@ -147,9 +147,9 @@ struct IdentityParameter: JSONDecodable, Sendable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let certificate: String? = try fields.optional("certificate")
-        let key: String? = try fields.optional("key")
-        let pkcs12: String? = try fields.optional("pkcs12")
+        let certificate = try fields.path("certificate")
+        let key = try fields.path("key")
+        let pkcs12 = try fields.path("pkcs12")
         let passphrase: String? = try fields.optional("passphrase")
         let code: PassphraseSourceParameter? = try fields.optional("passphraseFrom")
         try fields.finish()

@@ -114,7 +114,7 @@ private struct CertificatePinsParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let files: [String] = try fields.optional("files") ?? []
+        let files = try fields.paths("files")
         let texts: [String] = try fields.optional("pem") ?? []
         pins = CertificatePins(files: files)
         pins.acceptsSelfSigned = try fields.optional("acceptSelfSigned") ?? false
@@ -137,10 +137,7 @@ private struct RevocationParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        policy.crlFiles =
-            try fields.optional("crlFiles") { (list: [String]) in
-                list.count > 64 ? "must not hold more than 64 files" : nil
-            } ?? []
+        policy.crlFiles = try fields.paths("crlFiles", most: 64)
         policy.usesNetwork = try fields.optional("network") ?? false
         policy.isRequired = try fields.optional("required") ?? false
         let methods: [String]? = try fields.optional("methods")
@@ -211,10 +208,14 @@ struct HostsParameter<Value: JSONDecodable & Sendable>: JSONDecodable, Sendable 
         guard let object = json.object else { throw JSONComplaint("must be an object, not \(json.typeName)") }
         guard object.members.count <= 1000 else { throw JSONComplaint("must not hold more than 1000 hosts") }
         entries = []
+        var known: Set<HostPattern> = []
         for member in object.members {
             do throws(JSONComplaint) {
                 guard let pattern = HostPattern(member.name) else {
                     throw JSONComplaint("must be a host, *.example.com, **.example.com or *, perhaps with a port")
+                }
+                guard known.insert(pattern.unwritten).inserted else {
+                    throw JSONComplaint("must not name a host that another member names: give each host once")
                 }
                 entries.append((pattern, try Value(json: member.value)))
             } catch {

@@ -67,6 +67,9 @@ enum FailureBridge {
 
     private static func hint(_ reason: String, _ alert: String?, _ settings: TLSSettings) -> String? {
         if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") { return "does it speak TLS?" }
+        if reason.contains("KEY_USAGE_BIT_INCORRECT") {
+            return "the key usage of its certificate does not permit the handshake: it needs digitalSignature"
+        }
         let isOld = alert == "protocol_version" || reason.contains("UNSUPPORTED_PROTOCOL")
         if isOld {
             let least = settings.minVersion?.rawValue ?? TLSSettings.Version.v12.rawValue
@@ -75,8 +78,8 @@ enum FailureBridge {
         }
         switch alert {
         case "handshake_failure", "insufficient_security":
-            return "it accepts none of the offered ciphers and groups, or wants a client certificate; "
-                + "ciphers: \"compatible\" offers more"
+            let more = settings.ciphers == .compatible ? "groups offers others" : "ciphers: \"compatible\" offers more"
+            return "it accepts none of the offered ciphers and groups, or wants a client certificate; \(more)"
         case "unrecognized_name": return "it does not know the server name; serverName sends another one"
         case "no_application_protocol": return "it accepts none of the offered protocols"
         default: return nil

@@ -12,9 +12,22 @@ enum CertificateFile {
 
     /// The certificates of a PEM file; those that cannot be parsed are left out. Throws `settingAnchorCertificatesFailed`.
     static func certificates(in file: String) throws(HTTPFailure) -> [Certificate] {
-        PEMBlock.all(in: try contents(of: file)).compactMap { block in
-            guard block.label == "CERTIFICATE" || block.label == "TRUSTED CERTIFICATE" else { return nil }
-            return try? Certificate(derEncoded: block.bytes)
+        try blocks(in: file).compactMap { try? Certificate(derEncoded: $0) }
+    }
+
+    /// Why the first certificate of a PEM file cannot be used; nil if the file has none. Throws as above.
+    static func fault(in file: String) throws(HTTPFailure) -> String? {
+        try blocks(in: file).first.map(ServedChain.fault)
+    }
+
+    /// In DER.
+    private static func blocks(in file: String) throws(HTTPFailure) -> [[UInt8]] {
+        PEMBlock.all(in: try contents(of: file)).compactMap { block -> [UInt8]? in
+            switch block.label {
+            case "CERTIFICATE": block.bytes
+            case "TRUSTED CERTIFICATE": TrustedCertificate.forServers(block.bytes)
+            default: nil
+            }
         }
     }
 

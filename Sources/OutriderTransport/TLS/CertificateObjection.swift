@@ -95,7 +95,7 @@ struct CertificateObjection {
     /// A reason of the library in the words of the house.
     private static func words(_ reason: String) -> String {
         let foreign =
-            "an authority on its path has name constraints of a kind that is not supported (directory names, e-mail)"
+            "an authority on its path has name constraints of a kind that is not supported (such as otherName)"
         let issues: [(String, String)] = [
             ("unsupported constraint", foreign), ("constraints are not supported", foreign),
             ("is not marked as a CA", "a certificate on its path issued another one without being an authority"),

@@ -28,7 +28,8 @@ struct PathSearch: Sendable {
         var verifier = Verifier(rootCertificates: roots.certificates) {
             // before the rules of RFC 5280, which let a certificate of version 1 issue others
             StrengthPolicy()
-            RFC5280Policy()
+            PathRulesPolicy()
+            NameConstraintsPolicy()
             ServerUsagePolicy()
             names
             PinPolicy(pins: pins)

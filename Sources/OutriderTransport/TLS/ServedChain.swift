@@ -48,8 +48,11 @@ struct ServedChain: Sendable {
     }
 
     /// Why a certificate cannot be read, as far as it can be told.
-    private static func fault(of der: [UInt8]) -> String {
+    static func fault(of der: [UInt8]) -> String {
         guard let scanner = CertificateScanner(der) else { return "it cannot be read" }
+        if scanner.hasPSSSignature {
+            return "it is signed with RSASSA-PSS, which is not supported (sha256WithRSAEncryption and ECDSA are)"
+        }
         return StrengthPolicy.fault(of: scanner) ?? "it has a key, or a signature, of a kind that is not supported"
     }
 }

@@ -63,7 +63,7 @@ final class TrustRoots: Sendable {
         var directories = [roots.directory].compactMap(\.self)
         if roots.includesSystem {
             paths += [systemBundle].compactMap(\.self)
-            directories += [Self.systemDirectory].compactMap(\.self)
+            directories += Self.systemDirectories
         }
         return paths + directories.flatMap { [$0] + ((try? Self.files(in: $0)) ?? []) }
     }
@@ -74,7 +74,10 @@ final class TrustRoots: Sendable {
         return Self.bundles.first { access($0, R_OK) == 0 }
     }
 
-    private static var systemDirectory: String? { variable("SSL_CERT_DIR") }
+    /// A list with colons between, as for OpenSSL.
+    private static var systemDirectories: [String] {
+        (variable("SSL_CERT_DIR") ?? "").split(separator: ":").map(String.init)
+    }
 
     private static func variable(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -91,13 +94,27 @@ final class TrustRoots: Sendable {
             found.append(certificate)
         }
         guard roots.includesSystem else { return found }
-        let directory = Self.systemDirectory
+        let directories = Self.systemDirectories
         if let bundle = systemBundle {
             found += try Self.certificates(in: bundle)
-        } else if directory == nil {
+        } else if directories.isEmpty {
             throw Self.failure("no root certificates are installed: install ca-certificates, or set SSL_CERT_FILE")
         }
-        if let directory { found += try Self.certificates(inDirectory: directory) }
+        return try found + Self.certificates(inDirectories: directories)
+    }
+
+    /// One of several directories may be missing, or empty.
+    private static func certificates(inDirectories paths: [String]) throws(HTTPFailure) -> [Certificate] {
+        var found: [Certificate] = []
+        var fault: HTTPFailure?
+        for path in paths {
+            do throws(HTTPFailure) {
+                found += try certificates(inDirectory: path)
+            } catch {
+                fault = fault ?? error
+            }
+        }
+        if found.isEmpty, let fault { throw fault }
         return found
     }
 
@@ -105,6 +122,9 @@ final class TrustRoots: Sendable {
         // one that cannot be read, of some old kind perhaps, must not take the others with it
         let found = try CertificateFile.certificates(in: file)
         guard found.isEmpty else { return found }
+        if let fault = try CertificateFile.fault(in: file) {
+            throw failure("\(file) holds no certificate that can be used: \(fault)")
+        }
         throw failure("\(file) holds no certificate: it must be a PEM file with BEGIN CERTIFICATE lines")
     }
 

@@ -82,3 +82,19 @@ def test_roots_that_stay_keep_their_connections(roots, listen):
         while time.monotonic() < end:
             assert send(wire, url)["metrics"]["attempts"][0]["reused"]
             time.sleep(0.1)
+
+
+@pytest.mark.parametrize("order", [("none", "here"), ("here", "none"), ("empty", "here"), ("here",), ("none", "empty")])
+def test_the_directories_of_roots_are_a_list(certificates, listen, tmp_path, monkeypatch, order):
+    """As for OpenSSL. Only if none of them has a root is that a failure."""
+    for name in ("here", "empty"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "here" / "root.pem").write_text((certificates / "ca.pem").read_text())
+    monkeypatch.setenv("SSL_CERT_FILE", "")
+    monkeypatch.setenv("SSL_CERT_DIR", ":".join(str(tmp_path / name) for name in order))
+    with contract.Wire() as wire:
+        response = send(wire, f"https://localhost:{listen('good')}/")
+    if "here" in order:
+        assert response["ok"], response["error"]["message"]
+    else:
+        assert response["error"]["code"] == 1504 and "none" in response["error"]["message"], response

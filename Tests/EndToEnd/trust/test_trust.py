@@ -228,35 +228,6 @@ def test_wildcards_of_one_label_and_more(client, pki, start):
     refused(client, "https://bank.test/", 1508, tls=roots(pki), connectTo=f"127.0.0.1:{port}")
 
 
-def test_bad_parameters_name_the_member(client):
-    for member, value, pointer in (
-        ("trust", "nothing", "/trust"),
-        ("trust", {"publicKeys": {"pins": ["sha1/x"]}}, "/trust/publicKeys/pins/0"),
-        ("trust", {"all": []}, "/trust/all"),
-        ("trust", {"all": ["none"]}, "/trust/all/0"),
-        ("trust", {"pinnedCertificates": {"pem": ["x"]}}, "/trust/pinnedCertificates/pem/0"),
-        ("tls", {"minVersion": "1.1"}, "/tls/minVersion"),
-        ("tls", {"minVersion": "1.3", "maxVersion": "1.2"}, "/tls/maxVersion"),
-        ("tls", {"ciphers": ["NULL"]}, "/tls/ciphers/0"),
-        ("tls", {"ciphers": []}, "/tls/ciphers"),
-        ("tls", {"groups": ["P-1"]}, "/tls/groups/0"),
-        ("tls", {"roots": {}}, "/tls/roots"),
-        ("tls", {"identity": {"key": "/k"}}, "/tls/identity"),
-        ("tls", {"serverName": "a b"}, "/tls/serverName"),
-        ("connectTo", "host:0", "/connectTo"),
-    ):
-        error = client.call("data.send", {"url": "https://localhost/", member: value})["error"]
-        assert error["code"] == -32602 and error["data"]["pointer"] == pointer, (member, value, error)
-
-
-def test_an_empty_table_of_hosts_is_refused(client):
-    """An empty table asks for no policy, so that a session with one would be as without."""
-    for more in ({}, {"allHostsMustBeEvaluated": True}, {"allHostsMustBeEvaluated": False}):
-        error = client.call("session.create", {"trust": {"hosts": {}, **more}})["error"]
-        assert error["code"] == -32602 and error["data"]["pointer"] == "/trust/hosts", error
-        assert "must name a host" in error["message"] + str(error["data"]), error
-
-
 @pytest.fixture(scope="module")
 def expired(pki, start):
     pki.issue("expired", "inter", chain=["inter"], end="20200301000000Z")

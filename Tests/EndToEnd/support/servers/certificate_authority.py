@@ -47,8 +47,8 @@ class Authority:
             (self.folder / f"{name}.key").write_bytes((self.folder / f"{key}.key").read_bytes())
         (self.folder / f"{name}.cnf").write_text(
             "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nserial=serial\nnew_certs_dir=.\ndefault_md=sha256\npolicy=p\n"
-            "unique_subject=no\nemail_in_dn=no\ndefault_crl_days=3650\ncrlnumber=number\n[p]\ncommonName=supplied\n"
-            f"[ext]\n{ext}")
+            "unique_subject=no\nemail_in_dn=no\ndefault_crl_days=3650\ncrlnumber=number\n[p]\n"
+            f"organizationName=optional\ncommonName=supplied\n[ext]\n{ext}")
         for file, content in (("index", ""), ("serial", "%016X\n" % abs(hash((str(self.folder), name)))),
                               ("number", "01\n")):
             if file == "serial" or not (self.folder / file).exists():
