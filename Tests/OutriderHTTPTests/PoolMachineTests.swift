@@ -228,13 +228,17 @@ struct PoolMachineTests {
 
     @Test func `a request is sent again only if nothing can have happened twice`() {
         func allowed(
-            _ method: String, reused: Bool = true, began: Bool = false, body: Bool = false, before: Bool = false
+            _ method: String, key: Bool = false, reused: Bool = true, began: Bool = false, body: Bool = false,
+            before: Bool = false
         ) -> Bool {
             Replay.isAllowed(
-                method: method, wasReused: reused, responseBegan: began, fileBodyBegan: body, replayedBefore: before)
+                method: method, hasKey: key, wasReused: reused, responseBegan: began, fileBodyBegan: body,
+                replayedBefore: before)
         }
         for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"] { #expect(allowed(method)) }
         for method in ["POST", "PATCH", "get", "BREW"] { #expect(!allowed(method)) }
+        #expect(allowed("POST", key: true))
+        #expect(!allowed("POST", key: true, began: true) && !allowed("POST", key: true, before: true))
         #expect(!allowed("GET", reused: false))
         #expect(!allowed("GET", began: true))
         #expect(!allowed("PUT", body: true))

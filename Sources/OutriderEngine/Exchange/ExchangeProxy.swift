@@ -114,6 +114,7 @@ extension ExchangeDriver {
         // the next request starts without the fields added for this one
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        next.timeouts.whole = exchange.totalTimeout
         self.attempt = next
         signing.proxy.next = signature
     }

@@ -23,6 +23,7 @@ extension ExchangeDriver {
         await drain(response.body)
         note(response.body.timeline)
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        next.timeouts.whole = exchange.totalTimeout
         hops.append(hop)
         exchange.note(
             SentRequest(attempt: number, method: attempt.method, url: hop.from, status: response.status), hop: hop)
@@ -62,9 +63,11 @@ extension ExchangeDriver {
 
     /// The time left of an attempt, which its redirects share.
     func remaining(of total: Double) throws(HTTPFailure) -> Double {
-        let left = (exchange.totalTimeout ?? total) - elapsed(inAttempt: true)
+        let whole = exchange.totalTimeout ?? total
+        let left = whole - elapsed(inAttempt: true)
         guard left > 0 else {
-            throw HTTPFailure(.timedOut, "the redirects took more than the request may", phase: .total, sent: .sent)
+            let text = "the redirects and challenges took more than \(whole) s in all"
+            throw HTTPFailure(.timedOut, text, phase: .total, sent: .sent)
         }
         return left
     }

@@ -42,3 +42,10 @@ struct ConnectionOptions {
         return nil
     }
 }
+
+extension ResponseHead {
+    /// Whether the server ends a connection because no request has arrived in time (RFC 9110 section 15.5.9).
+    package var endsIdleConnection: Bool {
+        status == 408 && version.major == 1 && !ConnectionOptions(self).staysOpen
+    }
+}

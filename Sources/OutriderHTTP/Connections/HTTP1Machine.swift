@@ -27,8 +27,6 @@ package struct HTTP1Machine: ~Copyable {
     }
 
     private var state = State.idle
-    /// The last response had no body by definition; its server may still send a body in error.
-    private var followsBodyless = false
     /// Requests carried so far, the running one included.
     package private(set) var requests = 0
     /// Seconds for which the connection may lie idle after the last response; nil if its server names no limit.
@@ -77,8 +75,9 @@ package struct HTTP1Machine: ~Copyable {
         case wanted
         /// Bytes without a request: the connection must close, or they would count as the next request's response.
         case unasked
-        /// The bytes belong to the previous response, which has no body by definition. The connection must be closed,
-        /// as if the server had not received the running request.
+        /// The bytes cannot begin a response and belong to the previous response, as a body longer than its length or a
+        /// body behind a 304. The connection must be closed, as if the server had not received the running request
+        /// (RFC 9112 section 9.2).
         case leftOver
     }
 
@@ -91,7 +90,7 @@ package struct HTTP1Machine: ~Copyable {
             return .unasked
         }
         if exchange.hasReceived { return .wanted }
-        if followsBodyless, !beginsResponse() { return .leftOver }
+        if isReused, !beginsResponse() { return .leftOver }
         exchange.hasReceived = true
         state = .busy(exchange)
         return .wanted
@@ -129,7 +128,6 @@ package struct HTTP1Machine: ~Copyable {
             state = .ended
             return .close
         }
-        followsBodyless = exchange.framing == BodyFraming.none
         state = .idle
         return .reuse
     }

@@ -44,12 +44,13 @@ package struct HSTSStore: Sendable {
     /// A host that repeats its field with each response changes the store at most once in so many seconds.
     private static let grain: Int64 = 3600
 
-    /// The https URL, with the matching port; nil if the host has no HSTS entry.
+    /// The https URL, or the wss URL for ws, with the matching port; nil if the host has no HSTS entry.
     package func upgraded(_ url: HTTPURL, now: Int64) -> HTTPURL? {
-        guard url.scheme == .http, url.socketPath == nil, !entries.isEmpty, covers(HostPattern.plain(url.host), now)
+        guard url.scheme == .http || url.scheme == .ws, url.socketPath == nil, !entries.isEmpty,
+            covers(HostPattern.plain(url.host), now)
         else { return nil }
         var secure = url
-        secure.scheme = .https
+        secure.scheme = url.scheme == .ws ? .wss : .https
         if url.port == 80 { secure.port = 443 }
         return secure
     }

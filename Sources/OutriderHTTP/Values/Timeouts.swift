@@ -18,6 +18,8 @@ package struct Timeouts: Sendable, Equatable {
     package var minimumRate: Int?
     /// Everything together, waiting for a connection included. Default 300.
     package var total = 300.0
+    /// The limit that `total` is the rest of, for a later request of an attempt; nil if `total` is the limit.
+    package var whole: Double?
     /// All attempts together, with the waits between them; nil for no limit, the default.
     package var resource: Double?
 

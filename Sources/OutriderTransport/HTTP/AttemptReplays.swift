@@ -29,6 +29,16 @@ struct AttemptReplays {
         return losses <= 10
     }
 
+    /// Whether to send the request again in place of the response: a 408 that ends a reused connection may have been on
+    /// its way before the request (RFC 9110 section 15.5.9).
+    mutating func mayReplay(
+        insteadOf head: ResponseHead, _ attempt: Attempt, _ key: PoolKey, wasReused: @autoclosure () -> Bool
+    ) -> Bool {
+        guard head.endsIdleConnection, wasReused() else { return false }
+        if case .again = decide(.beforeResponse(replayable: true), attempt, key, responseBegan: false) { return true }
+        return false
+    }
+
     /// - Parameter allowsNone: the connection allows no request at present. The request was sent before the server
     ///   could say so: the refusal does not count, at most ten times.
     mutating func decide(
@@ -38,8 +48,8 @@ struct AttemptReplays {
         case .beforeResponse(replayable: true):
             guard
                 Replay.isAllowed(
-                    method: attempt.method, wasReused: true, responseBegan: responseBegan,
-                    fileBodyBegan: bodyBegan, replayedBefore: hasReplayed)
+                    method: attempt.method, hasKey: attempt.fields.contains("Idempotency-Key"), wasReused: true,
+                    responseBegan: responseBegan, fileBodyBegan: bodyBegan, replayedBefore: hasReplayed)
             else { return .no }
             hasReplayed = true
             return .again

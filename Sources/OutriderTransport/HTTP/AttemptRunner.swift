@@ -273,8 +273,7 @@ extension AttemptRunner: PoolWaiter {
                 (self.writer, self.unreceived) = (nil, self.stream?.unsent ?? 0)
                 self.observer.bodyEnded()
                 self.requestSent()
-            case .failed(let failure):
-                self.end(failure)
+            case .failed(let failure): self.end(failure)
             }
         }
     }
@@ -337,6 +336,7 @@ extension AttemptRunner: ConnectionUser {
             expectation.refuse()
             return sendAgain()
         }
+        if replays.mayReplay(insteadOf: head, attempt, key, wasReused: clock.timeline.reused) { return sendAgain() }
         stage = .receiving
         sent = .sent
         if stopSending || expectation.isWaiting { self.stopSending() }

@@ -224,7 +224,9 @@ final class ConnectionOpening: @unchecked Sendable {
                 self.secure(channel)
             case .refused(let head, let isReusable): self.refused(head, by: proxy, on: channel, isReusable)
             case .failed(let failure):
-                guard self.isSpare, failure.kind == .connectionLost, self.tell != nil else { return self.fail(failure) }
+                // bytes that are no reply may belong to the refusal before
+                let mayBeStale = failure.kind == .connectionLost || failure.kind == .malformedResponse
+                guard self.isSpare, mayBeStale, self.tell != nil else { return self.fail(failure) }
                 self.isSpare = false
                 channel.close(promise: nil)
                 self.channel = nil

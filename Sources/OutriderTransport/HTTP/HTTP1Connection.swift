@@ -192,12 +192,15 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         case .wanted: break
         // unexpected bytes after a response could be taken for the next response
         case .unasked: return isClosed ? () : broke(.quiet, nil)
-        case .leftOver: return isClosed ? () : broke(machine.closed(), nil)
+        case .leftOver: return isClosed ? () : broke(machine.closed(), Self.leftOver)
         }
         room.took(arrival.readableBytes, from: channel)
         running.user?.received(arrival.readableBytes)
         read(arrival)
     }
+
+    /// The fault if the request may not be sent again.
+    private static let leftOver = ResponseFault.malformed("bytes that belong to no response came before it")
 
     private func read(_ arrival: ByteBuffer) {
         var position = 0
@@ -307,8 +310,8 @@ extension ByteBuffer {
     /// come first.
     fileprivate var beginsLikeResponse: Bool {
         withUnsafeReadableBytes { bytes in
-            guard let first = bytes.first, first != 0x0D, first != 0x0A else { return true }
-            return bytes.prefix(5).elementsEqual("HTTP/".utf8.prefix(bytes.count))
+            let line = bytes.drop { $0 == 0x0D || $0 == 0x0A }
+            return line.prefix(5).elementsEqual("HTTP/".utf8.prefix(line.count))
         }
     }
 }

@@ -13,6 +13,7 @@ import pytest
 import tls_server
 from http_server import Listening
 from listeners import shut
+from upload_server import Reader
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -68,6 +69,16 @@ def test_bytes_that_were_sent_whole_are_sent_again(wire, fickle):
     assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
     put = wire.call("data.send", {"url": fickle.url, "method": "PUT", "body": {"text": "x" * 100_000}}, 20)["result"]
     assert put["ok"] and fickle.methods == ["GET", "PUT", "PUT"]
+
+
+@pytest.mark.parametrize("key", ["Idempotency-Key", "X-Other-Key"])
+def test_a_post_is_sent_again_only_with_a_key_by_which_its_server_notices_that(wire, fickle, key):
+    assert wire.call("data.send", {"url": fickle.url}, 20)["result"]["ok"]
+    params = {"url": fickle.url, "method": "POST", "headers": {key: "a1"}, "body": {"text": "x" * 100_000}}
+    post = wire.call("data.send", params, 20)["result"]
+    is_sent_again = key == "Idempotency-Key"
+    assert post["ok"] == is_sent_again, post
+    assert fickle.methods == ["GET", "POST", "POST"][: 3 if is_sent_again else 2]
 
 
 def path_of(connection):
@@ -196,3 +207,92 @@ def test_a_request_that_is_sent_again_waits_for_a_connection_beyond_its_idle_tim
         replies = wire.replies([first, second])
         assert all(reply["result"]["ok"] for reply in replies.values()), replies
         assert server.arrived == ["/first", "/second", "/first"]
+
+
+class Straying(Listening):
+    """Sends bytes that belong to no response behind the second request of its first connection."""
+
+    def __init__(self, stray):
+        self.stray = stray
+        super().__init__()
+
+    def serve(self, connection, number):
+        self.note(self.arrived, path_of(connection))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if number == 1:
+            self.note(self.arrived, path_of(connection))
+            connection.sendall(self.stray + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
+        connection.recv(4096)
+
+
+STRAYS = {"the rest of a body": b"x</html>\r\n", "an empty line and a chunk": b"\r\n0\r\n\r\n"}
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_bytes_that_come_late_behind_a_response_do_not_fail_the_next_request(wire, name):
+    """RFC 9112 section 9.2: the request goes over a connection of its own."""
+    with Straying(STRAYS[name]) as server:
+        assert wire.call("data.send", {"url": server.url("/first")}, 20)["result"]["ok"]
+        second = wire.call("data.send", {"url": server.url("/second")}, 20)["result"]
+        assert second["ok"] and second["body"]["text"] == "ok", second
+        assert server.arrived == ["/first", "/second", "/second"]
+
+
+def test_a_post_before_which_late_bytes_come_is_not_sent_again(wire):
+    with Straying(b"stray") as server:
+        assert wire.call("data.send", {"url": server.url("/first")}, 20)["result"]["ok"]
+        params = {"url": server.url("/second"), "method": "POST", "body": {"text": "x"}}
+        error = wire.call("data.send", params, 20)["result"]["error"]
+        assert error["code"] == 1408 and "no response" in error["message"], error
+        assert server.arrived == ["/first", "/second"]
+
+
+class Impatient(Listening):
+    """Ends its first connection behind the second request, with a 408."""
+
+    def serve(self, connection, number):
+        self.note(self.arrived, path_of(connection))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if number > 1:
+            return connection.recv(4096)
+        self.note(self.arrived, path_of(connection))
+        return connection.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.parametrize(("method", "status"), [("GET", 200), ("POST", 408)])
+def test_a_408_that_ends_a_kept_connection_is_not_the_response_to_a_request_that_may_be_repeated(wire, method, status):
+    """RFC 9110 section 15.5.9: the server sent the 408 because no request had come."""
+    with Impatient() as server:
+        assert wire.call("data.send", {"url": server.url("/first")}, 20)["result"]["ok"]
+        second = wire.call("data.send", {"url": server.url("/second"), "method": method}, 20)["result"]
+        assert second["status"] == status, second
+        assert server.arrived == ["/first", "/second", "/second"][:2 if status == 408 else 3]
+        assert server.connections == (1 if status == 408 else 2)
+
+
+class Refusing(Listening):
+    """Asks for a password, and sends more of that page behind the next request on the same connection."""
+
+    def serve(self, connection, number):
+        reader = Reader(connection)
+        head = reader.until(b"\r\n\r\n")
+        self.note(self.arrived, number)
+        if b"Proxy-Authorization" in head:
+            connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            return connection.recv(4096)
+        challenge = b'Proxy-Authenticate: Digest realm="r", nonce="n", qop="auth"\r\n'
+        connection.sendall(b"HTTP/1.1 407 Who\r\n%sContent-Length: 4\r\n\r\n<h1>" % challenge)
+        reader.until(b"\r\n\r\n")
+        self.note(self.arrived, number)
+        connection.sendall(b"</h1>")
+        return connection.recv(4096)
+
+
+def test_bytes_of_a_refusal_that_come_late_do_not_fail_the_tunnel(wire):
+    """The tunnel is asked for once more, on a connection of its own."""
+    credential = {"username": "ada", "password": "s", "schemes": ["digest"]}
+    with Refusing() as proxy:
+        guarded = {"url": proxy.url(""), "credential": credential}
+        response = wire.call("data.send", {"url": "https://origin.test/", "proxy": guarded}, 20)["result"]
+        assert (response["error"]["code"], response["error"]["data"]["status"]) == (1415, 403), response
+        assert proxy.arrived == [1, 1, 2]

@@ -10,6 +10,7 @@ import contract
 import pytest
 from callback_client import converse, exchange
 from capture_server import Capture
+from http_server import Listening
 from request_client import get, read_all, result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -184,3 +185,19 @@ def test_of_a_long_page_of_a_failed_redirect_the_beginning_is_shown(wire, home):
     assert shown(wire, body) == bytes(body["size"])
     body = get(wire, home.url("/silent/302?ftp://example.test/"))["body"]
     assert (body["kind"], body["complete"]) == ("none", False)
+
+
+class Slow(Listening):
+    """Leads on and on, each time after a while."""
+
+    def serve(self, connection, number):
+        connection.recv(4096)
+        self.ended.wait(0.25)
+        head = b"HTTP/1.1 302 Found\r\nLocation: /%d\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        connection.sendall(head % number)
+
+
+def test_redirects_without_time_left_name_the_time_of_the_whole_attempt(wire):
+    with Slow() as server:
+        error = get(wire, server.url("/"), timeout=0.7)["error"]
+    assert (error["code"], error["phase"]) == (1405, "total") and "more than 0.7 s in all" in error["message"], error

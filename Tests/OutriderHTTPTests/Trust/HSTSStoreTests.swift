@@ -39,6 +39,7 @@ import Testing
         #expect(try upgraded("http://a.test/x?y", by: store) == "https://a.test/x?y")
         #expect(try upgraded("http://A.test.:80/", by: store)?.hasPrefix("https://a.test") == true)
         #expect(try upgraded("http://a.test:8080/", by: store) == "https://a.test:8080/")
+        #expect(try upgraded("ws://a.test/", by: store) == "wss://a.test/")
         #expect(try upgraded("https://a.test/", by: store) == nil)
     }
 
