@@ -155,7 +155,8 @@ package enum Serialization {
 
     /// JSON is UTF-8 (RFC 8259 section 8.1); other charsets are converted, and a byte order mark is removed.
     static func utf8(_ bytes: [UInt8], wanted: String?, declared: String?) -> [UInt8] {
-        let plain = bytes.first.map { $0 < 0x80 } ?? true
+        // the mark of UTF-32BE begins with a zero
+        let plain = bytes.first.map { $0 < 0x80 && $0 != 0 } ?? true
         let charset = (wanted ?? declared).map(Charset.init(label:)) ?? .utf8
         if plain, charset == .utf8 { return bytes }
         return TextDecoding.decode(bytes, wanted: wanted, declared: declared).map { Array($0.text.utf8) } ?? bytes

@@ -21,7 +21,7 @@ package enum TextDecoding {
     package static func decode(
         _ bytes: [UInt8], wanted: String? = nil, declared: String? = nil, fallback: String? = nil
     ) -> DecodedText? {
-        let mark = byteOrderMark(bytes)
+        let mark = Charset.marks(wanted ?? declared).last(where: { bytes.starts(with: $0.bytes) })
         let charset: Charset
         if let wanted {
             guard let known = Charset(label: wanted, mark: mark?.charset) else { return nil }
@@ -38,15 +38,8 @@ package enum TextDecoding {
         } else {
             charset = .utf8
         }
-        let skipped = mark?.charset == charset ? mark?.length ?? 0 : 0
+        let skipped = mark?.charset == charset ? mark?.bytes.count ?? 0 : 0
         return text(of: bytes[skipped...], charset).map { DecodedText(text: $0, charset: charset) }
-    }
-
-    private static func byteOrderMark(_ bytes: [UInt8]) -> (charset: Charset, length: Int)? {
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return (.utf8, 3) }
-        if bytes.starts(with: [0xFF, 0xFE]) { return (.utf16le, 2) }
-        if bytes.starts(with: [0xFE, 0xFF]) { return (.utf16be, 2) }
-        return nil
     }
 
     static func text(of bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
@@ -55,6 +48,8 @@ package enum TextDecoding {
         case .ascii: bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
         case .utf16le: utf16(bytes, highFirst: false)
         case .utf16be: utf16(bytes, highFirst: true)
+        case .utf32le: utf32(bytes, highFirst: false)
+        case .utf32be: utf32(bytes, highFirst: true)
         case .latin1: singleByte(bytes, nil)
         case .windows1252: singleByte(bytes, SingleByteTables.windows1252)
         case .windows1250: singleByte(bytes, SingleByteTables.windows1250)
@@ -99,6 +94,25 @@ package enum TextDecoding {
             }
         }
         return lead == nil ? String(decoding: output, as: UTF8.self) : nil
+    }
+
+    /// Refuses surrogates, and numbers above U+10FFFF (Unicode 15 section 3.10).
+    private static func utf32(_ bytes: ArraySlice<UInt8>, highFirst: Bool) -> String? {
+        guard bytes.count % 4 == 0 else { return nil }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count / 2)
+        for index in stride(from: bytes.startIndex, to: bytes.endIndex, by: 4) {
+            guard let scalar = Unicode.Scalar(number(bytes, at: index, highFirst: highFirst)) else { return nil }
+            append(scalar.value, to: &output)
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The code unit of UTF-32 at the index.
+    static func number(_ bytes: ArraySlice<UInt8>, at index: Int, highFirst: Bool) -> UInt32 {
+        var number: UInt32 = 0
+        for place in 0..<4 { number = number << 8 | UInt32(bytes[index + (highFirst ? place : 3 - place)]) }
+        return number
     }
 
     /// Without a table every byte is the character of its number. U+FFFD in a table is no character.

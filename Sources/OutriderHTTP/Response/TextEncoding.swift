@@ -12,14 +12,8 @@ package enum TextEncoding {
                 .parameterEncoderFailed, "the charset \(FieldRules.shown(label)) is not known: use utf-8",
                 pointer: charsetPointer)
         }
-        switch charset {
-        case .utf8: return Array(text.utf8)
-        case .utf16le:
-            return text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
-        case .utf16be:
-            return text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
-        default: break
-        }
+        if charset == .utf8 { return Array(text.utf8) }
+        if let bytes = wide(text, charset) { return bytes }
         guard let table = tables[charset] else {
             throw HTTPFailure(
                 .parameterEncoderFailed, "text can be read as \(charset.name) but not sent so: use utf-8",
@@ -40,6 +34,24 @@ package enum TextEncoding {
             }
         }
         return bytes
+    }
+
+    /// In UTF-16 or UTF-32; nil for another charset.
+    static func wide(_ text: String, _ charset: Charset) -> [UInt8]? {
+        switch charset {
+        case .utf16le: text.utf16.flatMap { bytes(of: UInt32(truncatingIfNeeded: $0), 2, lowFirst: true) }
+        case .utf16be: text.utf16.flatMap { bytes(of: UInt32(truncatingIfNeeded: $0), 2, lowFirst: false) }
+        case .utf32le: text.unicodeScalars.flatMap { bytes(of: $0.value, 4, lowFirst: true) }
+        case .utf32be: text.unicodeScalars.flatMap { bytes(of: $0.value, 4, lowFirst: false) }
+        default: nil
+        }
+    }
+
+    /// The lowest bytes of a code unit.
+    private static func bytes(of unit: UInt32, _ count: UInt32, lowFirst: Bool) -> [UInt8] {
+        (0..<count).map { place in
+            UInt8(truncatingIfNeeded: unit >> ((lowFirst ? place : count - 1 - place) * 8))
+        }
     }
 
     /// For each charset of single bytes, the bytes above 0x7F by the characters that they are read as.

@@ -24,11 +24,8 @@ struct StreamText: Sendable {
     /// Determines the charset from the first bytes, and returns the length of a byte order mark; nil if more bytes are
     /// needed. Throws `stringSerializationFailed` for an unknown charset.
     mutating func begin(_ window: ByteWindow, isOver: Bool) throws(HTTPFailure) -> Int? {
-        let marks: [(bytes: [UInt8], charset: Charset)] = [
-            ([0xEF, 0xBB, 0xBF], .utf8), ([0xFF, 0xFE], .utf16le), ([0xFE, 0xFF], .utf16be),
-        ]
         var mark: (bytes: [UInt8], charset: Charset)?
-        for candidate in marks {
+        for candidate in Charset.marks(wanted ?? declared) {
             let count = min(window.count, candidate.bytes.count)
             guard window.slice(count).elementsEqual(candidate.bytes[..<count]) else { continue }
             if count == candidate.bytes.count { mark = candidate } else if !isOver { return nil }
@@ -49,13 +46,21 @@ struct StreamText: Sendable {
     }
 
     /// The bytes of a code unit: line ends are whole units.
-    var width: Int { charset == .utf16le || charset == .utf16be ? 2 : 1 }
+    var width: Int {
+        switch charset {
+        case .utf16le, .utf16be: 2
+        case .utf32le, .utf32be: 4
+        default: 1
+        }
+    }
 
-    /// The code unit at the index.
+    /// The code unit at the index; 0xFFFF for all units above.
     func unit(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt16 {
         switch charset {
         case .utf16le: UInt16(bytes[index + 1]) << 8 | UInt16(bytes[index])
         case .utf16be: UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1])
+        case .utf32le: UInt16(clamping: TextDecoding.number(bytes, at: index, highFirst: false))
+        case .utf32be: UInt16(clamping: TextDecoding.number(bytes, at: index, highFirst: true))
         default: UInt16(bytes[index])
         }
     }
@@ -72,6 +77,7 @@ struct StreamText: Sendable {
             if isOver || even == 0 { return isOver ? bytes.count : 0 }
             let isLead = unit(bytes, at: bytes.startIndex + even - 2) & 0xFC00 == 0xD800
             return isLead ? even - 2 : even
+        case .utf32le, .utf32be: return isOver ? bytes.count : bytes.count & ~3
         case .utf8, .ascii: return isOver ? bytes.count : bytes.count - UTF8Cut.unfinished(bytes)
         default: return bytes.count
         }

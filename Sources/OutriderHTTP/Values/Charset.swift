@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// A charset that text can be decoded from, by the names that the web uses (WHATWG Encoding section 4.2).
+/// A charset that text can be decoded from, by the names that the web uses (WHATWG Encoding section 4.2), and UTF-32.
 package enum Charset: Sendable, Hashable, CaseIterable {
-    case utf8, utf16le, utf16be
+    case utf8, utf16le, utf16be, utf32le, utf32be
     /// Strictly seven bits.
     case ascii
     /// Every byte is the character of that number; not windows-1252, which the web reads under this name.
@@ -22,6 +22,8 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         case .utf8: "utf-8"
         case .utf16le: "utf-16le"
         case .utf16be: "utf-16be"
+        case .utf32le: "utf-32le"
+        case .utf32be: "utf-32be"
         case .ascii: "us-ascii"
         case .latin1: "iso-8859-1"
         case .windows1252: "windows-1252"
@@ -68,19 +70,40 @@ package enum Charset: Sendable, Hashable, CaseIterable {
         self = found
     }
 
-    /// The same for a body that begins with that byte order mark: a label of UTF-16 without an order leaves the order to
-    /// the mark (RFC 2781 section 3.3).
+    /// The same for a body that begins with that byte order mark: a label of UTF-16 or UTF-32 without an order leaves
+    /// the order to the mark (RFC 2781 section 3.3).
     package init?(label: String, mark: Charset?) {
         guard let named = Charset(label: label) else { return nil }
         let namesOrder = FieldRules.trimmed(label[...]).lowercased().hasSuffix("le")
-        self = named == .utf16le && mark == .utf16be && !namesOrder ? .utf16be : named
+        switch (named, mark) {
+        case (.utf16le, .utf16be?) where !namesOrder: self = .utf16be
+        case (.utf32le, .utf32be?) where !namesOrder: self = .utf32be
+        default: self = named
+        }
     }
+
+    /// The byte order marks (Unicode 15 section 23.8). Of two that fit, the later counts.
+    ///
+    /// - Parameter label: of the body; the mark of UTF-32LE begins with that of UTF-16LE.
+    static func marks(_ label: String?) -> ArraySlice<(bytes: [UInt8], charset: Charset)> {
+        switch label.flatMap({ Charset(label: $0) }) {
+        case .utf16le?, .utf16be?: allMarks.prefix(3)
+        default: allMarks[...]
+        }
+    }
+
+    private static let allMarks: [(bytes: [UInt8], charset: Charset)] = [
+        ([0xEF, 0xBB, 0xBF], .utf8), ([0xFF, 0xFE], .utf16le), ([0xFE, 0xFF], .utf16be),
+        ([0xFF, 0xFE, 0, 0], .utf32le), ([0, 0, 0xFE, 0xFF], .utf32be),
+    ]
 
     private static let labels: [String: Charset] = [
         "utf-8": .utf8, "utf8": .utf8, "unicode-1-1-utf-8": .utf8,
         "utf-16": .utf16le, "utf16": .utf16le, "utf-16le": .utf16le, "ucs-2": .utf16le, "unicode": .utf16le,
         "iso-10646-ucs-2": .utf16le, "unicode-1-1": .utf16le, "csunicode": .utf16le, "unicodefeff": .utf16le,
         "utf-16be": .utf16be, "unicodefffe": .utf16be,
+        "utf-32": .utf32le, "utf32": .utf32le, "utf-32le": .utf32le, "ucs-4": .utf32le, "iso-10646-ucs-4": .utf32le,
+        "csutf32": .utf32le, "csutf32le": .utf32le, "utf-32be": .utf32be, "csutf32be": .utf32be,
         "us-ascii": .ascii, "ascii": .ascii, "ansi_x3.4-1968": .ascii, "iso646-us": .ascii,
         "iso-8859-1": .latin1, "iso8859-1": .latin1, "iso_8859-1": .latin1, "latin1": .latin1, "latin-1": .latin1,
         "l1": .latin1,

@@ -126,6 +126,14 @@ def test_text_without_a_charset(line):
     assert evaluate(line, {"as": "text"}, b"\xe4", content_type="text/plain; charset=iso-8859-1")["body"]["text"] == "ä"
 
 
+@pytest.mark.parametrize("charset", ["utf-32", "utf-32le", "utf-32be", None])
+def test_text_in_utf_32(line, charset):
+    """By its label, or by its byte order mark. [H5]"""
+    declared = f"text/plain; charset={charset}" if charset else "text/plain"
+    body = evaluate(line, {"as": "text"}, "żółw 🐢".encode(charset or "utf-32"), content_type=declared)["body"]
+    assert body["text"] == "żółw 🐢", body
+
+
 def test_text_that_is_none(line):
     """UTF-32 is no UTF-8, and the failure says which charset it was. [3.F.17] [AB6]"""
     evaluated = evaluate(line, {"as": "text", "encoding": "utf-8"}, "random data \x80".encode("utf-32"))

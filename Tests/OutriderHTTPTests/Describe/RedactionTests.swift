@@ -65,6 +65,22 @@ import Testing
         #expect(CassetteMask().body(body + [0], type) == masked)
     }
 
+    @Test(arguments: [true, false])
+    func `secrets of JSON in UTF-32 are masked`(isLittle: Bool) {
+        func wide(_ text: String) -> [UInt8] {
+            ("\u{FEFF}" + text).unicodeScalars.flatMap { scalar -> [UInt8] in
+                let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: scalar.value >> $0) }
+                return isLittle ? bytes.reversed() : bytes
+            }
+        }
+        let body = wide(#"{"access_token":"hush-hush-😀","a":"ä"}"#)
+        let masked = wide(#"{"access_token":"***","a":"ä"}"#)
+        #expect(Redaction.masked.body(body, contentType: "application/json") == masked)
+        #expect(Redaction.none.body(body, contentType: "application/json") == body)
+        // half of a character at the end
+        #expect(CassetteMask().body(body + [0, 0], "application/json") == masked)
+    }
+
     @Test(arguments: [
         (
             "Link", #"<http://h/a?page_token=x>; rel="next", </b?c=d>; rel="last""#,

@@ -16,6 +16,11 @@ import Testing
             ([0x61, 0x00], "iso-10646-ucs-2", "a", .utf16le),
             ([0x00, 0x61], "UTF-16BE", "a", .utf16be),
             ([0x3D, 0xD8, 0x00, 0xDE], "utf-16le", "\u{1F600}", .utf16le),
+            ([0x00, 0xF6, 0x01, 0x00], "utf-32", "\u{1F600}", .utf32le),
+            ([0x00, 0x01, 0xF6, 0x00], "UTF-32BE", "\u{1F600}", .utf32be),
+            ([0xFF, 0xFE, 0x00, 0x00, 0x61, 0x00, 0x00, 0x00], nil, "a", .utf32le),
+            ([0x00, 0x00, 0xFE, 0xFF, 0x00, 0x00, 0x00, 0x61], "utf-32", "a", .utf32be),
+            ([0xFF, 0xFE, 0x00, 0x00], "utf-16", "\u{0}", .utf16le),
             ([0xE9, 0x80], "latin1", "\u{e9}\u{80}", .latin1),
             ([0xE9, 0x80, 0x9F], "windows-1252", "\u{e9}\u{20ac}\u{178}", .windows1252),
             ([0x81], "cp1252", "\u{81}", .windows1252),
@@ -37,7 +42,8 @@ import Testing
         arguments: [
             ([0xFF], nil), ([0xC3], nil), ([0xED, 0xA0, 0x80], "utf-8"), ([0xC0, 0x80], "utf-8"), ([0xE9], "us-ascii"),
             ([0x61], "utf-16"), ([0x00, 0xD8], "utf-16le"), ([0x00, 0xDC, 0x00, 0xD8], "utf-16le"), ([0x61], "utf-99"),
-            ([0x61], ""), ([0xF5, 0x80, 0x80, 0x80], nil),
+            ([0x61], ""), ([0xF5, 0x80, 0x80, 0x80], nil), ([0x61, 0x00, 0x00], "utf-32"),
+            ([0x00, 0xD8, 0x00, 0x00], "utf-32le"), ([0x00, 0x11, 0x00, 0x00], "utf-32be"),
         ] as [([UInt8], String?)])
     func `what is not in the charset is not guessed`(bytes: [UInt8], declared: String?) {
         #expect(TextDecoding.decode(bytes, declared: declared) == nil)
@@ -57,6 +63,8 @@ import Testing
         }
         #expect(TextDecoding.decode(high, wanted: "utf-16le")?.text == "\u{FFFE}\u{6100}")
         #expect(TextDecoding.decode([0xFF, 0xFE, 0x61, 0x00], wanted: "utf-16")?.charset == .utf16le)
+        let longest: [UInt8] = [0x00, 0x00, 0xFE, 0xFF, 0x00, 0x00, 0x00, 0x61]
+        #expect(TextDecoding.decode(longest, wanted: "utf-32") == DecodedText(text: "a", charset: .utf32be))
     }
 
     @Test(
@@ -146,7 +154,8 @@ import Testing
     }
 
     private static let wide: Set<Charset> = [
-        .utf8, .utf16le, .utf16be, .ascii, .gbk, .gb18030, .big5, .shiftJIS, .eucJP, .iso2022JP, .eucKR,
+        .utf8, .utf16le, .utf16be, .utf32le, .utf32be, .ascii, .gbk, .gb18030, .big5, .shiftJIS, .eucJP, .iso2022JP,
+        .eucKR,
     ]
 
     @Test func `every byte of every single-byte charset has a character of its own, or none`() {

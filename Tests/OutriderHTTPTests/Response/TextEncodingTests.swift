@@ -13,7 +13,8 @@ import Testing
         ("é", "utf-8", [0xC3, 0xA9]), ("é", "latin1", [0xE9]), ("€", "windows-1252", [0x80]),
         ("Ж", "windows-1251", [0xC6]), ("Ж", "koi8-r", [0xF6]), ("a€", "iso-8859-15", [0x61, 0xA4]),
         ("é", "utf-16", [0xE9, 0x00]), ("é", "utf-16be", [0x00, 0xE9]), ("𐐷", "utf-16le", [0x01, 0xD8, 0x37, 0xDC]),
-        ("az", "us-ascii", [0x61, 0x7A]), ("", "koi8-r", []),
+        ("az", "us-ascii", [0x61, 0x7A]), ("", "koi8-r", []), ("😀", "utf-32", [0x00, 0xF6, 0x01, 0x00]),
+        ("😀", "utf-32be", [0x00, 0x01, 0xF6, 0x00]),
     ])
     func `text is sent in the usual charsets of the web`(text: String, charset: String, bytes: [UInt8]) throws {
         #expect(try Self.encode(text, charset) == bytes)

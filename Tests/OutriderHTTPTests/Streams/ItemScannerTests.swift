@@ -128,6 +128,9 @@ struct ItemScannerTests {
         Self.check([0xFE, 0xFF] + high, LineItems(), lines)
         Self.check([0xFE, 0xFF] + high, LineItems(.text(charset: "utf-16")), lines)
         Self.check([0xFF, 0xFE] + low, LineItems(), lines)
+        let long: [UInt8] = wide.flatMap { [0, 0, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        Self.check([0, 0, 0xFE, 0xFF] + long, LineItems(), lines)
+        Self.check(long, LineItems(.text(charset: "utf-32be")), lines)
         // gbk: the second byte of a character is never a line end
         Self.check([0xC4, 0xE3, 0x0A, 0xBA, 0xC3], LineItems(.text(charset: "gbk")), [#""\u4f60""#, #""\u597d""#])
         Self.check([0x81, 0x0A, 0x41], LineItems(.text(charset: "gbk")), ["stringSerializationFailed", #""A""#])
