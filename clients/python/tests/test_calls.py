@@ -48,7 +48,7 @@ def test_a_plain_get_is_a_url_and_the_wish_for_exact_bytes() -> None:
         ),
         ({"data": zip("aba", "123")}, {"body": {"form": [{"name": n, "value": v} for n, v in zip("aba", "123")]}}),
         (
-            {"files": {}, "data": [("a", "1"), ("b", "2"), ("a", "3")]},
+            {"files": {"f": None}, "data": [("a", "1"), ("b", "2"), ("a", "3")]},
             {"body": {"multipart": [{"name": n, "text": t} for n, t in zip("aba", "123")]}},
         ),
         ({"params": "a=1&b=2"}, {"url": "http://h/?a=1&b=2"}),
@@ -236,7 +236,7 @@ def test_params_as_text_go_before_the_fragment() -> None:
         ({"headers": "X: y"}, TypeError, "headers must be a mapping or pairs"),
         ({"headers": {"X": 1}}, TypeError, "the value of X in headers must be a string"),
         ({"headers": {1: "x"}}, TypeError, "a name in headers must be a string"),
-        ({"json": {"a": {1}}}, InvalidCall, "the request cannot be written as JSON: /body/json/a: set"),
+        ({"json": {"a": {1}}}, InvalidCall, "the request cannot be written as JSON: /json/a: set"),
         ({"json": float("nan")}, InvalidCall, "the request cannot be written as JSON"),
         ({"json": 1, "data": "x"}, TypeError, "only one of json, data and file"),
         ({"data": 7}, TypeError, "data must be a mapping or pairs"),

@@ -168,7 +168,9 @@ def test_a_closed_stream_leaves_no_read_behind(service: str, scripted: Serve) ->
         ("session.create", "session", "session.get"),
         ("upload.open", "stream", "stream.finish"),
         ("data.start", "request", "request.get"),
+        ("data.start", "stream", "stream.read"),
         ("stream.open", "request", "request.get"),
+        ("stream.open", "stream", "stream.read"),
         ("data.send", "request", "request.get"),
     ],
 )
@@ -178,7 +180,7 @@ def test_what_a_cancelled_call_has_opened_is_ended(
     params: dict[str, dict[str, Any]] = {
         "events.subscribe": {"topics": ["request.*"]},
         "reachability.watch": {"host": "127.0.0.1"},
-        "data.start": {"url": f"{origin}/json"},
+        "data.start": {"url": f"{origin}/json", "bodyTo": "stream"},
         "stream.open": {"url": f"{origin}/json"},
         "data.send": {"url": f"{origin}/json", "bodyTo": "stream"},
     }

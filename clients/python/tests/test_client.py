@@ -85,6 +85,15 @@ def test_a_command_must_name_a_program() -> None:
             kind(command=[])
 
 
+def test_without_any_file_there_is_no_form_of_files(client: Client, origin: str) -> None:
+    for files in ({}, [], ()):
+        seen = client.post(f"{origin}/echo", files=files, data={"a": 1}).json()
+        assert seen["body"] == "a=1"
+        assert client.post(f"{origin}/echo", files=files, json=[1]).json()["body"] == "[1]"
+    [r] = client.many([("POST", f"{origin}/echo")], files={}, data="x")
+    assert isinstance(r, outrider.Response) and r.json()["body"] == "x"
+
+
 def test_files_and_fields_are_one_form(client: Client, origin: str, tmp_path: Path) -> None:
     file = tmp_path / "wolf.txt"
     file.write_bytes(b"from a file")

@@ -5,8 +5,10 @@
 import asyncio
 import threading
 
+import httpx
 import outrider
 import pytest
+from outrider.httpx import AsyncTransport, Transport
 from peers import slow_session
 
 CROWD = 150
@@ -217,3 +219,29 @@ def test_a_crowd_of_started_requests_with_functions(service, origin, tmp_path):
         found = in_threads(CROWD, lambda: session.start("GET", origin + "/json").response().status)
         assert found == [200] * CROWD
         assert not client._connection.turns
+
+
+def test_bodies_that_fail_leave_no_stream(service, client, origin):
+    """A connection may have 256 streams."""
+    requests = 260
+
+    async def work():
+        async def body():
+            raise KeyError("mine")
+            yield b""
+
+        other = outrider.AsyncClient(socket=service)
+        async with other, httpx.AsyncClient(transport=AsyncTransport(other)) as awaiting:
+            for _ in range(requests):
+                with pytest.raises(KeyError, match="mine"):
+                    await awaiting.post(f"{origin}/echo", content=body())
+
+    def body():
+        raise KeyError("mine")
+        yield b""
+
+    asyncio.run(work())
+    with httpx.Client(transport=Transport(client)) as blocking:
+        for _ in range(requests):
+            with pytest.raises(KeyError, match="mine"):
+                blocking.post(f"{origin}/echo", content=body())

@@ -189,6 +189,8 @@ def test_parameters_are_those_of_the_protocol() -> None:
         _downloads.build_download("http://h/", None, {"body_to": "file"}, Defaults())
     with pytest.raises(TypeError, match="only one"):
         _downloads.build_download("http://h/", "/a", {"directory": "/b"}, Defaults())
+    with pytest.raises(ValueError, match="give it as directory"):
+        _downloads.build_download("http://h/", "downloads/", {}, Defaults())
 
 
 def test_both_kinds_of_downloads_have_the_same_methods() -> None:

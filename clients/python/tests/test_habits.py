@@ -81,6 +81,17 @@ def test_options_of_a_client_are_for_every_request(service: str, origin: str) ->
         Client(heders={})  # type: ignore[call-arg]
 
 
+def test_a_field_that_is_none_leaves_out_that_of_the_client(service: str, origin: str) -> None:
+    with Client(socket=service, headers={"X-A": "1", "X-B": "2"}) as client:
+        for r in (
+            client.get(f"{origin}/echo", headers={"x-a": None, "X-C": "3"}),
+            client.get(f"{origin}/echo", headers=[("X-A", None), ("X-C", "3")]),
+        ):
+            seen = dict(r.json()["headers"])
+            assert (seen.get("X-A"), seen.get("X-B"), seen.get("X-C")) == (None, "2", "3")
+        assert "X-A" in dict(client.get(f"{origin}/echo").json()["headers"])
+
+
 @pytest.mark.parametrize(
     ("base", "url", "whole"),
     [
@@ -89,6 +100,8 @@ def test_options_of_a_client_are_for_every_request(service: str, origin: str) ->
         ("http://h/v1", "", "http://h/v1"),
         ("http://h/v1", "?q=1", "http://h/v1?q=1"),
         ("http://h/v1", "https://other/", "https://other/"),
+        ("http://h/v1", "web/https://other/?a=b://c", "http://h/v1/web/https://other/?a=b://c"),
+        ("http://h/v1", "/web#http://other/", "http://h/v1/web#http://other/"),
         (None, "http://h/", "http://h/"),
     ],
 )

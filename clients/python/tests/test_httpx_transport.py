@@ -222,6 +222,12 @@ def test_a_generator_that_fails_fails_the_request(ours: Both, scripted: Callable
         ours.request("POST", scripted(talk).url, content=body())
 
 
+@pytest.mark.parametrize("length", ["2", "5"])
+def test_a_body_that_contradicts_its_length_is_refused(ours: Both, origin: str, length: str) -> None:
+    with pytest.raises(httpx.LocalProtocolError, match=f"{length} bytes"):
+        ours.request("POST", f"{origin}/echo", content=b"abc", headers={"Content-Length": length})
+
+
 def test_an_early_response_ends_an_upload_without_end(ours: Both, scripted: Callable[..., Scripted]) -> None:
     def talk(stream: socket.socket) -> None:
         request_head(stream)

@@ -10,10 +10,12 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import outrider
 import pytest
 from outrider import AsyncClient, Client
 from peers import Peer, until
@@ -73,6 +75,125 @@ def test_a_stream_that_was_read_to_its_end_leaves_nothing(client: Client, origin
     assert client.get(f"{origin}/json", body_to="stream").json()
     assert b"".join(client.get(f"{origin}/json", body_to="stream").iter_bytes())
     until(lambda: requests(client) == [])
+
+
+def test_a_started_request_that_is_dropped_leaves_nothing_after_its_end(client: Client, origin: str) -> None:
+    request = client.start("GET", f"{origin}/json")
+    response = request.response()
+    del request
+    assert requests(client) != [] and response.json()["id"] == 1
+    del response
+    until(lambda: requests(client) == [])
+    for _ in range(8):
+        client.start("GET", f"{origin}/json")
+    until(lambda: client.start("GET", f"{origin}/json").response().ok and client._dropped == [])
+    until(lambda: requests(client) == [])
+
+
+@pytest.mark.parametrize("way", ["closed", "dropped", "unused"])
+def test_a_client_keeps_no_function_of_a_session_that_has_ended(client: Client, origin: str, way: str) -> None:
+    called: list[int] = []
+
+    def use() -> weakref.ref[Any]:
+        session = client.session()
+
+        @session.adapter
+        def sign(attempt: Any) -> None:
+            called.append(attempt.attempt)
+
+        for _ in range(2 if way == "closed" else way == "dropped"):
+            assert session.get(f"{origin}/json").ok
+            if way == "closed":
+                session.close()
+        return weakref.ref(sign)
+
+    function = use()
+    gc.collect()
+    assert function() is None and called == {"closed": [1, 1], "dropped": [1], "unused": []}[way]
+
+
+def test_a_started_request_keeps_the_functions_of_its_session(client: Client, origin: str) -> None:
+    called: list[int] = []
+
+    def start() -> Any:
+        session = client.session()
+
+        @session.retrier
+        def again(answered: Any) -> bool:
+            called.append(answered.attempt)
+            return False
+
+        return session.start("GET", f"{origin}/status/503", validate=True, check=False)
+
+    request = start()
+    gc.collect()
+    assert request.response().status == 503 and called == [1]
+
+
+def test_event_streams_that_are_refused_leave_no_stream(client: Client, service: str, origin: str) -> None:
+    """A connection may have 256 streams."""
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as other:
+            for _ in range(260):
+                with pytest.raises(outrider.StreamError, match="no event stream"):
+                    await other.sse(f"{origin}/json").open()
+
+    asyncio.run(work())
+    for _ in range(260):
+        with pytest.raises(outrider.StreamError, match="no event stream"):
+            client.sse(f"{origin}/json")
+
+
+def test_started_requests_with_a_stream_that_are_dropped_are_cancelled(client: Client, peer: MakePeer) -> None:
+    server = peer(ENDLESS, b"")
+    for _ in range(260):
+        client.start("GET", server.url, body_to="stream")
+    response = client.start("GET", server.url, body_to="stream").response()
+    gc.collect()
+    assert next(response.iter_bytes()) == b"one\ntwo\n"
+    del response
+    until(lambda: requests(client) == [])
+
+
+def test_a_started_request_with_a_stream_gives_a_body_of_any_length(client: Client, service: str, origin: str) -> None:
+    request = client.start("GET", f"{origin}/bytes/3000000", body_to="stream")
+    assert len(request.response().content) == 3_000_000
+    with pytest.raises(outrider.ConnectError):
+        client.start("GET", "http://127.0.0.1:1/", body_to="stream").response()
+
+    async def work() -> int:
+        async with AsyncClient(socket=service) as other:
+            started = await other.start("GET", f"{origin}/bytes/3000000", body_to="stream")
+            return len(await (await started.response()).read())
+
+    assert asyncio.run(work()) == 3_000_000
+
+
+def test_a_started_request_of_the_awaiting_client_leaves_nothing_after_its_end(service: str, origin: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            for _ in range(4):
+                await client.start("GET", f"{origin}/json")
+            while client._dropped:
+                assert (await (await client.start("GET", f"{origin}/json")).response()).ok
+            while (await client.call("request.list"))["requests"]:
+                await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(work(), 30))
+
+
+def test_a_started_request_whose_handle_is_known_stays(client: Client, origin: str) -> None:
+    handle = client.start("GET", f"{origin}/json").handle
+    body = client.start("GET", f"{origin}/bytes/9000000").response().handle
+    client.start("GET", f"{origin}/json", detach=True, name="kept")
+    for _ in range(2):
+        for request in (handle, "kept"):
+            response = client.wait(request)
+            assert response is not None and response.json()["id"] == 1
+        assert client.call("response.read", response=body, bytes=3)["end"] is False
+        gc.collect()
+    client.call("request.forget", request="kept")
 
 
 def test_events_of_a_server_that_are_dropped_are_cancelled(either: Client, peer: MakePeer) -> None:

@@ -15,6 +15,8 @@ from outrider import _schema
 from outrider._protocol import exceptions as _exceptions
 from outrider._protocol import frames as _rpc
 from outrider._protocol import parameters as _calls
+from outrider._protocol import wording
+from outrider._resources.oauth import camel
 
 PACKAGE = Path(outrider.__file__).parent
 
@@ -64,6 +66,15 @@ def test_every_option_is_a_parameter_of_the_protocol() -> None:
     # A client that does not want a handle does not look at it; tokens are for editors.
     assert {*required, *optional} - reached == {"handles", "workDoneToken"}
     assert _schema.METHODS["data.start"] == (required, optional)
+
+
+def test_messages_know_every_option_with_another_name() -> None:
+    members = {*_schema.METHODS["data.send"][1], "contentType"}
+    for option in _calls.OPTIONS:
+        member = camel(option)
+        if member != option and member in members:
+            assert wording.OPTIONS.count(option) == 1, option
+            assert wording.sentence({"message": f"say {member}"}, {}) == f"say {option}"
 
 
 def test_every_option_is_typed() -> None:

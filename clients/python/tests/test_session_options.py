@@ -174,6 +174,19 @@ def test_a_router_is_had_from_its_client(service: str, client: Client, origin: s
     asyncio.run(work())
 
 
+def test_a_session_connects_its_requests_elsewhere(service: str, client: Client, origin: str) -> None:
+    place = origin.removeprefix("http://")
+    session = client.session(connect_to=place)
+    assert session.get("http://one.test/json").ok and session.get("http://two.test/json", tag="x").ok
+    assert client.session(connect_to={"one.test:80": place}).get("http://one.test/json").ok
+
+    async def work() -> int | None:
+        async with AsyncClient(socket=service) as other:
+            return (await other.session(connect_to=place).get("http://one.test/json")).status
+
+    assert asyncio.run(work()) == 200
+
+
 def test_what_is_no_session_is_refused(client: Client, origin: str) -> None:
     with pytest.raises(TypeError, match="session must be a Session, its handle or a name, not int"):
         client.get(f"{origin}/json", session=1)  # type: ignore[arg-type]

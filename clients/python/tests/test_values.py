@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,12 @@ def test_a_query_and_a_form_take_integers_of_any_size_and_bytes(client: Client, 
 
 
 def test_an_integer_that_the_service_cannot_read_is_named(client: Client, origin: str, service: str) -> None:
-    for call in (
-        lambda: client.get(f"{origin}/json", max_body=2**70),
-        lambda: client.call("data.send", url=f"{origin}/json", maxBody=2**70),
-        lambda: client.start("GET", f"{origin}/json", max_body=2**70),
+    for call, name in (
+        (lambda: client.get(f"{origin}/json", max_body=2**70), "max_body"),
+        (lambda: client.call("data.send", url=f"{origin}/json", maxBody=2**70), "maxBody"),
+        (lambda: client.start("GET", f"{origin}/json", max_body=2**70), "max_body"),
     ):
-        with pytest.raises(outrider.InvalidCall, match=r"^/maxBody: the integer has more than 64 bits") as caught:
+        with pytest.raises(outrider.InvalidCall, match=rf"^/{name}: the integer has more than 64 bits") as caught:
             call()
         assert caught.value.pointer == "/maxBody"
     [problem] = client.many([f"{origin}/json"], max_body=2**70)
@@ -67,10 +68,39 @@ def test_an_integer_that_the_service_cannot_read_is_named(client: Client, origin
 
     async def work() -> None:
         async with outrider.AsyncClient(socket=service) as other:
-            with pytest.raises(outrider.InvalidCall, match=r"^/maxBody.*\(give a smaller one\)$"):
+            with pytest.raises(outrider.InvalidCall, match=r"^/max_body.*\(give a smaller one\)$"):
                 await other.get(f"{origin}/json", max_body=2**70)
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "pointer"),
+    [
+        ({"body_to": "x"}, "body_to must be one of", "/bodyTo"),
+        ({"params": {"a": {"b": 1}}}, "params.a must be a string", "/query/a"),
+        ({"params": {"a": object()}}, "the request cannot be written as JSON: /params/a: ", "/query/a"),
+        ({"verify": {"pins": 1}}, "verify has no member pins", "/trust/pins"),
+        ({"data": {"a": {"b": 1}}}, "data.a must be a string", "/body/form/a"),
+        ({"timeout": {"firstByte": 1e9}}, "timeout.firstByte must be", "/timeout/firstByte"),
+        ({"json": 1}, "a GET request carries no body: use POST, or say allow_get_body", "/body"),
+    ],
+)
+def test_a_message_names_the_option_and_its_pointer_the_member(
+    client: Client, origin: str, options: Any, said: str, pointer: str
+) -> None:
+    with pytest.raises(outrider.OutriderError, match=f"^{re.escape(said)}") as caught:
+        client.get(f"{origin}/json", **options)
+    assert caught.value.pointer == pointer
+    with pytest.raises(outrider.OutriderError, match=f"^{re.escape(said)}"):
+        client.start("GET", f"{origin}/json", **options).response()
+
+
+def test_a_message_names_settings_and_an_own_call_names_members(client: Client, origin: str) -> None:
+    with pytest.raises(outrider.InvalidCall, match=r"^connections_per_host must be"):
+        client.session(connections_per_host=0).get(f"{origin}/json")
+    with pytest.raises(outrider.InvalidCall, match=r"^bodyTo must be"):
+        client.call("data.send", url=f"{origin}/json", bodyTo="x")
 
 
 def test_a_parameter_may_be_a_large_integer(client: Client, origin: str) -> None:

@@ -58,7 +58,8 @@ class _Prepared:
         said = request.headers.get("Content-Length", "")
         self.length = int(said) if said.isdecimal() else None
         content = _content(request)
-        self.is_streamed = content is None or len(content) > INLINE or (self.length is None and bool(content))
+        # a body that contradicts its Content-Length is refused on the way
+        self.is_streamed = content is None or len(content) > INLINE or len(content) != (self.length or 0)
         if content is not None and not self.is_streamed and self.length is not None:
             self.params["body"] = within(content)
 

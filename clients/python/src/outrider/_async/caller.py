@@ -24,6 +24,7 @@ class AsyncCaller(Leaver, Protocol):
     """The interface of a client for its sessions, streams, downloads and credentials."""
 
     _closed: bool
+    _dropped: list[str]
     _defaults: Defaults
 
     async def invoke(
@@ -45,7 +46,7 @@ class AsyncCaller(Leaver, Protocol):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
 
     async def wait(
-        self, request: str, *, timeout: float | None = None, check: bool | None = None
+        self, request: Any, *, timeout: float | None = None, check: bool | None = None
     ) -> AsyncResponse | None: ...
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...

@@ -212,33 +212,39 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
         :meth:`get`."""
-        from .started import AsyncRequest
+        from .started import AsyncRequest, sweep
 
         built = build(method, url, options, self._defaults)
+        await sweep(self)
         result = await self._result("data.start", built.params, UNTIMED_GUARD)
-        return AsyncRequest(self, str(result["request"]), built.check)
+        is_known = any(f'"{name}":' in built.params for name in ("detach", "events")) or options.get("name") is not None
+        return AsyncRequest(self, result, built.check, is_known)
 
     async def wait(
         self, request: str | AsyncRequest, *, timeout: float | None = None, check: bool | None = None
     ) -> AsyncResponse | None:
         """The response to a started request; ``None`` if there is none after ``timeout`` seconds."""
-        params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
+        params: dict[str, Any] = {"request": getattr(request, "_handle", request)}
         if timeout is not None:
             params["timeout"] = timeout
+        if getattr(request, "_is_streamed", False):
+            params["until"] = "response"
         guard = guard_for(FOREVER if timeout is None else timeout)
         message = await self._message("request.wait", encode(params), guard)
         result = result_of(message) if type(message) is dict else message
         if type(result) is dict and result.get("pending"):
             return None
         response = AsyncResponse(result, self._invoke_raw)
+        if not isinstance(request, str):
+            request._is_over, response._origin = True, request._kept
         if self._defaults.check if check is None else check:
             response.raise_for_error()
         return response
 
     async def cancel(self, request: str | AsyncRequest) -> str:
         """Cancels a started request; returns its state. Calls that wait for it raise :class:`~outrider.Cancelled`."""
-        handle = request if isinstance(request, str) else request.handle
-        return str((await self.invoke("request.cancel", {"request": handle}))["state"])
+        params = {"request": getattr(request, "_handle", request)}
+        return str((await self.invoke("request.cancel", params))["state"])
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
         """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
@@ -264,12 +270,14 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
 
         Parameters and result have the names of the protocol. An error raises a :class:`~outrider.CallError`. A failed
         exchange does not raise; the result holds the failure."""
-        return await self.invoke(name, params, timeout=own_timeout(params))
+        message = await self._message(name, encode(params), guard_for(own_timeout(params)))
+        return told(message, in_python=False)
 
     async def invoke(
         self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
-        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only."""
+        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only. Messages of
+        errors name the parameters of this client."""
         message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
-from .._connection.discovery import end, reach
+from .._connection.discovery import PAUSES, end, reach
 from .._connection.waiters import REPLIED
 from .._connection.wire import CALLED_BACK, Unsent
-from .._protocol.arguments import located
+from .._protocol.arguments import is_stopping, located
 from .._protocol.exceptions import ServerGone
 from .events import AsyncClientInbox
 
@@ -39,10 +39,14 @@ class AsyncConnected:
         self._spawn = spawn
         self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
         self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
+        # those to a service that is stopping
+        self._retired: list[AsyncConnection] = []
         self._child: Popen[bytes] | None = None
         self._events = AsyncClientInbox()
         self._pid = os.getpid()
         self._closed = False
+        # the started requests that were dropped while they ran
+        self._dropped: list[str] = []
 
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
@@ -52,8 +56,27 @@ class AsyncConnected:
         try:
             message = await connection.call(method, params, seconds)
         except Unsent:
-            message = await (await self._live()).call(method, params, seconds)
+            connection, message = await self._again(method, params, seconds)
+        if type(message) is dict and is_stopping(message):
+            self._retire(connection)
         return located(message, params)
+
+    async def _again(self, method: str, params: str, seconds: float) -> tuple[AsyncConnection, Any]:
+        for pause in PAUSES:
+            connection = await self._live()
+            try:
+                return connection, await connection.call(method, params, seconds)
+            except Unsent:
+                await asyncio.sleep(pause)
+        connection = await self._live()
+        return connection, await connection.call(method, params, seconds)
+
+    def _retire(self, connection: AsyncConnection) -> None:
+        """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""
+        if self._child is None and self._connections.get(connection.loop) is connection:
+            del self._connections[connection.loop]
+            connection.queues = self._events._open()
+            self._retired = [one for one in self._retired if one.dead is None] + [connection]
 
     async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         try:
@@ -139,7 +162,7 @@ class AsyncConnected:
         self._expect_open()
         if self._pid != os.getpid():
             # those of the parent are left to it
-            self._pid, self._child, self._connections = os.getpid(), None, {}
+            self._pid, self._child, self._connections, self._retired = os.getpid(), None, {}, []
             self._events.connections.clear()
             self._opening = {each: task for each, task in self._opening.items() if each is loop}
         for other in [other for other in list(self._connections) if other.is_closed()]:
@@ -201,13 +224,13 @@ class AsyncConnected:
     async def close(self) -> None:
         """Ends its connections, and the service if this client started the service. Harmless when done twice."""
         self._closed = True
-        connections, child = self._connections, self._child
-        self._connections, self._child = {}, None
+        connections, child = [*self._retired, *self._connections.values()], self._child
+        self._retired, self._connections, self._child = [], {}, None
         if self._pid != os.getpid():
             return
         here = asyncio.get_running_loop()
-        for loop, connection in connections.items():
-            connection.close() if loop is here else connection.drop()
+        for connection in connections:
+            connection.close() if connection.loop is here else connection.drop()
         await asyncio.sleep(0)
         if child is not None:
             await here.run_in_executor(None, end, child)

@@ -64,8 +64,8 @@ class AsyncDownloads:
         built = build_download(url, path, await self._own(options), self._client._defaults)
 
         async def start() -> AsyncRequest:
-            handle = result_of_start(await self._client._result("download.start", built.text(), FOREVER))
-            return AsyncRequest(self._client, handle, built.check)
+            result = await self._client._result("download.start", built.text(), FOREVER)
+            return AsyncRequest(self._client, result, built.check)
 
         return await start() if self._starting is None else await self._starting(start)
 

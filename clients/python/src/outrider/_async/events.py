@@ -55,7 +55,7 @@ class AsyncClientInbox(Listeners, Inbox):
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         """No more will arrive on that connection."""
         self.connections.discard(connection)
-        for queue in self._open():
+        for queue in self._open() if connection is None or connection.queues is None else connection.queues:
             if isinstance(queue, AsyncEventStream):
                 queue.lost(connection, problem)
 

@@ -79,12 +79,16 @@ class AsyncSession(AsyncVerbs):
         self._making = SerialLock()
         # programs that know its name or its handle may use it without this object
         self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
+        # requests that were started call its functions after the end of this object
+        self._has_started = False
 
     def __del__(self) -> None:
         try:
             if self._made is not None and not self._is_known:
                 self._client._defaults.sessions.pop(self._made[1], None)
                 self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+            if not (self._is_known or self._has_started):
+                self._plan.forget()
         except Exception:
             # of an object that was never complete, or at the end of the interpreter
             pass
@@ -203,6 +207,7 @@ class AsyncSession(AsyncVerbs):
             connection = await self._client._live()
             made, wanted = self._made, len(self._plan.interceptors)
             if made is None or made[0] is not connection:
+                self._plan.codes.functions.update(self._plan.functions)
                 created = await self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
@@ -266,6 +271,7 @@ class AsyncSession(AsyncVerbs):
         """Starts a request, when there is a place if the service may call functions."""
         if not self._plan.has_functions():
             return await work()
+        self._has_started = True
         async with self._client._start_turn():
             return await work()
 
@@ -317,6 +323,7 @@ class AsyncSession(AsyncVerbs):
                 await self._client.invoke("session.close", {"session": made[1]})
             except (HandleError, ServerGone):
                 pass  # the connection that it belonged to has ended, and it with that
+        self._plan.forget()
 
     async def __aenter__(self) -> AsyncSession:
         return self

@@ -66,6 +66,11 @@ class AsyncConnection(asyncio.Protocol):
         self._refusal: Any = None
         self._turn = 1
         self._unsent = 1
+        # the call that was written last, and whether the service left its end unread
+        self._last: Pending | None = None
+        self._unread = self._heard = False
+        # the iterations that end with this connection: none if the service has said nothing, and None for all
+        self.queues: list[Any] | None = []
         self._transport: asyncio.Transport | None = None
         self._room: asyncio.Future[None] | None = None
         self._free = IN_FLIGHT
@@ -95,6 +100,7 @@ class AsyncConnection(asyncio.Protocol):
         timer = self.loop.call_later(seconds, self._expire, number)
         try:
             self.write(frame)
+            self._last = pending
             return await pending.future
         except (asyncio.CancelledError, RequestTimeout):
             self.write(cancel_frame(number))
@@ -209,6 +215,7 @@ class AsyncConnection(asyncio.Protocol):
 
     def write(self, frame: bytes) -> None:
         """Writes a frame, together with all others of this turn of the event loop."""
+        self._last = None
         if self.dead is None and frame:
             if not self._outgoing:
                 self.loop.call_soon(self._flush)
@@ -278,6 +285,8 @@ class AsyncConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
+        if not self._heard:
+            self._heard, self.queues = True, None
         try:
             arrived = self._incoming.take(data)
         except ProtocolError as problem:
@@ -325,6 +334,7 @@ class AsyncConnection(asyncio.Protocol):
             except BlockingIOError:
                 return False
             except OSError as problem:
+                self._unread = isinstance(problem, ConnectionResetError)
                 self._die(str(problem))
         return self.dead is not None
 
@@ -336,6 +346,8 @@ class AsyncConnection(asyncio.Protocol):
                 self.data_received(os.read(self._transport.get_extra_info("socket").fileno(), 65536))
             except OSError:
                 pass
+        # so ends a Unix socket with bytes that the other end has not read
+        self._unread = self._unread or isinstance(exc, ConnectionResetError)
         self._die("it closed the connection" if exc is None else str(exc))
 
     def _die(self, why: str) -> None:
@@ -350,8 +362,10 @@ class AsyncConnection(asyncio.Protocol):
     def _fail_waiting(self) -> None:
         waiting, gone = self._waiting, self.gone()
         self._waiting = {}
+        unread = self._last if self._unread else None
         for pending in list(waiting.values()):
-            pending.fail(Unsent(str(gone)) if pending.turn >= self._unsent and self._refusal is None else gone)
+            is_unsent = (pending.turn >= self._unsent or pending is unread) and self._refusal is None
+            pending.fail(Unsent(str(gone)) if is_unsent else gone)
 
     def gone(self) -> OutriderError:
         """The exception for waiting calls."""
@@ -362,6 +376,7 @@ class AsyncConnection(asyncio.Protocol):
 
     def close(self) -> None:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""
+        self.queues = None
         self._die("this client closed the connection")
 
     def drop(self) -> None:
@@ -379,10 +394,4 @@ class AsyncConnection(asyncio.Protocol):
 
 
 def _late(method: str) -> RequestTimeout:
-    return RequestTimeout(
-        f"the service sent no reply to {method} in time; the call was cancelled",
-        code=1405,
-        kind="sessionTaskFailed",
-        reason="timedOut",
-        retryable=True,
-    )
+    return RequestTimeout.late(f"the service sent no reply to {method} in time; the call was cancelled")

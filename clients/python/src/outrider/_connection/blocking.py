@@ -72,11 +72,11 @@ class Connection(Wire):
             if not mine or self._writer == me:
                 return self._follow(number, method, params, frame, seconds)
             self._leader = me
-            self._send(frame, True, seconds)
+            write = self._send(frame, True, seconds)
             try:
                 return self._lead(number, method, monotonic() + seconds)
-            except (ServerGone, ProtocolError):
-                raise
+            except (ServerGone, ProtocolError) as problem:
+                raise self._unless_unread(problem, write) from None
             except BaseException:
                 self._leave_call(number, method, params, Waiter(""))
                 self.cancel(number)
@@ -93,19 +93,18 @@ class Connection(Wire):
             return self._nested(method, frame)
         waiter = Waiter(method)
         deadline = monotonic() + seconds
-        sent = False
+        write = 0
         while len(self._waiting) >= (IN_FLIGHT + NESTED if self.inbox.is_inside() else IN_FLIGHT):
             self._expect_life(method, deadline)
             sleep(0.002)
         self._waiting[number] = waiter
         try:
-            self._send(frame, False, seconds)
-            sent = True
+            write = self._send(frame, False, seconds)
             return self._await(number, method, waiter, deadline)
-        except (ServerGone, ProtocolError):
-            raise
+        except (ServerGone, ProtocolError) as problem:
+            raise self._unless_unread(problem, write) from None
         except BaseException:
-            if sent:
+            if write:
                 self._leave_call(number, method, params, waiter)
             self.cancel(number)
             raise
@@ -331,7 +330,8 @@ class Connection(Wire):
             self._fresh = None
             return message
         except ProtocolError as problem:
-            raise self._broken(problem) from None
+            self._fail("", str(problem))
+            raise
         except BaseException:
             if self._fresh is not None and self.dead is None:
                 self._torn("read")

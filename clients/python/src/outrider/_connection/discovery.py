@@ -38,6 +38,10 @@ START_SECONDS = 30.0
 """How long ``outrider get-socket`` may take. The command waits for the service's own sign, so this limit is a last
 resort."""
 
+PAUSES = (0.0, 0.0, 0.008, 0.027, 0.064, 0.125)
+"""Seconds before further connections for an unsent call: a service that ends or is killed accepts connections for some
+milliseconds more."""
+
 _PATH_BYTES = 107
 
 
@@ -81,13 +85,16 @@ def discover(spawn: bool = True) -> tuple[Socket, str]:
     except OSError as problem:
         if not spawn:
             raise ServerNotFound(f"no service answers at {path}: {problem.strerror}") from None
-        path = start(path)
-        try:
-            stream = connect(path, ours)
-        except ServerNotFound:
-            raise
-        except OSError as again:
-            raise ServerNotFound(f"the service at {path} was started but does not answer: {again.strerror}") from None
+        # a service that the command finds may end before this client has connected
+        for _ in range(2):
+            path = start(path)
+            try:
+                return connect(path, ours), path
+            except ServerNotFound:
+                raise
+            except OSError as again:
+                problem = again
+        raise ServerNotFound(f"the service at {path} was started but does not answer: {problem.strerror}") from None
     return stream, path
 
 

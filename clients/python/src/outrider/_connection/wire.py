@@ -20,9 +20,10 @@ import os
 from _socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_WAITALL, SHUT_RDWR, SO_RCVTIMEO, SOL_SOCKET
 from _struct import pack
 from _thread import allocate_lock, get_ident
+from errno import ECONNRESET
 from time import monotonic
 
-from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
+from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import Incoming
 from .locks import atomic_acquire
 from .peers import is_hung_up
@@ -59,7 +60,7 @@ _FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL
 
 
 class Unsent(ServerGone):
-    """The connection was found dead before any byte of the call was written: connecting and repeating is safe."""
+    """The service has not read the whole call: connecting and repeating is safe."""
 
 
 class Wire:
@@ -78,8 +79,9 @@ class Wire:
         self._stash: list[bytes] = []
         self._fresh: bytes | int | None = None
         self._owed: list[bytes] = []
-        self._greeting = b""
-        self._written = 0
+        self._greeting, self._written = b"", 0
+        # the number of writes, and whether the end of the last one is unread: that resets a Unix socket
+        self._writes, self._unread = 0, False
         self._refusal: Any = None
         self._patience = 0.0
         self._polling = BusyPolling()
@@ -122,6 +124,7 @@ class Wire:
                 self._patience = 0.0
                 continue
             except OSError as problem:
+                self._unread = problem.errno == ECONNRESET
                 raise self._fail(method, problem.strerror or "it cannot be read") from None
             fresh = self._fresh
             if not fresh:
@@ -159,9 +162,9 @@ class Wire:
 
     # Writing
 
-    def _send(self, frame: bytes, reading: bool = False, seconds: float = 2 * WRITE_PATIENCE) -> None:
-        """Writes a frame, whole. ``reading`` says whether this thread holds the reading lock; ``seconds`` is the
-        longest wait for other writers."""
+    def _send(self, frame: bytes, reading: bool = False, seconds: float = 2 * WRITE_PATIENCE) -> int:
+        """Writes a frame, whole; returns the number of the write. ``reading`` says whether this thread holds the
+        reading lock; ``seconds`` is the longest wait for other writers."""
         mine = False
         me = 0 if reading else get_ident()
         try:
@@ -177,6 +180,7 @@ class Wire:
             if self._greeting:
                 frame, self._greeting = self._greeting + frame, b""
             self._write(frame, reading)
+            return self._writes
         finally:
             if mine:
                 self._writer = 0
@@ -204,6 +208,7 @@ class Wire:
         try:
             [mine] = atomic_acquire(self._writing)
             if mine:
+                self._writes += 1
                 # the kernel takes so little as a whole, or not at all
                 self._stream.send(frame, MSG_DONTWAIT | MSG_NOSIGNAL)
             else:
@@ -249,6 +254,7 @@ class Wire:
         """Only with the writing lock."""
         size = len(frame)
         self._written = 0
+        self._writes += 1
         try:
             try:
                 [self._written] = map(self._stream.send, (frame,), (_FLAGS,))
@@ -352,15 +358,15 @@ class Wire:
         """The methods of the calls that wait."""
         return []
 
-    def _broken(self, problem: ProtocolError) -> ProtocolError:
-        self._fail("", str(problem))
-        return problem
-
     def _farewell(self) -> str:
         return f"the service ({self.name}) has gone: {self.dead}"
 
     def _unsent(self) -> OutriderError:
         return Unsent(self._farewell()) if self._refusal is None else from_error(self._refusal)
+
+    def _unless_unread(self, problem: OutriderError, write: int) -> OutriderError:
+        """The exception for the call of that write, which is safe to repeat if the service has not read its end."""
+        return Unsent(str(problem)) if self._unread and write == self._writes else problem
 
     def _gone(self, method: str, why: str | None = None) -> OutriderError:
         if self.dead is None:
@@ -372,13 +378,8 @@ class Wire:
         return ServerGone(self._farewell(), in_flight=named)
 
     def _late(self, method: str) -> RequestTimeout:
-        return RequestTimeout(
-            f"the service sent no reply to {method or 'the call'} in time; the call was cancelled",
-            code=1405,
-            kind="sessionTaskFailed",
-            reason="timedOut",
-            retryable=True,
-        )
+        what = method or "the call"
+        return RequestTimeout.late(f"the service sent no reply to {what} in time; the call was cancelled")
 
     def close(self) -> None:
         """Ends the connection; calls in flight end with :class:`~outrider.ServerGone`."""

@@ -13,7 +13,7 @@ from .._async.feeding import feed
 from .._connection.awaiting import FEEDING
 from .._protocol.exceptions import CallError
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .bodies import WAIT, BodyState, arrived, ending, headless, is_of_session
+from .bodies import WAIT, BodyState, abandoned, arrived, ending, headless, is_of_session
 from .parameters import fed
 
 if TYPE_CHECKING:
@@ -168,10 +168,7 @@ class AsyncLink:
                 result = await _next_head(client, started, WAIT)
             return self._headed(result)
         except BaseException:
-            ends: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
-            if started is not None:
-                ends.append(("request.forget", {"request": started["request"]}))
-            client._leave(ends)
+            client._leave(abandoned(stream, started))
             raise
 
     async def close(self) -> None:

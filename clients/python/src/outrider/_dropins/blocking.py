@@ -12,7 +12,7 @@ from .._protocol.exceptions import CallError, OutriderError
 from .._resources.feeding import LONGEST, PIECE, Patience
 from .._sync.client import Client
 from .._sync.feeding import feed
-from .bodies import WAIT, BodyState, arrived, ending, headless, is_of_session
+from .bodies import WAIT, BodyState, abandoned, arrived, ending, headless, is_of_session
 from .parameters import fed
 
 TYPE_CHECKING = False
@@ -186,9 +186,8 @@ class Link:
                 result = _next_head(invoke, started, WAIT)
             return self._headed(lease, result)
         except BaseException:
-            _end(invoke, "stream.close", {"stream": stream})
-            if started is not None:
-                _end(invoke, "request.forget", {"request": started["request"]})
+            for method, given in abandoned(stream, started):
+                _end(invoke, method, given)
             raise
 
     def close(self) -> None:

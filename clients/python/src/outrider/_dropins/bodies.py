@@ -34,6 +34,14 @@ def ending(sessions: Iterable[str]) -> list[tuple[str, dict[str, Any]]]:
     return [("session.close", {"session": one, "cancel": False}) for one in sessions]
 
 
+def abandoned(stream: str, started: dict[str, Any] | None) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that end an upload by ``stream``, and its request with the stream of the response."""
+    calls: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
+    if started is not None:
+        calls += [("stream.close", {"stream": started["stream"]}), ("request.forget", {"request": started["request"]})]
+    return calls
+
+
 def arrived(started: dict[str, Any], result: dict[str, Any]) -> dict[str, Any] | None:
     """The events of a started request, from ``events.next``, in the form of a result of ``data.send``; ``None`` before
     the head."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 
@@ -108,6 +109,12 @@ def phases(timeout: Any) -> Any:
     if isinstance(given, (int, float)) and given != float("inf"):
         return dict.fromkeys(("resolve", "connect", "tls", "firstByte", "idle"), given)
     return given
+
+
+def is_stopping(message: Mapping[str, Any]) -> bool:
+    """Whether the service has refused a call because it takes no more calls."""
+    error = message.get("error")
+    return isinstance(error, dict) and error.get("code") == -32017
 
 
 def located(message: Any, params: str) -> Any:

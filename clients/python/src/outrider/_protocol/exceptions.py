@@ -109,7 +109,8 @@ class CallError(OutriderError):
 
 
 class InvalidCall(CallError, ValueError):
-    """A parameter is missing, unknown or of the wrong kind, or the call is unreadable; ``pointer`` names its member."""
+    """A parameter is missing, unknown or of the wrong kind, or the call is unreadable. The message names the parameter
+    of this client; ``pointer`` the member of the protocol."""
 
 
 class UnknownMethod(InvalidCall):
@@ -184,18 +185,8 @@ class ExchangeError(OutriderError):
     :class:`~outrider.Response` (``None`` only when this client gave up by itself).
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        code: int | None = None,
-        kind: str | None = None,
-        reason: str | None = None,
-        data: Mapping[str, Any] | None = None,
-        retryable: bool = False,
-        response: Any = None,
-    ) -> None:
-        super().__init__(message, code=code, kind=kind, reason=reason, data=data, retryable=retryable)
+    def __init__(self, message: str, *, response: Any = None, **given: Any) -> None:
+        super().__init__(message, **given)
         self.response = response
 
     @property
@@ -250,6 +241,11 @@ class ConnectionLost(TransportError):
 
 class RequestTimeout(TransportError, TimeoutError):
     """A timeout; ``data["phase"]`` names the phase, for timeouts of the service."""
+
+    @classmethod
+    def late(cls, message: str) -> RequestTimeout:
+        """A timeout of this client."""
+        return cls(message, code=1405, kind="sessionTaskFailed", reason="timedOut", retryable=True)
 
 
 class TLSError(TransportError):
@@ -364,15 +360,20 @@ def class_for(code: int) -> type[OutriderError]:
     return _EXCHANGE_ERRORS.get(code) or _EXCHANGE_FAMILIES.get(code // 100, ExchangeError)
 
 
-def from_error(error: Any) -> OutriderError:
-    """A JSON-RPC ``error`` object as an exception. Returned, not raised."""
+def from_error(error: Any, in_python: bool = True) -> OutriderError:
+    """A JSON-RPC ``error`` object as an exception. Returned, not raised.
+
+    The message names the parameters of this client, or with ``in_python=False`` those of the protocol.
+    """
     if not isinstance(error, dict) or not isinstance(error.get("code"), int):
         return ProtocolError("the service sent an error that is not one: " + repr(error)[:200])
     code: int = error["code"]
     data = error["data"] if isinstance(error.get("data"), dict) else {}
+    from .wording import sentence
+
     kind, reason = data.get("kind"), data.get("reason")
     return class_for(code)(
-        str(error.get("message", "")),
+        sentence(error, data) if in_python else str(error.get("message", "")),
         code=code,
         kind=kind if isinstance(kind, str) else None,
         reason=reason if isinstance(reason, str) else None,
@@ -383,13 +384,13 @@ def from_error(error: Any) -> OutriderError:
 
 def from_failure(failure: Mapping[str, Any], response: Any) -> ExchangeError:
     """A Failure inside a Response as an exception that carries the Response. Returned, not raised."""
-    code = failure.get("code")
-    if not isinstance(code, int):
-        code = 1400
+    from .wording import sentence
+
+    code: int = failure["code"] if isinstance(failure.get("code"), int) else 1400
     found = class_for(code)
     chosen = found if issubclass(found, ExchangeError) else ExchangeError
     return chosen(
-        str(failure.get("message", "")),
+        sentence(failure, failure),
         code=code,
         kind=failure.get("kind"),
         reason=failure.get("reason"),

@@ -29,10 +29,14 @@ class Form(list):  # type: ignore[type-arg]
 
 
 def with_form(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a request with ``files=``, with their parts in place of both."""
-    if isinstance(options["files"], Form):
+    """The options of a request with ``files=``, with their parts in place of both. Without any file there is no form,
+    as in requests."""
+    files = options["files"]
+    if isinstance(files, Form):
         return dict(options)
-    return {**options, "data": None, "files": Form(parts(options.get("data"), options["files"]))}
+    if isinstance(files, (dict, list, tuple)) and not files:
+        return {**options, "files": None}
+    return {**options, "data": None, "files": Form(parts(options.get("data"), files))}
 
 
 def body(value: Any) -> dict[str, Any]:

@@ -334,20 +334,20 @@ def in_base64(content: bytes) -> str:
     return b2a_base64(content, newline=False).decode("ascii")
 
 
-def unpack(message: Any) -> dict[str, Any]:
+def unpack(message: Any, in_python: bool = True) -> dict[str, Any]:
     """The result in a reply, or the exception for its error; the reply may be in bytes still."""
     if type(message) is tuple:
-        result = unpack(message[0])
+        result = unpack(message[0], in_python)
         _put_raw(result, message[1])
         return result
     if type(message) is bytes:
         message = messages(message if message[-1:] == b"\n" else message + b"\n")[0]
-    return result_of(message)
+    return result_of(message, in_python)
 
 
-def told(message: Any) -> dict[str, Any]:
+def told(message: Any, in_python: bool = True) -> dict[str, Any]:
     """As :func:`unpack`, for programs: all in the form of the protocol without raw bytes."""
-    result = unpack(message)
+    result = unpack(message, in_python)
     if type(result.get("base64")) is bytes:
         result["base64"] = in_base64(result["base64"])
     return result
@@ -388,10 +388,10 @@ def _carefully(lines: bytes) -> list[Any]:
     return found
 
 
-def result_of(message: Any) -> dict[str, Any]:
+def result_of(message: Any, in_python: bool = True) -> dict[str, Any]:
     """The result in a reply, or the exception for its error."""
     if "error" in message:
-        raise from_error(message["error"])
+        raise from_error(message["error"], in_python)
     result = message.get("result")
     if not isinstance(result, dict):
         raise ProtocolError("the service replied with neither a result nor an error")

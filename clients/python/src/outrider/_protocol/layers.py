@@ -27,12 +27,21 @@ def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         fields = header_list(under["headers"])
         if "auth" in over:
             fields = [field for field in fields if field[0].lower() != "authorization"]
-        made["headers"] = replaced(fields, header_list(over.get("headers") or ()))
+        own_fields = header_list(over.get("headers") or ())
+        without = _left_out(over.get("headers"))
+        made["headers"] = replaced([field for field in fields if field[0].lower() not in without], own_fields)
     if "params" in under and "params" in over:
         own = _pairs(over["params"])
         names = {name for name, _ in own}
         made["params"] = [pair for pair in _pairs(under["params"]) if pair[0] not in names] + own
     return made
+
+
+def _left_out(headers: Any) -> set[str]:
+    """The names of fields that are ``None``, as in requests."""
+    items = getattr(headers, "items", None)
+    pairs = items() if callable(items) else headers if isinstance(headers, (list, tuple)) else ()
+    return {name.lower() for name, value in pairs if value is None}
 
 
 def _authorized(options: Mapping[str, Any]) -> bool:
@@ -49,7 +58,9 @@ def _pairs(params: Any) -> list[tuple[str, Any]]:
 
 def absolute_url(base: Any, url: str) -> str:
     """A URL appended to the base, with a single slash between; a URL with a scheme stays unchanged."""
-    if not base or "://" in url.partition("?")[0]:
+    scheme, mark, _ = url.partition("://")
+    # a path may hold another URL
+    if not base or (mark and not set("/?#") & set(scheme)):
         return url
     front = text_of(base, "base_url")
     return front + url if not url or url[0] in "?#" else front.rstrip("/") + "/" + url.lstrip("/")

@@ -33,10 +33,14 @@ def endings(method: str, message: Any) -> list[tuple[str, dict[str, Any]]]:
         return [("events.unsubscribe", {"subscription": result["subscription"]})]
     if method == "session.create":
         return [("session.close", {"session": result["session"]})]
-    if method == "upload.open":
-        return [("stream.close", {"stream": result["stream"]})]
     if method == "data.send" and body.get("kind") == "stored":
         return [("response.release", {"response": body["response"]})]
-    if "request" in result and (method in _RUNNING or body.get("kind") == "stream"):
-        return [("request.forget", {"request": result["request"]})]
-    return []
+    calls: list[tuple[str, dict[str, Any]]] = []
+    if method in ("upload.open", *_RUNNING) or body.get("kind") == "stream":
+        stream = result.get("stream", body.get("stream"))
+        if stream is not None:
+            # a request that is forgotten leaves its stream
+            calls.append(("stream.close", {"stream": stream}))
+        if "request" in result:
+            calls.append(("request.forget", {"request": result["request"]}))
+    return calls

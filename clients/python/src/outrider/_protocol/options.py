@@ -16,8 +16,8 @@ from .progress import Progress, Watcher
 Scalar = Union[str, int, float, bool, None]
 Pairs = Union[Mapping[str, Any], Iterable[tuple[str, Union[Scalar, Iterable[Scalar]]]]]
 HeadersIn = Union[
-    Headers, Mapping[str, str], Mapping[str, Sequence[str]], Mapping[str, Union[str, Sequence[str]]],
-    Iterable[tuple[str, str]],
+    Headers, Mapping[str, Optional[str]], Mapping[str, Sequence[str]], Mapping[str, Union[str, Sequence[str], None]],
+    Iterable[tuple[str, Optional[str]]],
 ]  # fmt: skip
 Files = Union[Mapping[str, Any], Iterable[tuple[str, Any]]]
 Timeout = Union[float, tuple[Optional[float], Optional[float]], Mapping[str, float]]

@@ -68,6 +68,10 @@ def unwritable(value: Any, name: str, problem: str) -> InvalidCall:
     """The exception for a value that is not sent; ``pointer`` says which part of the value is meant."""
     place, why = fault(value) or ("", problem)
     where = f"{place}: " if place else ""
+    if place and name.startswith(("the request", "the options", "the WebSocket")):
+        from .wording import sentence
+
+        where = sentence({"message": where}, {"pointer": place})
     return InvalidCall(f"{name} cannot be written as JSON: {where}{why}", data={"pointer": place} if place else None)
 
 

@@ -67,6 +67,9 @@ def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: De
     if path is not None and directory is not None:
         raise TypeError("give only one of path and directory")
     if path is not None:
+        # abspath drops the slash
+        if text_of(os.fspath(path), "path").endswith("/"):
+            raise ValueError(f"path names a directory: {path!r}; give it as directory, or add the name of the file")
         place["path"] = _absolute(path, "path")
     else:
         place["directory"] = _absolute("." if directory is None else directory, "directory")

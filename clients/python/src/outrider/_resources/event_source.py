@@ -132,8 +132,10 @@ class Reading:
         return ServerGone("the service lost the event stream: open it again with last_event_id")
 
     def _refused(self, problem: ExchangeError | None, check: bool) -> None:
-        """There is no stream; raises why, if that is wanted."""
-        self.stream = None
+        """There are no events; raises why, if that is wanted."""
+        stream, self.stream = self.stream, None
+        if stream is not None:
+            self._client._leave([("stream.close", {"stream": stream})])
         self.error = problem
         if check and problem is not None and problem.code != NO_MORE:
             raise problem

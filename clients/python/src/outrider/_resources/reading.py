@@ -72,12 +72,12 @@ class Reading:
         self.over = self.moved = False
 
     def __del__(self) -> None:
-        if self.client is not None:
-            try:
+        try:
+            if self.client is not None:
                 self.client._leave(closing(self))
-            except Exception:
-                # at the end of the interpreter functions may be gone
-                pass
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
 
     def begin(self, kind: str, **wishes: Any) -> None:
         """Sets the kind of items. The first call decides."""

@@ -26,18 +26,18 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 class Kept:
-    """A body that the service keeps for a response, and drops together with it."""
+    """A body that the service keeps for a response, or a started request. ``calls`` drop it with this object."""
 
-    __slots__ = ("client", "handle")
+    __slots__ = ("calls", "client")
 
-    def __init__(self, client: Leaver, handle: str) -> None:
+    def __init__(self, client: Leaver, calls: list[tuple[str, dict[str, Any]]]) -> None:
         self.client: Leaver | None = client
-        self.handle = handle
+        self.calls = calls
 
     def __del__(self) -> None:
         try:
             if self.client is not None:
-                self.client._leave([("response.release", {"response": self.handle})])
+                self.client._leave(self.calls)
         except Exception:
             # at the end of the interpreter functions may be gone
             pass
@@ -46,7 +46,7 @@ class Kept:
 class ResponseData(Facts):
     """The common part of both kinds of response: everything except reading a body that the service keeps."""
 
-    __slots__ = ("_call", "_kept", "_pipe", "_reading", "_released", "_seconds")
+    __slots__ = ("_call", "_kept", "_origin", "_pipe", "_reading", "_released", "_seconds")
 
     def __init__(self, raw: dict[str, Any] | bytes | tuple[bytes, bytes], call: Callable[..., Any]) -> None:
         Facts.__init__(self, raw)
@@ -54,6 +54,8 @@ class ResponseData(Facts):
         self._released = False
         self._reading: Reading | None = None
         self._kept: Kept | None = None
+        # the started request that has the body
+        self._origin: Kept | None = None
         self._pipe: Any = None
 
     def __reduce__(self) -> Any:
@@ -68,6 +70,8 @@ class ResponseData(Facts):
         """The handle of a body that the service keeps: for ten minutes, or until :meth:`close`. Without a look at the
         handle the service drops the body together with the response."""
         self._unkeep()
+        if self._origin is not None:
+            self._origin.client = None
         return self._stored
 
     def _unkeep(self) -> None:
@@ -195,7 +199,7 @@ class ResponseData(Facts):
         if reading is not None:
             reading.client = client
         elif stored is not None:
-            self._kept = Kept(client, stored)
+            self._kept = Kept(client, [("response.release", {"response": stored})])
 
     def _flows_long(self, reading: Reading) -> bool:
         """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter

@@ -285,8 +285,12 @@ class Plan:
     def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
         given = {name: value for name, value in settings.items() if value is not None}
         self.codes = codes
+        self.functions: dict[str, Callable[[Any], Any]] = {}
         self.interceptors: list[Any] = list(given.pop("interceptors", ()))
+        # one place to connect to is for the URL of a request; the service has places for URLs
+        place = {"connect_to": given.pop("connect_to")} if isinstance(given.get("connect_to"), str) else {}
         self.settings = {name: given.pop(name) for name in _SETTINGS if name in given}
+        given.update(place)
         self.layer = given
         cookies = self.settings.get("cookies")
         self.jar = cookies if hasattr(cookies, "add_cookie_header") else None
@@ -305,7 +309,9 @@ class Plan:
 
     def add(self, kind: str, function: Code, options: Mapping[str, Any]) -> Code:
         """Adds a function. Adapters, retriers and validators add up; of the other kinds the last function counts."""
-        spec: dict[str, Any] = {"callback": self.codes.add(function)}
+        name = self.codes.add(function)
+        self.functions[name] = function
+        spec: dict[str, Any] = {"callback": name}
         if options.get("timeout") is not None:
             spec["timeout"] = options["timeout"]
         if kind in ("adapt", "retry"):
@@ -320,6 +326,11 @@ class Plan:
         # last, so that a template of another thread without the function is not used
         self._version += 1
         return function
+
+    def forget(self) -> None:
+        """The service calls no function of the session any more, until the session is made again."""
+        for name in list(self.functions):
+            self.codes.functions.pop(name, None)
 
     def has_functions(self) -> bool:
         """Whether the service may call functions for requests of the session."""

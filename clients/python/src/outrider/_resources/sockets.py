@@ -123,8 +123,7 @@ def opened(result: dict[str, Any]) -> dict[str, Any]:
 
 def late(what: str, seconds: float) -> RequestTimeout:
     """The exception for a wait without a message."""
-    return RequestTimeout(f"{what}: nothing came within {seconds:g} seconds", code=1405, kind="sessionTaskFailed",
-                          reason="timedOut", retryable=True)  # fmt: skip
+    return RequestTimeout.late(f"{what}: nothing came within {seconds:g} seconds")
 
 
 class Reachability:

@@ -203,33 +203,39 @@ class Client(Connected, Verbs):
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
         :meth:`get`."""
-        from .started import Request
+        from .started import Request, sweep
 
         built = build(method, url, options, self._defaults)
+        sweep(self)
         result = self._result("data.start", built.params, UNTIMED_GUARD)
-        return Request(self, str(result["request"]), built.check)
+        is_known = any(f'"{name}":' in built.params for name in ("detach", "events")) or options.get("name") is not None
+        return Request(self, result, built.check, is_known)
 
     def wait(
         self, request: str | Request, *, timeout: float | None = None, check: bool | None = None
     ) -> Response | None:
         """The response to a started request; ``None`` if there is none after ``timeout`` seconds."""
-        params: dict[str, Any] = {"request": request if isinstance(request, str) else request.handle}
+        params: dict[str, Any] = {"request": getattr(request, "_handle", request)}
         if timeout is not None:
             params["timeout"] = timeout
+        if getattr(request, "_is_streamed", False):
+            params["until"] = "response"
         guard = guard_for(FOREVER if timeout is None else timeout)
         message = self._message("request.wait", encode(params), guard)
         result = result_of(message) if type(message) is dict else message
         if type(result) is dict and result.get("pending"):
             return None
         response = Response(result, self._invoke_raw)
+        if not isinstance(request, str):
+            request._is_over, response._origin = True, request._kept
         if self._defaults.check if check is None else check:
             response.raise_for_error()
         return response
 
     def cancel(self, request: str | Request) -> str:
         """Cancels a started request; returns its state. Calls that wait for it raise :class:`~outrider.Cancelled`."""
-        handle = request if isinstance(request, str) else request.handle
-        return str((self.invoke("request.cancel", {"request": handle}))["state"])
+        params = {"request": getattr(request, "_handle", request)}
+        return str((self.invoke("request.cancel", params))["state"])
 
     def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
         """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
@@ -255,12 +261,14 @@ class Client(Connected, Verbs):
 
         Parameters and result have the names of the protocol. An error raises a :class:`~outrider.CallError`. A failed
         exchange does not raise; the result holds the failure."""
-        return self.invoke(name, params, timeout=own_timeout(params))
+        message = self._message(name, encode(params), guard_for(own_timeout(params)))
+        return told(message, in_python=False)
 
     def invoke(
         self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
-        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only."""
+        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only. Messages of
+        errors name the parameters of this client."""
         message = self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock, get_ident
+from time import sleep
 
 from .._connection.blocking import Connection
-from .._connection.discovery import end, reach
+from .._connection.discovery import PAUSES, end, reach
 from .._connection.inbox import Inbox
 from .._connection.waiters import StartTurn, Turn
 from .._connection.wire import UPLOADED, Unsent
-from .._protocol.arguments import located
+from .._protocol.arguments import is_stopping, located
 from .._protocol.exceptions import ServerGone
 
 TYPE_CHECKING = False
@@ -39,12 +40,16 @@ class Connected:
         self._stdio = stdio
         self._spawn = spawn
         self._connection: Connection | None = None
+        # the last one to a service that is stopping
+        self._retired: Connection | None = None
         self._child: Popen[bytes] | None = None
         self._subscriptions: ClientInbox | None = None
         self._opening = allocate_lock()
         self._opener = 0
         self._pid = os.getpid()
         self._closed = False
+        # the started requests that were dropped while they ran
+        self._dropped: list[str] = []
 
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
@@ -59,9 +64,30 @@ class Connected:
         if connection is None or connection.dead is not None or connection.pid != os.getpid():
             connection = self._open()
         try:
-            return connection.call(method, params, seconds)
+            message = connection.call(method, params, seconds)
         except Unsent:
-            return self._open().call(method, params, seconds)
+            connection, message = self._again(method, params, seconds)
+        if type(message) is dict and is_stopping(message):
+            self._retire(connection)
+        return message
+
+    def _again(self, method: str, params: str, seconds: float) -> tuple[Connection, Any]:
+        for pause in PAUSES:
+            connection = self._open()
+            try:
+                return connection, connection.call(method, params, seconds)
+            except Unsent:
+                sleep(pause)
+        connection = self._open()
+        return connection, connection.call(method, params, seconds)
+
+    def _retire(self, connection: Connection) -> None:
+        """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""
+        if self._connection is connection and self._child is None:
+            self._connection, last = None, self._retired
+            self._retired = connection
+            if last is not None:
+                last.close()
 
     def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         if self._subscriptions is not None:
@@ -162,13 +188,14 @@ class Connected:
     def close(self) -> None:
         """Ends the connection, and the service if this client started the service. Harmless when done twice."""
         self._closed = True
-        connection, child = self._connection, self._child
-        self._connection = self._child = None
-        if connection is not None:
-            if connection.pid == os.getpid():
-                connection.close()
-            else:
-                connection.abandon()
-                return
+        connections, child = (self._retired, self._connection), self._child
+        self._retired = self._connection = self._child = None
+        for connection in connections:
+            if connection is not None:
+                if connection.pid == os.getpid():
+                    connection.close()
+                else:
+                    connection.abandon()
+                    child = None
         if child is not None:
             end(child)

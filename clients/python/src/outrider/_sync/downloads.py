@@ -65,8 +65,8 @@ class Downloads:
         built = build_download(url, path, self._own(options), self._client._defaults)
 
         def start() -> Request:
-            handle = result_of_start(self._client._result("download.start", built.text(), FOREVER))
-            return Request(self._client, handle, built.check)
+            result = self._client._result("download.start", built.text(), FOREVER)
+            return Request(self._client, result, built.check)
 
         return start() if self._starting is None else self._starting(start)
 

@@ -80,12 +80,16 @@ class Session(Verbs):
         self._making = SerialLock()
         # programs that know its name or its handle may use it without this object
         self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
+        # requests that were started call its functions after the end of this object
+        self._has_started = False
 
     def __del__(self) -> None:
         try:
             if self._made is not None and not self._is_known:
                 self._client._defaults.sessions.pop(self._made[1], None)
                 self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+            if not (self._is_known or self._has_started):
+                self._plan.forget()
         except Exception:
             # of an object that was never complete, or at the end of the interpreter
             pass
@@ -204,6 +208,7 @@ class Session(Verbs):
             connection = self._client._live()
             made, wanted = self._made, len(self._plan.interceptors)
             if made is None or made[0] is not connection:
+                self._plan.codes.functions.update(self._plan.functions)
                 created = self._client.invoke("session.create", self._plan.params())
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
@@ -267,6 +272,7 @@ class Session(Verbs):
         """Starts a request, when there is a place if the service may call functions."""
         if not self._plan.has_functions():
             return work()
+        self._has_started = True
         with self._client._start_turn():
             return work()
 
@@ -318,6 +324,7 @@ class Session(Verbs):
                 self._client.invoke("session.close", {"session": made[1]})
             except (HandleError, ServerGone):
                 pass  # the connection that it belonged to has ended, and it with that
+        self._plan.forget()
 
     def __enter__(self) -> Session:
         return self

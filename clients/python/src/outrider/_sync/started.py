@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+from .._protocol.exceptions import CallError
+from .._protocol.openings import endings
 from .._protocol.progress import Progress, progress_of
+from .._resources.responses import Kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from .caller import Caller
@@ -24,23 +28,44 @@ class Request:
         request.resume()
         response = request.response()
 
-    ``handle`` is the service's name for the request, for :meth:`outrider.Client.call` and in events.
+    A request that is dropped runs on. The service forgets the request after its end, once it is dropped together with
+    its response, unless it has a ``name`` or ``events``, is detached, or its :attr:`handle` was asked for.
     """
 
-    def __init__(self, client: Caller, handle: str, check: bool) -> None:
+    def __init__(self, client: Caller, result: Mapping[str, Any], check: bool, is_known: bool = False) -> None:
         self._client = client
         self._check = check
-        self.handle = handle
+        self._handle = str(result["request"])
+        # only this object and its response can read the stream of a body, and the end comes only when it has been read
+        self._is_streamed = self._is_over = "stream" in result
+        self._kept = Kept(client, endings("data.start", {"result": result}))
+        if is_known:
+            self._kept.client = None
+
+    def __del__(self) -> None:
+        try:
+            if not self._is_over and self._kept.client is not None:
+                self._kept.client = None
+                self._client._dropped.append(self._handle)
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
+    @property
+    def handle(self) -> str:
+        """The service's name for the request, for :meth:`outrider.Client.call` and in events."""
+        self._kept.client = None
+        return self._handle
 
     def response(self) -> Response:
         """Waits for the response, as long as the request may take."""
-        response = self._client.wait(self.handle, check=self._check)
+        response = self._client.wait(self, check=self._check)
         assert response is not None
         return response
 
     def wait(self, timeout: float | None = None) -> Response | None:
         """The response; ``None`` if there is none after ``timeout`` seconds."""
-        return self._client.wait(self.handle, timeout=timeout, check=self._check)
+        return self._client.wait(self, timeout=timeout, check=self._check)
 
     def suspend(self) -> str:
         """Lets the request pause: nothing more is sent or read. Returns its state, ``suspended``."""
@@ -55,15 +80,30 @@ class Request:
         return self._state("request.cancel")
 
     def _state(self, method: str) -> str:
-        return str((self._client.invoke(method, {"request": self.handle}))["state"])
+        return str((self._client.invoke(method, {"request": self._handle}))["state"])
 
     def info(self) -> dict[str, Any]:
         """All that the service tells of the request: ``request.get``."""
-        return self._client.invoke("request.get", {"request": self.handle})
+        return self._client.invoke("request.get", {"request": self._handle})
 
     def progress(self, direction: str = "download") -> Progress:
         """How much of the body has come; with ``upload``, how much has been sent."""
         return progress_of(self.info(), direction)
 
     def __repr__(self) -> str:
-        return f"<Request {self.handle}>"
+        return f"<Request {self._handle}>"
+
+
+def sweep(client: Caller) -> None:
+    """Lets the service forget requests that were dropped while they ran, and have ended since."""
+    for _ in client._dropped[:2]:
+        try:
+            handle = client._dropped.pop(0)
+            state = (client.invoke("request.get", {"request": handle}))["state"]
+        except (IndexError, CallError):
+            # another thread was faster, or the service knows the request no more
+            continue
+        if state in ("finished", "cancelled"):
+            client._leave([("request.forget", {"request": handle})])
+        else:
+            client._dropped.append(handle)
