@@ -12,9 +12,9 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'json)
 (require 'subr-x)
 (require 'outrider-failure)
+(require 'outrider-json)
 (require 'outrider-later)
 
 (defgroup outrider nil
@@ -48,35 +48,20 @@ PIECES are those of a line that is not complete, the last first.
 LINES is a queue of messages that were not handled.
 ASKING is how many calls have functions; HELD is a queue of others.
 COMPLAINT is an error that belongs to no call: why the service is
-about to close the connection."
-  complaint process place (pieces nil) (lines (list nil)) (number 0) (running 0) (waiting (list nil))
+about to close the connection.  ENDED says that nothing more comes."
+  complaint ended process place (pieces nil) (lines (list nil)) (number 0) (running 0) (waiting (list nil))
   (asking 0) (held (list nil))
   (calls (make-hash-table)) (routes (make-hash-table :test #'equal)))
 
-(cl-defstruct (outrider--call (:copier nil)) id method text reply event forgotten asks)
+(cl-defstruct (outrider--call (:copier nil))
+  "A call.  AGAIN makes a call that was not written on the next connection."
+  id method text reply event forgotten asks again)
 
 (defvar outrider--connection nil "The connection of this Emacs, or nil.")
+(defvar outrider--retired nil "Connections to services that are stopping: their last replies still come.")
+(defvar outrider--again nil "What AGAIN of the next call is.")
 (defvar outrider--functions (make-hash-table :test #'equal) "Functions that the service may ask, by name.")
 (defvar outrider--function-count 0)
-
-;;; JSON
-
-(defun outrider--write (value)
-  "VALUE as JSON in UTF-8: plists and alists are objects, vectors lists."
-  (let ((text (json-serialize value :null-object :null :false-object :false)))
-    (if (multibyte-string-p text) (encode-coding-string text 'utf-8-unix t) text)))
-
-(defun outrider--read (text &optional object-type)
-  "The value of TEXT, JSON in UTF-8; OBJECT-TYPE is `plist' if nil.
-Where Emacs's own parser gives up, at long integers or at U+0000, the
-slower one in Lisp reads it."
-  (let ((object-type (or object-type 'plist)))
-    (condition-case nil
-        (json-parse-string text :object-type object-type :null-object :null :false-object :false)
-      (error
-       (let ((json-object-type object-type) (json-array-type 'vector) (json-false :false) (json-null :null)
-             (json-key-type nil))
-         (json-read-from-string text))))))
 
 ;;; Opening
 
@@ -170,7 +155,8 @@ slower one in Lisp reads it."
   "Close the connection of this Emacs; what is pending fails once.
 The shared service goes on."
   (interactive)
-  (when outrider--connection (outrider--lose outrider--connection "it was closed by this Emacs")))
+  (dolist (connection (cons outrider--connection outrider--retired))
+    (when connection (outrider--lose connection "it was closed by this Emacs" t))))
 
 ;;; Sending
 
@@ -182,7 +168,7 @@ The shared service goes on."
 
 (defun outrider--notify (connection method params)
   "Tell CONNECTION METHOD with PARAMS, without a reply."
-  (when (eq connection outrider--connection)
+  (unless (outrider--connection-ended connection)
     (outrider--send connection (outrider--write (list :jsonrpc "2.0" :method method :params params)))))
 
 (defun outrider--call (connection method params reply &optional event)
@@ -190,7 +176,9 @@ The shared service goes on."
 REPLY is called once with a failure or nil, and the result.  EVENT is
 called with the name and the parameters of each event of the call.
 Returns the call, for `outrider--forget'."
-  (let ((call (make-outrider--call :method method :reply reply :event event)))
+  (let ((call (make-outrider--call :method method :reply reply :event event :again outrider--again))
+        ;; what runs while the call is sent makes calls of its own
+        (outrider--again nil))
     (setf (outrider--call-text call) (outrider--write params))
     (setf (outrider--call-asks call) (and (string-match-p "\"callback\":\"" (outrider--call-text call)) t))
     (if (and (outrider--call-asks call) (>= (outrider--connection-asking connection) outrider--most-asking))
@@ -262,7 +250,7 @@ is cut into lines first, and each call takes the oldest line."
         (setq from (1+ stop)))
       (when (< from (length text)) (push (substring text from) (outrider--connection-pieces connection)))
       (while (setq line (outrider--dequeue (outrider--connection-lines connection)))
-        (when (eq connection outrider--connection)
+        (unless (outrider--connection-ended connection)
           ;; a fault of this client is shown, and the messages behind it are handled all the same
           (condition-case-unless-debug problem (outrider--receive connection line)
             (error (message "outrider: %s" (error-message-string problem)))))))))
@@ -289,6 +277,7 @@ is cut into lines first, and each call takes the oldest line."
     (when call
       (remhash id (outrider--connection-calls connection))
       (cl-decf (outrider--connection-running connection))
+      (when (and failure (eql (outrider-failure-code failure) outrider--stopping)) (outrider--retire connection))
       (outrider--release-call connection call)
       (unless (outrider--call-forgotten call)
         (condition-case-unless-debug problem (funcall (outrider--call-reply call) failure result)
@@ -312,7 +301,7 @@ is cut into lines first, and each call takes the oldest line."
   (let* ((id (plist-get message :id)) (params (plist-get message :params)) (name (plist-get params :callback))
          (function (gethash name outrider--functions)) (responded nil))
     (cl-flet ((respond (member value)
-                (unless (or responded (not (eq connection outrider--connection)))
+                (unless (or responded (outrider--connection-ended connection))
                   (let ((text (condition-case problem (outrider--write (list :jsonrpc "2.0" :id id member value))
                                 (error
                                  (outrider--write
@@ -354,26 +343,51 @@ answer, a plist; or nil, and calls that function with the answer later."
   (let ((connection (process-get process 'outrider)))
     (when (and connection (not (process-live-p process))) (outrider--ended connection (string-trim event)))))
 
+(defun outrider--unwritten (connection)
+  "Take what CONNECTION has not written out of its queues, and return it."
+  (prog1 (append (car (outrider--connection-waiting connection)) (car (outrider--connection-held connection)))
+    (setf (outrider--connection-waiting connection) (list nil)
+          (outrider--connection-held connection) (list nil))))
+
+(defun outrider--move (call failure)
+  "Make CALL, which was not written, on the next connection.
+The reply of a call that cannot be made again is FAILURE."
+  (cond ((outrider--call-forgotten call))
+        ((outrider--call-again call) (outrider--later (outrider--call-again call)))
+        (t (funcall (outrider--call-reply call) failure nil))))
+
+(defun outrider--retire (connection)
+  "Leave CONNECTION to what was sent, since its service is stopping."
+  (when (eq connection outrider--connection)
+    (setq outrider--connection nil)
+    (push connection outrider--retired)
+    (let ((failure (outrider--lost "the service is stopping")))
+      (dolist (call (outrider--unwritten connection)) (outrider--move call failure)))))
+
 (defun outrider--ended (connection why)
   "End CONNECTION because of WHY, and tell what its service said last."
-  (when (eq connection outrider--connection)
+  (unless (outrider--connection-ended connection)
     (let ((said (outrider--last-words (outrider--connection-process connection))))
       (outrider--lose connection (if said (format "%s: %s" why said) why)))))
 
-(defun outrider--lose (connection why)
-  "End CONNECTION because of WHY: every call that is pending fails, once."
-  (when (eq connection outrider--connection)
-    (setq outrider--connection nil)
+(defun outrider--lose (connection why &optional all)
+  "End CONNECTION because of WHY: every call that was sent fails, once.
+What was not written goes to the next connection; with ALL it fails, too."
+  (unless (outrider--connection-ended connection)
+    (setf (outrider--connection-ended connection) t)
+    (when (eq connection outrider--connection) (setq outrider--connection nil))
+    (setq outrider--retired (remq connection outrider--retired))
     (delete-process (outrider--connection-process connection))
     (let* ((complaint (outrider--connection-complaint connection))
            (failure (outrider--lost (if complaint (format "%s: %s" why complaint) why)))
-           (calls nil) (events nil))
+           (unwritten (outrider--unwritten connection)) (calls nil) (events nil))
       (maphash (lambda (_ call) (push call calls)) (outrider--connection-calls connection))
       (maphash (lambda (_ event) (push event events)) (outrider--connection-routes connection))
-      (dolist (call (append (sort calls (lambda (a b) (< (outrider--call-id a) (outrider--call-id b))))
-                            (car (outrider--connection-waiting connection))
-                            (car (outrider--connection-held connection))))
+      (dolist (call (sort calls (lambda (a b) (< (outrider--call-id a) (outrider--call-id b)))))
         (unless (outrider--call-forgotten call) (funcall (outrider--call-reply call) failure nil)))
+      (dolist (call unwritten)
+        (when all (setf (outrider--call-again call) nil))
+        (outrider--move call failure))
       (dolist (event events) (funcall event "lost" failure)))))
 
 (provide 'outrider-connection)

@@ -52,11 +52,13 @@ FAILURE is what `:else' gets, or an error that `condition-case' caught."
      (_ (if (equal (plist-get members :reason) "timedOut") 'outrider-timeout 'outrider-failure)))
    members response))
 
+(defconst outrider--stopping -32017 "The code of a service that takes no more calls, since it is about to end.")
+
 (defun outrider--refused (problem)
   "The failure of a call that the service refused with PROBLEM."
   (let ((data (plist-get problem :data)) (code (plist-get problem :code)) (message (plist-get problem :message)))
-    (if (eq code -32017)
-        ;; the service is stopping, which is no fault of the call
+    (if (eql code outrider--stopping)
+        ;; no fault of the call
         (outrider--failure 'outrider-service-error
                            (list :kind "serviceLost" :code code :retryable t
                                  :message (concat message " (the next request starts the service again)")))

@@ -16,8 +16,9 @@
   "A request that is under way: DONE once it has ended.
 GIVE-UP ends the request in the service.  ENDED is called with a failure or nil, and a value.
 QUIET is non-nil if no event shall follow its end, as it was cancelled or is waited for.
-OPENED closes what a call with events has opened, which lives longer than the call; nil without that."
-  done give-up ended spec quiet opened)
+OPENED closes what a call with events has opened, which lives longer than the call; nil without that.
+CONNECTION is where the request was made; nil before."
+  done give-up ended spec quiet opened connection)
 
 (defun outrider--finish (request failure &optional value)
   "End REQUEST with FAILURE, or with VALUE, unless it has ended."
@@ -61,10 +62,12 @@ gets \"event.end\" with an `:error', or \"lost\" without a stream."
         (waker (run-with-timer outrider--waking outrider--waking #'ignore)))
     (unwind-protect
         (while (not (outrider-request-done request))
-          (let ((process (and outrider--connection (outrider--connection-process outrider--connection))))
+          (let* ((connection (outrider-request-connection request))
+                 (process (and connection (outrider--connection-process connection))))
             ;; With a timeout Emacs would wait 10 ms more for further output after each reply.  A wait for a process that
             ;; has ended returns at once, and calls no sentinel while another process has output: so Emacs waits for all.
-            (if (and process (process-live-p process)) (accept-process-output process)
+            (if (and process (process-live-p process) (not (memq connection outrider--retired)))
+                (accept-process-output process)
               (accept-process-output nil 0.05))))
       (cancel-timer waker)
       ;; what the reply has opened stays open
@@ -94,11 +97,26 @@ and return the value, else return the request."
   "MAKE and START a request, and return it.  ENDED is called once."
   (let ((request (outrider--make-request :ended ended)))
     (condition-case problem
-        (let ((spec (funcall make)))
-          (setf (outrider-request-spec request) spec)
-          (funcall start request (outrider--connect)))
+        (progn
+          (setf (outrider-request-spec request) (funcall make))
+          (outrider--make request start))
       (error (outrider--finish request (outrider--caught problem))))
     request))
+
+(defun outrider--make (request start)
+  "START REQUEST with the connection of this Emacs.
+If the service ends before it gets the first call of START, START is
+called once more, with the connection to the next service."
+  (let* ((buffer (current-buffer))
+         (make (lambda (again)
+                 (let* ((connection (outrider--connect)) (outrider--again again))
+                   (setf (outrider-request-connection request) connection)
+                   (funcall start request connection)))))
+    (funcall make (lambda ()
+                    (unless (outrider-request-done request)
+                      (with-current-buffer (if (buffer-live-p buffer) buffer (current-buffer))
+                        (condition-case problem (funcall make nil)
+                          ((error quit) (outrider--finish request (outrider--caught problem))))))))))
 
 ;;; A response in its shape
 

@@ -117,19 +117,21 @@ TAKE gets the items.  A failure whose code is NORMAL is a plain end."
               (outrider--tell failure value args))))
     (when (eq then 'sync) (error "A stream cannot be waited for: `:then' must be a function"))
     (condition-case problem
-        (let ((spec (outrider--spec method url args '(:credit)))
-              (connection (outrider--connect)))
+        (let ((spec (outrider--spec method url args '(:credit))))
           (setf (outrider-request-spec stream) spec
-                (outrider--feed-connection feed) connection
                 (outrider--feed-window feed) (or (plist-get args :credit) outrider--window))
           (dolist (pair `((:mode . "push") (:credit . ,(outrider--feed-window feed)) (:events . ,(if progress ["finish" "progress"] ["finish"]))))
             (outrider--put spec (car pair) (cdr pair)))
           (when as (outrider--put spec :as as))
           (when (or (equal rpc "sse.open") (not (member as '(nil "bytes" "text")))) (outrider--put spec :batch t))
           (when (equal rpc "stream.open") (outrider--validate spec args))
-          (outrider--call connection rpc (outrider-spec-params spec)
-                          (lambda (failure result)
-                            (outrider--opened stream connection as normal progress failure result))))
+          (outrider--make stream
+                          (lambda (_ connection)
+                            (setf (outrider--feed-connection feed) connection)
+                            (outrider--call connection rpc (outrider-spec-params spec)
+                                            (lambda (failure result)
+                                              (outrider--opened stream connection as normal progress
+                                                                failure result))))))
       (error (outrider--finish stream (outrider--caught problem))))
     stream))
 

@@ -182,3 +182,62 @@ def test_threads_of_emacs_share_the_connection(editors, origin):
         (while (cl-some #'thread-live-p threads) (thread-yield) (sleep-for 0.01))
         (finish (vector (length bodies) (length (delete-dups bodies)))))
     """, url=origin + "/json") == [15, 1]
+
+
+def test_calls_that_wait_while_the_service_stops_are_for_the_next_service(editors, origin):
+    """At most 200 calls of a connection run; the others have not been written."""
+    with Hostile() as server:
+        seen = editors.emacs("""
+          (setq outrider--most-running 1)
+          (let* ((ends nil) (items nil)
+                 (note (lambda (name) (lambda (value) (push (cons name (if (outrider-failure-p value)
+                                                                           (outrider-failure-kind value)
+                                                                         "done")) ends)))))
+            (outrider 'get stalled :then (funcall note 'sent) :else (funcall note 'sent))
+            (outrider 'get url :then (funcall note 'waited) :else (funcall note 'waited))
+            (outrider-stream url (lambda (item) (push item items)) :as 'text
+                             :then (funcall note 'stream) :else (funcall note 'stream))
+            (let ((connection outrider--connection))
+              (run-at-time 0 nil (lambda ()
+                                   (outrider--receive connection "{\\"jsonrpc\\":\\"2.0\\",\\"id\\":1,\\"error\\":\
+{\\"code\\":-32017,\\"message\\":\\"the service is stopping\\"}}")))
+              ;; the last that waits is waited for
+              (push (cons 'sync (if (outrider 'get url) "done")) ends)
+              (while (< (length ends) 4) (accept-process-output nil 0.05))
+              (outrider-stop)
+              (finish (list :ends (vconcat (mapcar (lambda (name) (cdr (assq name ends))) '(sent waited stream sync)))
+                            :items (length items) :left (length outrider--retired)
+                            :ended (outrider--connection-ended connection)))))
+        """, url=origin + "/json", stalled=server.url("/stall"))
+    assert seen["ends"] == ["serviceLost", "done", "done", "done"]
+    assert seen["items"] > 0 and seen["left"] == 0 and seen["ended"] is True
+
+
+def test_calls_that_wait_as_the_service_dies_are_for_the_next_service(editors, origin):
+    with Hostile() as server:
+        editor = editors.start_emacs("""
+          (setq outrider--most-running 1)
+          (let (ends)
+            (outrider 'get stalled :then #'ignore :else (lambda (failure) (push (outrider-failure-kind failure) ends)))
+            (dotimes (_ 2) (outrider 'get url :then (lambda (_) (push "done" ends))
+                                     :else (lambda (failure) (push (outrider-failure-message failure) ends))))
+            (while (< (length ends) 3) (accept-process-output nil 0.05))
+            (finish (vconcat (nreverse ends))))
+        """, url=origin + "/json", stalled=server.url("/stall"))
+        server.wait_for("/stall")
+        editors.kill_service()
+        assert editor.result() == ["serviceLost", "done", "done"]
+
+
+def test_calls_that_wait_end_with_a_connection_that_emacs_closes(editors, origin):
+    with Hostile() as server:
+        seen = editors.emacs("""
+          (setq outrider--most-running 1)
+          (let (ends)
+            (dolist (url (list stalled url))
+              (outrider 'get url :then #'ignore :else (lambda (failure) (push (outrider-failure-kind failure) ends))))
+            (outrider-stop)
+            (while (< (length ends) 2) (accept-process-output nil 0.05))
+            (finish (vconcat ends)))
+        """, url=origin + "/json", stalled=server.url("/stall"))
+    assert seen == ["serviceLost", "serviceLost"]
