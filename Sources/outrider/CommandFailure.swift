@@ -77,6 +77,12 @@ enum FileBytes {
             }
             if count > 0 { return bytes }
             if count == 0 { return nil }
+            if errno == EAGAIN {
+                // the program on the other side may have made the file one that does not wait
+                var ready = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+                _ = poll(&ready, 1, -1)
+                continue
+            }
             if errno != EINTR { throw CommandFailure(.error, "cannot read \(name): \(systemError(errno))") }
         }
     }

@@ -44,6 +44,11 @@ struct WebSocketCommand: ParsableCommand {
         name: .long, help: "Send lines as binary messages, and write binary messages as they are, without a line feed.")
     var binary = false
 
+    @Option(
+        name: .customLong("max-message"),
+        help: "The longest message from the server in bytes, such as 500k or 16M; 1M by default, 64M at most.")
+    var maxMessage: String?
+
     @Option(name: .long, help: "Seconds of silence after which a ping is sent; 0 for no pings.")
     var ping: Double?
 
@@ -54,15 +59,23 @@ struct WebSocketCommand: ParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var trust: TrustOptions
+
     @OptionGroup var service: ServiceOptions
 
     /// Bytes of messages that the service may send ahead.
     private static let credit: Int64 = 1 << 20
 
+    /// The most that the service takes for `maxMessage`.
+    private static let mostMessage: Int64 = 64 << 20
+
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if let ping, !(ping == 0 || (ping >= 0.05 && ping <= 86400)) {
             throw ValidationError("--ping must be 0, or from 0.05 to 86400 seconds")
+        }
+        if let maxMessage, ByteRate(maxMessage).map({ $0.bytes > Self.mostMessage }) ?? true {
+            throw ValidationError("--max-message must be a number of bytes up to 64M, such as 500k or 16M")
         }
         if json, binary { throw ValidationError("--json and --binary exclude each other") }
     }
@@ -158,11 +171,14 @@ struct WebSocketCommand: ParsableCommand {
         var params: JSONObject = ["url": .string(address), "mode": .string("push"), "credit": .integer(Self.credit)]
         try RequestWords.fields(headers).add(to: &params)
         if !protocols.isEmpty { params["protocols"] = .array(protocols.map { .string($0) }) }
+        if let most = maxMessage.flatMap(ByteRate.init) { params["maxMessage"] = .integer(most.bytes) }
         if let ping { params["ping"] = ping == 0 ? .bool(false) : .object(["interval": .real(ping)]) }
         if reconnect { params["reconnect"] = .bool(true) }
         try auth.add(to: &params)
         proxy.add(to: &params)
         try proxy.check(address)
+        try trust.add(to: &params)
+        trust.redirect(&params)
         return params
     }
 }

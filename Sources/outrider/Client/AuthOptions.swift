@@ -24,6 +24,12 @@ struct AuthOptions: ParsableArguments {
             """)
     var user: String?
 
+    @Flag(name: .long, help: "Send the password of -u or --netrc with the first request, by Basic, as curl does.")
+    var basic = false
+
+    @Flag(name: .long, help: "Prove the password of -u or --netrc by Digest alone, so that no server gets it.")
+    var digest = false
+
     @Flag(
         name: [.customShort("n"), .long],
         help: "Take user and password of the host from ~/.netrc, or the file that $NETRC names.")
@@ -35,17 +41,22 @@ struct AuthOptions: ParsableArguments {
     /// A whole `Auth` for want of an option; of `outrider run`.
     var rawAuth: JSONObject?
 
-    /// Whether user and password are sent by Basic with the first request, and not only when the server asks.
-    var isBasic = false
+    /// `basic` with the first request, or `digest` and nothing else when the server asks; nil for any scheme that the
+    /// server asks for.
+    var scheme: String?
 
     private enum CodingKeys: String, CodingKey {
-        case oauth, user, netrc, netrcFile
+        case oauth, user, basic, digest, netrc, netrcFile
     }
 
     func validate() throws {
         let isNetrc = netrc || netrcFile != nil
         if oauth != nil, user != nil || isNetrc {
             throw ValidationError("give only one of --oauth, --user and --netrc")
+        }
+        if basic, digest { throw ValidationError("give only one of --basic and --digest") }
+        if basic || digest, user == nil, !isNetrc {
+            throw ValidationError("--basic and --digest go with -u NAME or --netrc")
         }
         if isNetrc, let user, user.contains(":") {
             throw ValidationError("--user has a password already: leave out --netrc")
@@ -73,7 +84,8 @@ struct AuthOptions: ParsableArguments {
 
     private func auth(_ username: String, _ password: String) -> JSONValue {
         let credential = JSONValue.object(["username": .string(username), "password": .string(password)])
-        return isBasic ? .object(["basic": credential]) : credential
+        let scheme = scheme ?? (basic ? "basic" : digest ? "digest" : nil)
+        return scheme.map { JSONValue.object([$0: credential]) } ?? credential
     }
 
     /// A host without an entry is asked without a credential, unless a user is named.
@@ -85,6 +97,11 @@ struct AuthOptions: ParsableArguments {
         let netrc = Netrc(try PrivateFile.text(of: path))
         guard let url = params["url"]?.string, let host = (try? HTTPURL(parsing: url))?.hostName else { return }
         if let found = netrc.credential(host: host, login: user) {
+            // other bytes than UTF-8 were replaced: the server would get another password
+            if (found.username + found.password).unicodeScalars.contains("\u{FFFD}") {
+                throw CommandFailure(
+                    .usage, "\(path): the user or the password for \(host) is not UTF-8: write the line in UTF-8")
+            }
             params["auth"] = auth(found.username, found.password)
         } else if let user {
             throw CommandFailure(

@@ -8,15 +8,15 @@ struct BodyOutput: ~Copyable {
     /// Bytes of a body that are examined for binary content.
     private static let lookedAt = 1024
 
-    private let file: Int32
+    private var file: Int32
     private let name: String?
     private let refusesBinary: Bool
-    /// Whether there was no such file before.
-    private var isNew = false
+    /// How a new file is opened; nil for an open file.
+    private var flags: Int32?
     private var isBegun: Bool
 
     /// The file is opened at once, so that a wrong path is known before anything is sent, and keeps what is in it until there
-    /// is something to write.
+    /// is something to write. A new file is there from then on: an interrupted command leaves no empty file.
     ///
     /// - Parameters:
     ///   - isNew: refuse a file that exists; for names that a server chose.
@@ -31,25 +31,34 @@ struct BodyOutput: ~Copyable {
         }
         name = path
         refusesBinary = false
-        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0)
-        let created = open(path, flags | O_EXCL, 0o666)
-        isNew = created >= 0
-        file = isNew || mustBeNew ? created : open(path, flags, 0o666)
-        guard file >= 0 else {
+        let usual = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : 0)
+        let created = open(path, usual | O_EXCL, 0o666)
+        let isNew = created >= 0
+        flags = isNew ? usual | (mustBeNew ? O_EXCL : 0) : nil
+        file = isNew || mustBeNew ? created : open(path, usual, 0o666)
+        if isNew {
+            close(created)
+            unlink(path)
+            file = -1
+        }
+        guard file >= 0 || isNew else {
             throw CommandFailure(code: FailureStatus.file, "cannot write \(path): \(systemError(errno))")
         }
     }
 
     deinit {
-        guard let name, file >= 0 else { return }
-        if isNew, !isBegun { unlink(name) }
-        close(file)
+        if name != nil, file >= 0 { close(file) }
     }
 
     /// Whether the body goes to a terminal, for a person to read; `-o -` asks for the unchanged bytes.
     var isShown: Bool { refusesBinary }
 
     private mutating func begin() throws(CommandFailure) {
+        if let flags, let name {
+            file = open(name, flags, 0o666)
+            guard file >= 0 else { throw failure(errno) }
+            self.flags = nil
+        }
         if isBegun { return }
         isBegun = true
         // pipes and devices have no length

@@ -31,14 +31,18 @@ struct Child {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // First to unused numbers, so that none overwrites another.
+        // First to unused numbers, so that none overwrites another. The lowest: a shell may allow few (ulimit -n).
+        let unused = (descriptors.map(\.theirs).max() ?? STDERR_FILENO) + 1
+        var copies: [Int32] = []
+        defer { for copy in copies { close(copy) } }
         for descriptor in descriptors {
-            posix_spawn_file_actions_adddup2(&actions, descriptor.ours, descriptor.theirs + 100)
+            let copy = fcntl(descriptor.ours, F_DUPFD_CLOEXEC, unused)
+            if copy >= 0 { copies.append(copy) }
+            let fault = copy < 0 ? errno : posix_spawn_file_actions_adddup2(&actions, copy, descriptor.theirs)
+            guard fault == 0 else {
+                throw CommandFailure(.noConnection, "cannot start \(Self.program): \(systemError(fault))")
+            }
         }
-        for descriptor in descriptors {
-            posix_spawn_file_actions_adddup2(&actions, descriptor.theirs + 100, descriptor.theirs)
-        }
-        for descriptor in descriptors { posix_spawn_file_actions_addclose(&actions, descriptor.theirs + 100) }
         if isDetached {
             posix_spawnattr_setflags(&attributes, Self.newSession)
             Self.keepInheritedFiles()

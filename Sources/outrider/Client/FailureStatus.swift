@@ -43,10 +43,21 @@ extension CommandFailure {
 
     /// A sentence of the service, with the command or option of a shell in place of methods and parameters.
     static func inShell(_ sentence: String) -> String {
-        sentence
-            .replacing("(oauth.login, oauth.device), or give it one with oauth.set", with: "with `outrider login NAME`")
-            .replacing("make it with oauth.create", with: "make it with `outrider login NAME` (see its --help)")
-            .replacing("log in again (oauth.login)", with: "log in again with `outrider login NAME`")
-            .replacing("maxBody allows (raise maxBody, or drop it)", with: "--max-filesize allows")
+        var sentence = sentence
+        for (ofService, ofShell) in wordings { sentence = sentence.replacing(ofService, with: ofShell) }
+        return sentence
     }
+
+    private static let wordings: [(String, String)] = [
+        ("(oauth.login, oauth.device), or give it one with oauth.set", "with `outrider login NAME`"),
+        ("make it with oauth.create", "make it with `outrider login NAME` (see its --help)"),
+        ("log in again (oauth.login)", "log in again with `outrider login NAME`"),
+        ("bytes (maxMessage)", "bytes (--max-message)"),
+        ("maxBody allows (raise maxBody, or drop it)", "--max-filesize allows"),
+        ("which httpVersion asks for", "which --http2-prior-knowledge asks for"),
+        ("(use httpVersion \"auto\" or \"1.1\")", "(leave that option out)"),
+        ("(use httpVersion \"auto\")", "(leave that option out)"),
+        ("(use httpVersion \"2\")", "(use --http2-prior-knowledge)"),
+        ("(leave out httpVersion)", "(leave out --http2-prior-knowledge)"),
+    ]
 }

@@ -31,7 +31,7 @@ enum HiddenPrompt {
         if bytes.isEmpty { throw CommandFailure(.usage, "standard input ended before the secret came") }
         var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
-        return String(decoding: line, as: UTF8.self)
+        return try StandardInput.text(Array(line), of: "the secret")
     }
 
     /// Signals restore the terminal before they end the program.

@@ -37,7 +37,7 @@ struct RequestWords {
             return try add(word[...], to: &fields, "\(word) is no field: write -H 'Name: value', or -H @file")
         }
         let name = String(word.dropFirst())
-        let text = String(decoding: try fieldBytes(name), as: UTF8.self)
+        let text = try StandardInput.text(fieldBytes(name), of: name == "-" ? "standard input" : name)
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") { continue }
             try add(line, to: &fields, "line \(number + 1) of \(name) is no field: write Name: value")
@@ -71,12 +71,14 @@ struct RequestWords {
     private static func add(
         _ line: Substring, to fields: inout FieldWords, _ fault: String
     ) throws(CommandFailure) {
-        guard let colon = line.firstIndex(of: ":") else {
+        // a colon before a combining mark is a colon
+        let scalars = line.unicodeScalars
+        guard let colon = scalars.firstIndex(of: ":") else {
             guard line.count > 1, line.hasSuffix(";") else { throw CommandFailure(.usage, fault) }
             return fields.add(line.dropLast(), "")
         }
         guard colon != line.startIndex else { throw CommandFailure(.usage, fault) }
-        let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        let value = Substring(scalars[scalars.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
         fields.add(line[..<colon], value.isEmpty ? nil : value)
     }
 }

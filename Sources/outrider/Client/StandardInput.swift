@@ -60,6 +60,17 @@ extension StandardInput {
         return bytes
     }
 
+    /// The text of a file, or of standard input for `-`.
+    static func text(of name: String) throws(CommandFailure) -> String {
+        try text(bytes(of: name), of: name == "-" ? "standard input" : name)
+    }
+
+    /// - Throws: if the bytes of the source are not UTF-8: decoding would change them.
+    static func text(_ bytes: [UInt8], of source: String) throws(CommandFailure) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        throw CommandFailure(.usage, "\(source) is not UTF-8: write the text in UTF-8, as iconv(1) does")
+    }
+
     /// The whole input, if short.
     static func whole(most: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []

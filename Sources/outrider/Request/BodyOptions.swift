@@ -9,7 +9,10 @@ import OutriderJSON
 struct BodyOptions: ParsableArguments {
     @Option(
         name: [.customShort("d"), .customLong("data"), .customLong("data-binary")],
-        help: "Data to send: text, @file, or @- for standard input. May be repeated; the pieces are joined with &.")
+        help: """
+            Data to send: text, @file, or @- for standard input; line ends of files stay, as with curl's \
+            --data-binary. May be repeated; the pieces are joined with &.
+            """)
     var data: [String] = []
 
     @Option(

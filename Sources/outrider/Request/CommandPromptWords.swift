@@ -7,11 +7,12 @@ enum CommandPromptWords {
     /// Whether a caret before a quote or at the end of a line, which only cmd.exe takes away, comes before all words in
     /// single quotes, which cmd.exe has not.
     static func fits(_ text: String) -> Bool {
-        var last: Character = " "
-        var lastButOne: Character = " "
-        for character in text {
-            if last == "^", lastButOne.isWhitespace, character == "\"" || character.isNewline { return true }
-            let beginsWord = last.isWhitespace || (last == "$" && lastButOne.isWhitespace)
+        var last: Unicode.Scalar = " "
+        var lastButOne: Unicode.Scalar = " "
+        for character in text.unicodeScalars {
+            let isCaretAlone = last == "^" && lastButOne.properties.isWhitespace
+            if isCaretAlone, "\"\r\n".unicodeScalars.contains(character) { return true }
+            let beginsWord = last.properties.isWhitespace || (last == "$" && lastButOne.properties.isWhitespace)
             if character == "'", beginsWord { return false }
             lastButOne = last
             last = character
@@ -24,8 +25,8 @@ enum CommandPromptWords {
 
     /// The line that cmd.exe hands to the program.
     private static func unescaped(_ text: String) throws(CommandFailure) -> String {
-        var rest = text[...]
-        var line = ""
+        var rest = text[...].unicodeScalars
+        var line = String.UnicodeScalarView()
         var isQuoted = false
         while let character = rest.popFirst() {
             switch character {
@@ -34,28 +35,29 @@ enum CommandPromptWords {
                 line.append(character)
             case "^" where !isQuoted:
                 // the end of a line goes with its caret, and the next character stands for itself
-                if rest.first?.isNewline == true { rest = rest.dropFirst() }
-                if let next = rest.popFirst() { line.append(next.isNewline ? "\n" : next) }
+                _ = rest.popLineEnd()
+                let next: Unicode.Scalar? = rest.popLineEnd() ? "\n" : rest.popFirst()
+                if let next { line.append(next) }
             case "|", "&", "<", ">":
                 guard isQuoted else { throw ShellWords.unquoted(character) }
                 line.append(character)
             default: line.append(character)
             }
         }
-        return line
+        return String(line)
     }
 
     /// The words that the program sees. Two backslashes are one everywhere, since browsers double every backslash.
     private static func words(of line: String) throws(CommandFailure) -> [String] {
-        var rest = line[...]
+        var rest = line[...].unicodeScalars
         var words: [String] = []
-        var word = ""
+        var word = String.UnicodeScalarView()
         var isInWord = false
         var isQuoted = false
         while let character = rest.popFirst() {
-            if character.isWhitespace, !isQuoted {
-                if isInWord { words.append(word) }
-                word = ""
+            if character.properties.isWhitespace, !isQuoted {
+                if isInWord { words.append(String(word)) }
+                word = String.UnicodeScalarView()
                 isInWord = false
                 continue
             }
@@ -72,7 +74,7 @@ enum CommandPromptWords {
             }
         }
         if isQuoted { throw ShellWords.unclosed }
-        if isInWord { words.append(word) }
+        if isInWord { words.append(String(word)) }
         return words
     }
 }

@@ -99,13 +99,17 @@ enum DataWords {
         guard file >= 0, fstat(file, &info) == 0 else {
             throw CommandFailure(.usage, "cannot read \(name): \(systemError(errno))")
         }
-        defer { close(file) }
+        var isKept = false
+        defer { if !isKept { close(file) } }
         if info.st_mode & S_IFMT == S_IFDIR { throw CommandFailure(.usage, "\(name) is a directory: name a file") }
-        // what has no name of its own, the service cannot open
-        guard info.st_mode & S_IFMT == S_IFREG, let path = realpath(name, nil) else {
+        // what has no name of its own, the service cannot open; files of /proc have no size, and content all the same
+        guard info.st_mode & S_IFMT == S_IFREG, info.st_size > 0, let path = realpath(name, nil) else {
             return try StandardInput.read(file)
         }
         defer { free(path) }
-        return .file(String(cString: path))
+        if let text = String(validatingCString: path) { return .file(text) }
+        // a message holds UTF-8 alone: the service opens the file by the descriptor of this process
+        isKept = true
+        return .file("/proc/\(getpid())/fd/\(file)")
     }
 }

@@ -21,11 +21,11 @@ struct FormWord {
 
     /// - Throws: the fault, with the word.
     init(_ word: String) throws(CommandFailure) {
-        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { throw Self.noPart(word) }
+        guard let equals = Self.equals(in: word) else { throw Self.noPart(word) }
         name = String(word[..<equals])
-        var rest = word[word.index(after: equals)...]
-        let mark = rest.first
-        if mark == "@" || mark == "<" { rest = rest.dropFirst() }
+        var rest = word[word.unicodeScalars.index(after: equals)...]
+        let mark = rest.unicodeScalars.first
+        if mark == "@" || mark == "<" { rest = Substring(rest.unicodeScalars.dropFirst()) }
         let (value, left) = try Self.value(rest, in: word)
         switch mark {
         case "@": content = .file(value)
@@ -37,16 +37,20 @@ struct FormWord {
 
     /// A word of `--form-string`, in which nothing has a meaning of its own.
     init(plain word: String) throws(CommandFailure) {
-        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { throw Self.noPart(word) }
+        guard let equals = Self.equals(in: word) else { throw Self.noPart(word) }
         name = String(word[..<equals])
-        content = .text(String(word[word.index(after: equals)...]))
+        content = .text(String(word[word.unicodeScalars.index(after: equals)...]))
     }
 
     /// A word of `--form-string` as `--form` takes the same part; nil if the word is no part.
     static func quoted(_ word: String) -> String? {
-        guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { return nil }
-        let text = word[word.index(after: equals)...].replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\(word[...equals])\"\(text)\""
+        guard let equals = Self.equals(in: word) else { return nil }
+        var text = String.UnicodeScalarView()
+        for scalar in word.unicodeScalars[equals...].dropFirst() {
+            if scalar == "\"" || scalar == "\\" { text.append("\\") }
+            text.append(scalar)
+        }
+        return "\(word[..<equals])=\"\(String(text))\""
     }
 
     /// A file as an item of `outrider post`: `name@path`.
@@ -60,6 +64,11 @@ struct FormWord {
         content = .text(text)
     }
 
+    /// The end of the name of a part, which is not empty; an equals sign before a combining mark is one, too.
+    private static func equals(in word: String) -> String.Index? {
+        word.unicodeScalars.firstIndex(of: "=").flatMap { $0 == word.startIndex ? nil : $0 }
+    }
+
     private static func noPart(_ word: String) -> CommandFailure {
         CommandFailure(.usage, "\(word) is no part of a form: write -F 'name=text' or -F 'name=@file'")
     }
@@ -68,14 +77,15 @@ struct FormWord {
     private static func value(
         _ rest: Substring, in word: String
     ) throws(CommandFailure) -> (value: String, left: Substring) {
-        guard rest.first == "\"" else {
-            let end = rest.firstIndex(of: ";") ?? rest.endIndex
+        let scalars = rest.unicodeScalars
+        guard scalars.first == "\"" else {
+            let end = scalars.firstIndex(of: ";") ?? scalars.endIndex
             return (String(rest[..<end]), rest[end...])
         }
-        var value = ""
-        var left = rest.dropFirst()
+        var value = String.UnicodeScalarView()
+        var left = scalars.dropFirst()
         while let character = left.popFirst() {
-            if character == "\"" { return (value, left) }
+            if character == "\"" { return (String(value), Substring(left)) }
             if character == "\\", let next = left.first, next == "\"" || next == "\\" {
                 value.append(next)
                 left = left.dropFirst()

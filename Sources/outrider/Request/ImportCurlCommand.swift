@@ -27,8 +27,9 @@ struct ImportCurlCommand: ParsableCommand {
     var makesRequest = false
 
     func run() throws {
-        let text = Self.bare(
-            line == "-" ? String(decoding: try StandardInput.whole(most: 1 << 22), as: UTF8.self) : line)
+        let given =
+            try line == "-" ? StandardInput.text(StandardInput.whole(most: 1 << 22), of: "standard input") : line
+        let text = Self.bare(given)
         if let language = Self.language(of: text) {
             throw CommandFailure(
                 .usage, "the text is \(language), and no curl command line: choose Copy as cURL in the browser")
@@ -49,7 +50,7 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
         call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
-        call.auth.isBasic = !words.contains { $0 == "--anyauth" || $0 == "--digest" }
+        call.auth.scheme = Self.scheme(of: words)
         if words.contains("--path-as-is"), call.words.contains(where: Self.hasDots) {
             throw CommandFailure(
                 .usage, "--path-as-is: . and .. in the path of a URL are resolved: another request would be sent")
@@ -60,6 +61,13 @@ struct ImportCurlCommand: ParsableCommand {
                 "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
         }
         for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
+    }
+
+    /// How curl sends user and password: by Digest alone with `--digest`, so that no server gets the password.
+    private static func scheme(of words: [String]) -> String? {
+        guard !words.contains("--anyauth") else { return nil }
+        guard words.contains("--digest") else { return "basic" }
+        return words.contains("--basic") ? nil : "digest"
     }
 
     /// Whether the path of a URL has segments that mean another place (RFC 3986 section 3.3).

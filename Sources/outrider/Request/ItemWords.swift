@@ -35,13 +35,16 @@ struct ItemWords {
     }
 
     private static func split(_ word: String) -> (name: Substring, separator: String, value: Substring)? {
-        var at = word.startIndex
-        while at < word.endIndex {
-            if let found = separators.first(where: { word[at...].hasPrefix($0) }) {
-                guard at > word.startIndex else { return nil }
-                return (word[..<at], found, word[word.index(at, offsetBy: found.count)...])
+        // a separator before a combining mark is a separator
+        let scalars = word.unicodeScalars
+        var at = scalars.startIndex
+        while at < scalars.endIndex {
+            let rest = scalars[at...]
+            if let found = separators.first(where: { rest.starts(with: $0.unicodeScalars) }) {
+                guard at > scalars.startIndex else { return nil }
+                return (Substring(scalars[..<at]), found, Substring(rest.dropFirst(found.count)))
             }
-            at = word.index(after: at)
+            at = scalars.index(after: at)
         }
         return nil
     }
@@ -49,8 +52,10 @@ struct ItemWords {
     init(_ words: [String]) throws(CommandFailure) {
         for word in words {
             guard let (name, separator, value) = Self.split(word) else {
+                let advice = word.hasPrefix("@") ? " (-d \(word) sends a file as the body)" : ""
                 throw CommandFailure(
-                    .usage, "\(word) is no item: write name=text, name:=json, name==query, Name:field or name@file")
+                    .usage,
+                    "\(word) is no item: write name=text, name:=json, name==query, Name:field or name@file\(advice)")
             }
             try add(String(name), separator, String(value))
         }
@@ -60,21 +65,22 @@ struct ItemWords {
         switch separator {
         case ":": fields.append("\(name): \(value)")
         case "==": pairs.append("\(DataWords.escaped(Array(name.utf8)))=\(DataWords.escaped(Array(value.utf8)))")
-        case ":=": members.append((name, .value(try Self.json(Array(value.utf8), name))))
-        case ":=@": members.append((name, .value(try Self.json(StandardInput.bytes(of: value), value))))
-        case "=@":
-            let text = String(decoding: try StandardInput.bytes(of: value), as: UTF8.self)
-            members.append((name, .text(text)))
+        case ":=": members.append((name, .value(try Self.json(Array(value.utf8), name, "\(name)=text"))))
+        case ":=@":
+            let bytes = try StandardInput.bytes(of: value)
+            members.append((name, .value(try Self.json(bytes, value, "\(name)=@\(value)"))))
+        case "=@": members.append((name, .text(try StandardInput.text(of: value))))
         case "@": members.append((name, .file(value)))
         default: members.append((name, .text(value)))
         }
     }
 
-    private static func json(_ text: [UInt8], _ source: String) throws(CommandFailure) -> JSONValue {
+    /// - Parameter other: the item for a text.
+    private static func json(_ text: [UInt8], _ source: String, _ other: String) throws(CommandFailure) -> JSONValue {
         do throws(JSONFailure) {
             return try JSONParser.parse(text)
         } catch {
-            throw CommandFailure(.usage, "\(source) is no JSON: \(error.reason) (write \(source)=text for a text)")
+            throw CommandFailure(.usage, "\(source) is no JSON: \(error.reason) (write \(other) for a text)")
         }
     }
 

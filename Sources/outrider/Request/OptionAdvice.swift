@@ -11,10 +11,8 @@ enum OptionAdvice {
     private static let advice: [(options: [String], text: String)] = [
         (["-L", "--location"], "not needed: redirects are followed"),
         (["-N", "--no-buffer"], "not needed: a body is written as it arrives"),
-        (
-            ["--basic", "--digest", "--anyauth", "--ntlm", "--negotiate"],
-            "not needed: -u NAME gives the server what it asks for, Basic or Digest"
-        ),
+        (["--anyauth"], "not needed: -u NAME gives the server what it asks for, Basic or Digest"),
+        (["--ntlm", "--negotiate", "--krb"], "not there: Basic and Digest are the schemes of -u NAME"),
         (["--bearer", "--oauth2-bearer"], "write --oauth NAME, or -H 'Authorization: Bearer …'"),
         (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
         (["--limit-rate"], "`outrider download URL` has this option"),
@@ -89,9 +87,11 @@ enum OptionAdvice {
         "download": [
             (
                 ["-O", "--remote-name", "-J", "--remote-header-name", "--remote-name-all"],
-                "not needed: `outrider download URL` takes the name that the server suggests"
+                "not needed: `outrider download URL` takes the name that the server suggests; -o FILE chooses another"
             ),
-            (["-C", "--continue-at", "--continue"], "not needed: the same command resumes"),
+            (["-C", "--continue-at", "--continue", "-c"], "not needed: the same command resumes"),
+            (["-q", "--quiet"], "write -s"),
+            (["-t", "--tries"], "write --retry COUNT"),
             (["--output-dir", "-P"], "write -o DIRECTORY/"),
             (["--fail", "--fail-with-body"], "not needed: a status outside of 200 to 299 is a failure"),
             (["-S", "--show-error", "--no-progress-meter"], "not needed: failures are shown without -s"),
@@ -152,7 +152,8 @@ enum OptionAdvice {
 
     private static func isOfGet(_ option: String) -> Bool {
         do {
-            _ = try RequestCall.parse([option])
+            // without a URL the parser tells of that, and not of an unknown option
+            _ = try RequestCall.parse(["http://localhost/", option])
             return true
         } catch {
             return ParserComplaint.unknownOption(in: RequestCall.message(for: error)) == nil

@@ -86,9 +86,11 @@ struct RequestCall: ParsableArguments {
             }
         }
         if let inputFile {
-            let text = String(decoding: try StandardInput.bytes(of: inputFile), as: UTF8.self)
-            urls += text.split(whereSeparator: \.isNewline).map(String.init).filter { line in
-                !line.hasPrefix("#") && !line.allSatisfy(\.isWhitespace)
+            let text = try StandardInput.text(of: inputFile)
+            for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+                let words = line.split(whereSeparator: \.isWhitespace)
+                guard let first = words.first, let last = words.last else { continue }
+                urls.append(String(line[first.startIndex..<last.endIndex]))
             }
         }
         var expanded: [ShellURL.Expanded] = []

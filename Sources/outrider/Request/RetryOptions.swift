@@ -8,7 +8,10 @@ import OutriderJSON
 struct RetryOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: "Retry so many times after a lost connection, 408, 429 or 500 to 504, if the request may be repeated.")
+        help: """
+            Retry so many times after a lost connection, 408, 429 or 500 to 504, if the request may be repeated. A body that \
+            breaks off is resumed by `outrider download` alone.
+            """)
     var retry: Int?
 
     @Flag(

@@ -16,7 +16,7 @@ struct RunCommand: ParsableCommand {
             The format is that of the REST Client of VS Code and of kulala: ### between requests, @name = value for variables,
             {{name}}, {{$timestamp}}, {{$guid}}, {{$randomInt 1 9}} and {{$processEnv NAME}} in texts, `< file` for a body.
             A request named by `# @name login` gives later ones {{login.response.body.$.token}} and
-            {{login.response.headers.Location}}. The options of `outrider get` hold for each request. Scripts are refused.
+            {{login.response.headers.Location}}. The options hold for each request. Scripts are refused.
 
             The first failure ends the run; its exit status is that of `outrider get`.
             """)
@@ -43,10 +43,12 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
+    @OptionGroup var trust: TrustOptions
+
     @OptionGroup var service: ServiceOptions
 
     func run() throws {
-        let text = String(decoding: try StandardInput.bytes(of: file), as: UTF8.self)
+        let text = try StandardInput.text(of: file)
         let parsed = try RequestFile(text, path: file)
         if list {
             for (index, request) in parsed.requests.enumerated() {
@@ -87,7 +89,7 @@ struct RunCommand: ParsableCommand {
         call.curl = curl
         call.request.method = request.method
         call.request.noLocation = !request.followsRedirects
-        (call.output, call.auth, call.proxy, call.service) = (output, auth, proxy, service)
+        (call.output, call.auth, call.proxy, call.trust, call.service) = (output, auth, proxy, trust, service)
         for field in request.fields {
             let filled = try variables.filled(field)
             // a response that is put in here must not name a file
@@ -119,7 +121,7 @@ struct RunCommand: ParsableCommand {
             case .text(let text): bytes += Array(try variables.filled(text).utf8)
             case .file(let name, false): bytes += try StandardInput.bytes(of: path(name))
             case .file(let name, true):
-                let text = String(decoding: try StandardInput.bytes(of: path(name)), as: UTF8.self)
+                let text = try StandardInput.text(of: path(name))
                 bytes += Array(try variables.filled(text).utf8)
             }
         }

@@ -2,26 +2,27 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 /// The words of a command line as a POSIX shell would see them, with `$'…'` of bash. Nothing is run and no variable is looked up:
-/// what would need a shell is a fault.
+/// what would need a shell is a fault. A shell reads bytes: a quote before a combining mark is a quote.
 struct ShellWords {
-    private var rest: Substring
+    private var rest: Substring.UnicodeScalarView
     private var words: [String] = []
     private var word = ""
     private var isInWord = false
 
     /// - Throws: the part that only a shell could split.
     static func split(_ text: String) throws(CommandFailure) -> [String] {
-        var splitter = ShellWords(rest: text[...])
+        var splitter = ShellWords(rest: text[...].unicodeScalars)
         try splitter.run()
         return splitter.words
     }
 
-    private init(rest: Substring) { self.rest = rest }
+    private init(rest: Substring.UnicodeScalarView) { self.rest = rest }
 
     private mutating func run() throws(CommandFailure) {
         while let character = rest.popFirst() {
             switch character {
-            case " ", "\t", "\n", "\r\n": end()
+            case " ", "\t", "\n": end()
+            case "\r" where rest.first == "\n": end()
             case "'": try quoted()
             case "\"": try doubleQuoted()
             case "\\": escaped()
@@ -32,7 +33,7 @@ struct ShellWords {
                 throw Self.unfilled(character)
             case "|", ";", "&", "<", ">", "(", ")":
                 throw Self.unquoted(character)
-            case "#" where !isInWord: rest = rest.drop { !$0.isNewline }
+            case "#" where !isInWord: rest = rest.drop { $0 != "\n" }
             default: add(character)
             }
         }
@@ -41,11 +42,15 @@ struct ShellWords {
 
     /// Whether a shell fills in a value for a dollar sign before the rest; otherwise the sign stands for itself.
     private var isVariable: Bool {
-        rest.first.map { $0.isLetter || $0.isNumber || "_{([@*#?$!-".contains($0) } ?? false
+        guard let next = rest.first else { return false }
+        switch next {
+        case "a"..."z", "A"..."Z", "0"..."9": return true
+        default: return "_{([@*#?$!-".unicodeScalars.contains(next)
+        }
     }
 
-    private mutating func add(_ character: Character) {
-        word.append(character)
+    private mutating func add(_ character: Unicode.Scalar) {
+        word.unicodeScalars.append(character)
         isInWord = true
     }
 
@@ -57,15 +62,15 @@ struct ShellWords {
 
     /// A backslash before the end of a line joins the line with the next.
     private mutating func escaped() {
-        guard let next = rest.popFirst(), !next.isNewline else { return }
-        add(next)
+        if rest.popLineEnd() { return }
+        if let next = rest.popFirst() { add(next) }
     }
 
     private mutating func quoted() throws(CommandFailure) {
         isInWord = true
         while let character = rest.popFirst() {
             if character == "'" { return }
-            word.append(character)
+            add(character)
         }
         throw Self.unclosed
     }
@@ -76,13 +81,13 @@ struct ShellWords {
             switch character {
             case "\"": return
             case "\\":
+                if rest.popLineEnd() { continue }
                 guard let next = rest.popFirst() else { throw Self.unclosed }
-                if next.isNewline { continue }
-                if !"\"\\$`".contains(next) { word.append("\\") }
-                word.append(next)
+                if !"\"\\$`".unicodeScalars.contains(next) { word.append("\\") }
+                add(next)
             case "$" where isVariable, "`":
                 throw Self.unfilled(character)
-            default: word.append(character)
+            default: add(character)
             }
         }
         throw Self.unclosed
@@ -96,7 +101,7 @@ struct ShellWords {
             guard let character = rest.popFirst() else { break }
             if character == "'" { return }
             guard character == "\\" else {
-                word.append(character)
+                add(character)
                 continue
             }
             guard let next = rest.popFirst() else { throw Self.unclosed }
@@ -111,7 +116,7 @@ struct ShellWords {
             case "v": word.append("\u{B}")
             case "u": try scalar(digits: 4)
             case "U": try scalar(digits: 8)
-            case "\\", "'", "\"", "?": word.append(next)
+            case "\\", "'", "\"", "?": add(next)
             default: word += "\\\(next)"
             }
         }
@@ -132,12 +137,12 @@ struct ShellWords {
     /// The byte of an escape such as `\xe4` or `\344` at the beginning of the rest; nil for anything else.
     private mutating func byte() throws(CommandFailure) -> UInt8? {
         guard rest.first == "\\" else { return nil }
-        if rest.hasPrefix("\\x") {
+        if rest.starts(with: "\\x".unicodeScalars) {
             rest = rest.dropFirst(2)
             return UInt8(truncatingIfNeeded: try number(digits: 2))
         }
-        let digits = rest.dropFirst().prefix(3).prefix { "01234567".contains($0) }
-        guard let value = UInt32(digits, radix: 8) else { return nil }
+        let digits = rest.dropFirst().prefix(3).prefix { ("0"..."7").contains($0) }
+        guard let value = UInt32(Substring(digits), radix: 8) else { return nil }
         rest = rest.dropFirst(1 + digits.count)
         return UInt8(truncatingIfNeeded: value)
     }
@@ -145,7 +150,7 @@ struct ShellWords {
     /// The character of `\uHHHH`, or of two such halves: Firefox copies characters behind U+FFFF in halves.
     private mutating func scalar(digits most: Int) throws(CommandFailure) {
         var value = try number(digits: most)
-        if (0xD800..<0xDC00).contains(value), rest.hasPrefix("\\u") {
+        if (0xD800..<0xDC00).contains(value), rest.starts(with: "\\u".unicodeScalars) {
             rest = rest.dropFirst(2)
             let low = try number(digits: 4)
             guard (0xDC00..<0xE000).contains(low) else { throw Self.incomplete }
@@ -156,8 +161,8 @@ struct ShellWords {
     }
 
     private mutating func number(digits most: Int) throws(CommandFailure) -> UInt32 {
-        let digits = rest.prefix(most).prefix(while: \.isHexDigit)
-        guard let number = UInt32(digits, radix: 16) else { throw Self.incomplete }
+        let digits = rest.prefix(most).prefix(while: \.properties.isASCIIHexDigit)
+        guard let number = UInt32(Substring(digits), radix: 16) else { throw Self.incomplete }
         rest = rest.dropFirst(digits.count)
         return number
     }
@@ -166,7 +171,7 @@ struct ShellWords {
         CommandFailure(.usage, "the command line has a quote that is not closed")
     }
 
-    private static func unfilled(_ character: Character) -> CommandFailure {
+    private static func unfilled(_ character: Unicode.Scalar) -> CommandFailure {
         CommandFailure(
             .usage, "the command line uses \(character), which only a shell can fill in: write the value in its place")
     }
@@ -175,7 +180,16 @@ struct ShellWords {
         CommandFailure(.usage, "the command line has \\x or \\u without a character behind it")
     }
 
-    static func unquoted(_ character: Character) -> CommandFailure {
+    static func unquoted(_ character: Unicode.Scalar) -> CommandFailure {
         CommandFailure(.usage, "the command line has \(character) outside of quotes: paste one command alone")
+    }
+}
+
+extension Substring.UnicodeScalarView {
+    /// Whether the rest begins with the end of a line, LF or CRLF, which is taken away.
+    mutating func popLineEnd() -> Bool {
+        guard first == "\n" || starts(with: "\r\n".unicodeScalars) else { return false }
+        if popFirst() == "\r" { removeFirst() }
+        return true
     }
 }

@@ -157,7 +157,7 @@ struct TrustOptions: ParsableArguments {
             (file, passphrase) = (String(cert[..<colon]), String(cert[cert.index(after: colon)...]))
         }
         if let passFile {
-            let text = String(decoding: try StandardInput.bytes(of: passFile), as: UTF8.self)
+            let text = try StandardInput.text(of: passFile)
             passphrase = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         }
         var identity = JSONObject()

@@ -22,9 +22,7 @@ struct WriteOut {
 
     /// - Parameter format: the text, or `@file`.
     init(_ format: String) throws(CommandFailure) {
-        self.format =
-            format.hasPrefix("@")
-            ? String(decoding: try StandardInput.bytes(of: String(format.dropFirst())), as: UTF8.self) : format
+        self.format = try format.hasPrefix("@") ? StandardInput.text(of: String(format.dropFirst())) : format
     }
 
     /// Writes the text, with `%{stderr}` and `%{stdout}` as switches.
@@ -167,7 +165,11 @@ extension WriteOut.Outcome {
             "time_starttransfer": 5,
         ]
         if name == "time_total" { return total }
-        if name == "time_redirect" { return max(0, total - (last("total") ?? total)) }
+        if name == "time_redirect" {
+            // what else the total holds is no redirect
+            let isRedirected = response?["redirects"]?.array?.isEmpty == false
+            return isRedirected ? max(0, total - (last("total") ?? total)) : 0
+        }
         guard let count = ends[name] else { return nil }
         if name == "time_appconnect", !hops.contains(where: { $0["tls"] != nil }) { return 0 }
         return names.prefix(count).reduce(sum("queue")) { $0 + sum($1) }

@@ -17,8 +17,9 @@ URL = "http://127.0.0.1:9/"
     "command, option, advice",
     [
         ("download", "-L", "not needed: redirects are followed"), ("sse", "--location", "not needed"),
-        ("get", "-N", "as it arrives"), ("get", "--digest", "-u NAME"), ("post", "-C", "outrider download"),
+        ("get", "-N", "as it arrives"), ("get", "--anyauth", "-u NAME"), ("post", "-C", "outrider download"),
         ("get", "-#", "progress"), ("get", "--url", "alone"),
+        ("get", "--ntlm", "not there"), ("get", "--negotiate", "not there"),
         ("download", "-R", "touch -d"), ("download", "--no-clobber", "--force"), ("get", "--no-clobber", "--force"),
         ("download", "-O", "server suggests"), ("download", "--remote-header-name", "server suggests"),
         ("download", "--output-dir", "-o DIRECTORY/"), ("get", "--limit-rate", "outrider download"),
@@ -72,8 +73,26 @@ def test_a_word_that_is_written_like_its_command_gets_no_advice():
     assert "there is no command" not in refused(outrider("login", "work", "login"), 2, "login")
 
 
-def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint():
-    assert "Unknown option" in refused(outrider("get", "--nonsense", URL), 2, "--nonsense")
+@pytest.mark.parametrize("command", ["get", "post", "download", "sse"])
+def test_an_option_that_curl_has_not_keeps_the_parser_s_complaint(command):
+    """An option of no command is none of `outrider get` either."""
+    said = refused(outrider(command, "--nonsense", URL), 2, "Unknown option '--nonsense'")
+    assert "has this option" not in said
+
+
+@pytest.mark.parametrize(("command", "option", "near"), [
+    ("download", "--cheksum", "--checksum"), ("download", "--segmnts", "--segments"),
+    ("sse", "--reconect", "--reconnect"),
+])  # fmt: skip
+def test_a_misspelt_option_of_another_command_gets_its_own_suggestion(command, option, near):
+    refused(outrider(command, option, URL), 2, f"Unknown option '{option}'", f"Did you mean '{near}'")
+
+
+@pytest.mark.parametrize(("option", "advice"), [
+    ("-c", "resumes"), ("-q", "-s"), ("--quiet", "-s"), ("--tries", "--retry"), ("-O", "-o FILE"),
+])  # fmt: skip
+def test_an_option_of_wget_names_its_replacement(option, advice):
+    refused(outrider("download", option, URL), 2, option, advice)
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,45 @@ def test_a_signal_ends_the_recorded_program_and_its_service(tmp_path, number):
 def test_a_cookie_without_a_name_goes_in_a_field(run, origin):
     refused(run("get", "-b", "sid=1; wolf", origin + "/echo"), 2, "has a cookie without a name", "-H 'Cookie: ")
     assert echoed(run("get", "-H", "Cookie: sid=1; wolf", origin + "/echo"))["fields"]["cookie"] == "sid=1; wolf"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("post", "{0}/echo", "name=@latin1"), ("get", "-H", "@latin1", "{0}/echo"), ("get", "-H", "@-", "{0}/echo"),
+        ("get", "--input-file", "latin1"), ("get", "-w", "@latin1", "{0}/echo"), ("get", "-u", "ada", "{0}/echo"),
+        ("run", "latin1"), ("import", "-"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_utf8_is_refused_and_not_changed(run, origin, tmp_path, words):
+    """Decoding would put U+FFFD in place of its bytes."""
+    text = f"curl {origin}/x: caf".encode() + b"\xe9\n"
+    (tmp_path / "latin1").write_bytes(text)
+    words = [word.format(origin) for word in words]
+    own = outrider if words[0] == "import" else run
+    refused(own(*words, cwd=tmp_path, stdin=text), 2, "is not UTF-8")
+
+
+def test_white_space_around_the_urls_in_a_file_is_left_out(run, origin):
+    text = f" {origin}/json \r\n\t{origin}/json\n \n# {origin}/echo\n{origin}/a b"
+    done = run("get", "--input-file", "-", stdin=text.encode())
+    assert done.stdout == b'{"id":1,"x":0.1}' * 2 and done.returncode == 10 and b"contains a space" in done.stderr
+
+
+def test_a_json_item_that_is_none_names_the_item_for_a_text(run, origin, tmp_path):
+    (tmp_path / "note").write_text("wolf")
+    refused(run("post", origin + "/echo", "a:=@note", cwd=tmp_path), 2, "note is no JSON", "write a=@note for a text")
+    refused(run("post", origin + "/echo", "@note", cwd=tmp_path), 2, "@note is no item", "-d @note")
+
+
+def test_a_separator_before_a_combining_mark_is_a_separator(run, origin):
+    url, mark = origin + "/echo", "\u0301"
+    echo = echoed(run("post", url, f"a={mark}x", f"X-A:{mark}", f"b=={mark}"))
+    assert json.loads(echo["body"]) == {"a": mark + "x"}
+    assert echo["target"].endswith("/echo?b=%CC%81") and "x-a" in echo["fields"]
+    assert "x-a" in echoed(run("get", "-H", f"X-A:{mark}", url))["fields"]
+    for words, text in [
+        (["-F", f"a={mark}x"], f"{mark}x"), (["-F", f'a="{mark};"'], f"{mark};"),
+        (["--form-string", f"a={mark}\"{mark};"], f"{mark}\"{mark};"),
+    ]:  # fmt: skip
+        assert f"\r\n\r\n{text}\r\n" in echoed(run("post", url, *words))["body"]

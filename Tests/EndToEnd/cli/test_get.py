@@ -246,3 +246,18 @@ def test_get_says_who_asks_when_it_is_asked(get, bin, scheme):
     assert json.loads(get("-u", "wolf", url, stdin=b"secret\n").stdout)["user"] == "wolf"
     refused(get("-f", "-u", "wolf:wrong", url), 14, "401")
     refused(get("-u", "wolf:secret", "--oauth", "work", url), 2, "--oauth", "--user")
+
+
+def test_get_sends_basic_at_once_where_that_is_wished(get, bin, origin):
+    """Many servers respond with 403 or 404 in place of a challenge."""
+    seen = [
+        "Authorization" in dict(json.loads(get(*words, "-u", "wolf:secret", origin + "/echo").stdout)["headers"])
+        for words in ([], ["--basic"], ["--digest"])
+    ]
+    assert seen == [False, True, False]
+    proven = get("--digest", "-u", "wolf:secret", f"{bin}/digest-auth/auth/wolf/secret")
+    assert json.loads(proven.stdout)["user"] == "wolf"
+    # whatever the server asks for
+    refused(get("-f", "--digest", "-u", "wolf:secret", f"{bin}/basic-auth/wolf/secret"), 14, "401")
+    refused(get("--basic", "--digest", "-u", "wolf:secret", origin), 2, "--basic", "--digest")
+    refused(get("--basic", origin), 2, "-u NAME")

@@ -133,6 +133,9 @@ def test_write_out_tells_what_is_known(run, origin, tmp_path):
     told = json.loads(run("get", "-o", "/dev/null", "-w", "%{json}", origin + "/json").stdout)
     assert told["http_code"] == 200 and told["size_download"] == 16
     # the head of a redirect counts, too
+    redirects = ["get", "-o", "/dev/null", "-w", "%{time_redirect}"]
+    assert run(*redirects, origin + "/json").stdout == b"0.000000"
+    assert float(run(*redirects, origin + "/redirect/1").stdout) > 0
     words = ["get", "-o", "/dev/null", "-w", "%{size_header}"]
     alone, behind = [int(run(*words, origin + path).stdout) for path in ("/json", "/redirect/1")]
     assert behind > alone + 50
@@ -238,6 +241,11 @@ def test_a_body_that_is_too_long_is_a_failure(run, origin, tmp_path):
     assert "maxBody" not in said
     assert not file.exists()
     assert len(run("get", "--max-filesize", "10", origin + "/bytes/10").stdout) == 10
+
+
+def test_a_server_without_the_demanded_version_is_told_with_the_option(run, origin):
+    said = refused(run("get", "--http2-prior-knowledge", origin + "/json"), 12, "--http2-prior-knowledge")
+    assert "httpVersion" not in said
 
 
 def test_the_waits_between_attempts_are_no_part_of_their_time(run):

@@ -81,6 +81,19 @@ def test_characters_of_bash_and_brackets_of_browsers(origin):
     refused(outrider("import", f"curl {origin} -d $'\\x41"), 2, "quote")
 
 
+@pytest.mark.parametrize("quoted", ["'a'", '"a"', "$'a'", "a"])
+def test_a_quote_before_a_combining_mark_is_a_quote(origin, quoted):
+    line = f"curl {origin}/x -d {quoted}\u0301 -d \u0301{quoted} -d '\u0301b'"
+    assert json.loads(outrider("import", line).stdout)["body"]["text"] == "a\u0301&\u0301a&\u0301b"
+    line = f'curl ^"{origin}/x^" -d ^"\u0301a^"\u0301'
+    assert json.loads(outrider("import", line).stdout)["body"]["text"] == "\u0301a\u0301"
+
+
+def test_line_ends_of_windows_join_and_end_words(origin):
+    line = f"curl {origin}/x \\\r\n -d 'a\r\nb' -d \"c\\\r\nd\" -d $'e\r\nf'\r\n"
+    assert json.loads(outrider("import", line).stdout)["body"]["text"] == "a\r\nb&cd&e\r\nf"
+
+
 COPIED = r"""curl '%(url)s/echo' -X POST -H 'Host: %(host)s' -H 'TE: trailers' -H 'Connection: keep-alive' \
   -H 'Content-Length: 3' -H 'Keep-Alive: timeout=5' -H 'Transfer-Encoding: chunked' -H 'X-Who: wolf' -d abc"""
 
@@ -101,13 +114,14 @@ def test_fields_of_the_copied_connection_are_left_out(run, origin):
 
 
 @pytest.mark.parametrize(
-    "words, basic", [("-u ada:s3:t", True), ("--basic -u ada:s3:t", True), ("--digest -u ada:s3:t", False)]
+    "words, scheme",
+    [("", "basic"), ("--basic", "basic"), ("--digest", "digest"), ("--anyauth", None), ("--basic --digest", None)],
 )
-def test_a_password_is_sent_when_curl_sends_it(words, basic):
-    """Many servers answer 403 or 404, and never ask with 401."""
-    auth = json.loads(outrider("import", f"curl {words} https://a.example/").stdout)["auth"]
+def test_a_password_is_sent_as_curl_sends_it(words, scheme):
+    """Many servers respond with 403 or 404, and never ask with 401; with --digest no server gets the password."""
+    auth = json.loads(outrider("import", f"curl {words} -u ada:s3:t https://a.example/").stdout)["auth"]
     credential = {"username": "ada", "password": "s3:t"}
-    assert auth == ({"basic": credential} if basic else credential)
+    assert auth == ({scheme: credential} if scheme else credential)
 
 
 def test_cookies_of_browsers_may_have_no_name(origin):

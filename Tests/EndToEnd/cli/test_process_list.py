@@ -184,6 +184,17 @@ def test_a_netrc_that_others_may_read_is_refused(guarded, home):
     assert seen == []
 
 
+def test_a_password_in_netrc_that_is_not_utf8_is_refused_and_not_changed(guarded, home):
+    url, seen = guarded
+    lines = b"machine other.example login \xe9 password one\nmachine 127.0.0.1 login ada password caf\xe9\n"
+    (home / ".netrc").write_bytes(lines)
+    (home / ".netrc").chmod(0o600)
+    refused(outrider("get", "-n", url), 2, "is not UTF-8", "127.0.0.1")
+    assert seen == []
+    (home / ".netrc").write_bytes(lines.replace(b"caf\xe9", b"one"))
+    assert outrider("get", "-n", url).returncode == 0 and seen[-1] == basic("ada", "one")
+
+
 @pytest.mark.parametrize("words", [
     ["-n", "-u", "ada:x"], ["-n", "--oauth", "work"], ["-H", "@-", "-d", "@-"], ["-u", "ada", "-d", "@-"],
 ])  # fmt: skip

@@ -17,6 +17,7 @@ import time
 import contract
 import pytest
 from event_server import OPEN, STREAM, EventServer
+from hostile_server import Hostile
 from range_server import Ranging
 from shell import LONG, outrider, refused
 from tcp_server import Host
@@ -175,6 +176,55 @@ def test_a_missing_place_for_temporary_files_is_named(origin):
     refused(done, 1, "/nonexistent", "set TMPDIR")
 
 
+def test_a_message_over_the_limit_names_the_option_that_raises_the_limit():
+    with websockets_server(lambda connection: connection.send("x" * 1_100_000)) as url:
+        said = refused(outrider("websocket", url), 18, "longer than 1048576 bytes (--max-message)")
+        assert "maxMessage" not in said
+        done = outrider("websocket", "--max-message", "2M", url)
+        assert (done.returncode, len(done.stdout)) == (0, 1_100_001), done.stderr
+    for most in ("65M", "0", "-1", "wolf"):
+        refused(outrider("websocket", f"--max-message={most}", url), 2, "--max-message", "64M")
+
+
+def test_a_command_that_is_interrupted_before_the_first_byte_leaves_no_empty_file(tmp_path):
+    (tmp_path / "old").write_text("old")
+    for name, left in (("new", None), ("old", "old")):
+        with Hostile() as server:
+            words = [contract.binary(), "get", "--stdio", "-o", name, server.url("/stall")]
+            child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE)
+            server.wait_for("/stall")
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=LONG)
+            found = (tmp_path / name).read_text() if (tmp_path / name).exists() else None
+            assert (child.returncode, found) == (-signal.SIGINT, left)
+    refused(outrider("get", "--stdio", "-o", "none/x", "http://127.0.0.1:1/", cwd=tmp_path), 16, "none/x")
+
+
+@pytest.mark.parametrize("words", [["-d", "@-"], ["-T", "-"], ["-H", "@-"]])
+def test_input_that_does_not_wait_is_waited_for(origin, words):
+    """Programs leave O_NONBLOCK on terminals and pipes that they share."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    child = subprocess.Popen(
+        [contract.binary(), "get", "--stdio", *words, origin + "/echo"], stdin=reading, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    os.close(reading)
+    # the command waits, or has failed
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(0.2)
+    assert child.poll() is None
+    os.write(writing, b"X-Wolf: howl")
+    os.close(writing)
+    said, complaint = child.communicate(timeout=LONG)
+    assert child.returncode == 0 and b"howl" in said, complaint
+
+
+def test_a_shell_may_allow_few_open_files(origin):
+    """The files of the service that a command starts have the lowest numbers."""
+    done = in_shell('ulimit -n 64 && exec "$0" get --stdio "$1"', origin + "/json")
+    assert done.returncode == 0 and json.loads(done.stdout), done.stderr
+
+
 # Words
 
 
@@ -185,6 +235,25 @@ def test_words_that_are_no_text_are_refused(get, origin, tmp_path):
     os.mkdir(place)
     refused(outrider("download", "--stdio", origin + "/bytes/1", cwd=place), 2, "UTF-8")
     assert os.listdir(bytes(tmp_path)) == [b"\xff"] and os.listdir(place) == []
+
+
+def test_a_file_of_the_kernel_is_sent_though_its_size_is_given_as_0(get, origin, tmp_path):
+    for words in (["-d", "@/proc/version"], ["-T", "/proc/version"], ["-F", "a=@/proc/version"]):
+        done = get(*words, origin + "/echo")
+        assert done.returncode == 0 and "Linux" in json.loads(done.stdout)["body"], done.stderr
+    (tmp_path / "empty").touch()
+    assert json.loads(get("-T", "empty", origin + "/echo", cwd=tmp_path).stdout)["body"] == ""
+
+
+def test_a_file_whose_path_is_no_text_is_sent_all_the_same(get, origin, tmp_path):
+    """Its own name is, and the names of its directories need not be."""
+    place = bytes(tmp_path) + b"/\xff"
+    os.mkdir(place)
+    with open(place + b"/wolf", "w") as file:
+        file.write("howl")
+    for words in (["-d", "@wolf"], ["-T", "wolf"], ["-F", "a=@wolf"], ["-F", "a=<wolf"]):
+        done = get(*words, origin + "/echo", cwd=place)
+        assert done.returncode == 0 and "howl" in json.loads(done.stdout)["body"], done.stderr
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "-5", "0"])

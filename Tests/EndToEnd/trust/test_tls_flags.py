@@ -11,6 +11,7 @@ import certificate_authority
 import contract
 import pytest
 from shell import outrider
+from websocket_server import echo, websockets_server
 
 pytestmark = [
     pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it"),
@@ -114,3 +115,23 @@ def test_the_same_words_have_the_same_end(pki, ports, words, server, succeeds):
     assert (done.returncode == 0) == succeeds, done
     if succeeds:
         assert done.stdout.strip() == told.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "words, succeeds", [("", False), (CA, True), ("-k", True), (CA + " --connect-to virtual.test::127.0.0.1:", True)]
+)
+def test_websockets_have_the_same_options(pki, words, succeeds):
+    name = "virtual" if "virtual" in words else "good"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pki.path(f"{name}.pem"), pki.path(f"{name}.key"))
+    with websockets_server(echo, ssl=context) as url:
+        url = url.replace("ws://127.0.0.1", "wss://virtual.test" if name == "virtual" else "wss://localhost")
+        done = outrider("websocket", *filled(words, pki, 0), url, stdin=b"wolf\n")
+    assert (done.returncode, done.stdout) == ((0, b"wolf\n") if succeeds else (13, b"")), done
+
+
+@pytest.mark.parametrize("words, status", [("", 13), (CA, 0), ("-k", 0)])
+def test_the_requests_of_a_file_have_the_same_options(pki, ports, words, status):
+    text = f"GET https://localhost:{ports['good']}/\n".encode()
+    done = outrider("run", *filled(words, pki, 0), "-", stdin=text)
+    assert done.returncode == status and bool(done.stdout) == (status == 0), done
