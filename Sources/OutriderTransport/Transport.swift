@@ -120,7 +120,8 @@ extension AttemptResponseBody {
 package protocol AttemptControl: AnyObject, Sendable {
     func hold()
     func release()
-    /// Others read the body of the response, too: from now on only the usual limit of silence ends it.
+    /// Others wait for the response, too, and each limits its own time: from now on only long limits of silence end the
+    /// attempt.
     func lift()
 }
 

@@ -99,8 +99,9 @@ extension CacheDatabase {
                 let head = CachedHeadCoding.encode(
                     entry.head, vary: entry.vary, tags: entry.tags, userInfo: entry.userInfo)
             else {
-                // the place of an entry with a longer head stays empty
+                // the place of an entry with a longer head stays empty: what was stored there is older
                 if let file, check != nil { files.append(file) }
+                try remove(Selection(entry.id), most: 1)
                 return
             }
             var (bodyCheck, body) = (check, [UInt8]?.none)

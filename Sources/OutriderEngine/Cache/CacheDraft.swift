@@ -24,6 +24,14 @@ protocol CacheWatcher: Sendable {
     /// The time for which the request was suspended, or waited for the client's code.
     var heldSoFar: Duration { get }
 
+    /// Counts an attempt that no request reports, of which the request is the cause.
+    var countsInBackground: @Sendable (Timeline) -> Void { get }
+
+    /// The request with another proof of its credentials, if a proof is for one sending alone. On the loop.
+    ///
+    /// - Parameter fields: of the response to the proof that was sent.
+    func signedAgain(_ attempt: Attempt, after fields: HTTPFields) -> Attempt
+
     func tellStored(_ entry: CachedEntry, in store: CacheStore)
     func tell(_ invalidation: Invalidation, in store: CacheStore)
 

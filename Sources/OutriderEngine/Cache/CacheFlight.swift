@@ -26,15 +26,17 @@ final class CacheFlight: @unchecked Sendable {
     /// Removals before the exchange began; nil for a cache in memory.
     private(set) var removals: RemovalCount.Mark?
     private var isCounted = false
+    /// The body of a response that no request reports.
+    private var uncounted: (any AttemptResponseBody)?
 
     /// The head, once it has come and is shared.
     private(set) var response: AttemptResponse?
     private(set) var report: CacheReport?
-    private(set) var names: [String] = []
+    var names: [String] = []
     private(set) var respondedAt: Int64 = 0
     /// The pieces that are still needed, and the number of the first.
     private(set) var pieces: [ByteBuffer] = []
-    private var firstPiece = 0
+    private(set) var firstPiece = 0
     private(set) var total = 0
     /// The cost of `pieces`, which the store knows: pieces count as long as a reader needs them.
     private var reserved = 0
@@ -44,19 +46,29 @@ final class CacheFlight: @unchecked Sendable {
     private var isPulling = false
     /// All pieces have come; the entry may wait for the client's code.
     private var isWhole = false
+    /// The next piece has to come from the server.
+    var awaitsServer: Bool { isPulling && !isWhole }
     /// The body is over, and how.
     private(set) var tail: Result<Void, HTTPFailure>?
+    /// Ends the wait for a reader that takes no piece.
+    var stall: Scheduled<Void>?
+    /// Waits for the code of the client whose request was sent.
+    var decision: Task<Void, Never>?
 
     /// What the fastest reader may be ahead of the slowest, in pieces.
-    private static let window = 32
+    static let window = 32
     /// What may be missing of a body that no request reads any more.
     private static let worthReading: Int64 = 1 << 20
 
-    init(_ order: Order, as key: CacheFlights.Key?, _ transport: any Transport, observer: (any AttemptObserver)?) {
+    /// - Parameter counts: counts the attempts of a background revalidation, which has no observer.
+    init(
+        _ order: Order, as key: CacheFlights.Key?, _ transport: any Transport, observer: (any AttemptObserver)?,
+        counts: (@Sendable (Timeline) -> Void)? = nil
+    ) {
         self.order = order
         self.key = key
         self.transport = transport
-        self.observer = FlightObserver(observer)
+        self.observer = FlightObserver(observer, counts: counts)
     }
 
     /// Sends the request.
@@ -69,6 +81,7 @@ final class CacheFlight: @unchecked Sendable {
     }
 
     private func send(_ conditions: HTTPFields) {
+        countSent()
         var outgoing = order.attempt
         outgoing.maximumBodyBytes = nil
         for field in conditions.list { outgoing.fields.set(field) }
@@ -103,18 +116,14 @@ final class CacheFlight: @unchecked Sendable {
 
     func leave(_ reader: Int) {
         readers[reader] = nil
+        if reader == 0 { decision?.cancel() }
         let missing = (response?.body.expectedBytes).map { $0 - Int64(total) }
         let isNear = isStoring && (missing.map { $0 <= max(Self.worthReading, Int64(total)) } ?? false)
-        switch machine.leave(reader, isNearlyDone: isNear) {
-        case .cancel: end(cancels: tail == nil)
-        default: pump()
-        }
+        let step = machine.leave(reader, isNearlyDone: isNear)
+        if step == .cancel { end(cancels: tail == nil) }
         forget()
-    }
-
-    /// Whether a request that comes after the head may read along.
-    func isReadable(by reader: CachedAttempt) -> Bool {
-        isStoring && firstPiece == 0 && reader.place.variant(names) == order.place.variant(names)
+        // the reader may have been the one that others waited for
+        pump()
     }
 
     /// The next piece for a reader that has got so many; nil if not there yet. Only the first waits for the client's code.
@@ -127,25 +136,10 @@ final class CacheFlight: @unchecked Sendable {
 
     // MARK: the head
 
-    private func failed(_ failure: HTTPFailure) {
-        let now = CacheClock.now
-        if let entry = order.entry, failure.kind.isOfNetwork,
-            CachePolicy.rescues(order.query, entry.head, status: nil, now: now)
-        {
-            return serve(entry, .stale, "stale-if-error: \(failure.message)")
-        }
-        let isOfSender = !failure.kind.isOfNetwork || failure.kind == .timedOut
-        let waiting = readers
-        let step = machine.failed(isOfSender: isOfSender)
-        end(cancels: false)
-        guard case .fail(let failing, let again) = step else { return }
-        for number in failing { waiting[number]?.fail(failure) }
-        for number in again { waiting[number]?.begin() }
-    }
-
     private func responded(_ response: AttemptResponse) {
         let now = CacheClock.now
         respondedAt = now
+        if observer.counts != nil { uncounted = response.body }
         let query = order.query
         let invalidation = Invalidation(
             method: query.method, url: query.url, status: response.status, response.fields)
@@ -185,6 +179,7 @@ final class CacheFlight: @unchecked Sendable {
             // about another response than the stored one: asked for in full
             order.conditions = []
             order.entry = nil
+            order.attempt = observer.watcher?.signedAgain(order.attempt, after: response.fields) ?? order.attempt
             return send([])
         }
         let head = entry.head.updated(
@@ -192,22 +187,6 @@ final class CacheFlight: @unchecked Sendable {
         let others = update(entry, to: head)
         serve(entry.with(head, at: respondedAt), .revalidated, order.reason, inPlaceOf: response)
         for reader in others { reader.begin() }
-    }
-
-    var isInvalidated: Bool { store.flights.isInvalidated(order.place.key, since: serial) }
-
-    /// All readers get the stored entry; cookies of the response behind it are for the request that was sent.
-    private func serve(
-        _ entry: CachedEntry, _ status: CacheReport.Status, _ reason: String, inPlaceOf response: AttemptResponse? = nil
-    ) {
-        let waiting = readers.sorted { $0.key < $1.key }
-        machine.ended()
-        end(cancels: false)
-        for (number, reader) in waiting {
-            reader.serve(
-                entry, CacheVerdict.CacheUse(isStale: status == .stale, reason), as: status, order.forward,
-                isCollapsed: number > 0, inPlaceOf: number == 0 ? response : nil)
-        }
     }
 
     private func decide(_ response: AttemptResponse) {
@@ -242,7 +221,8 @@ final class CacheFlight: @unchecked Sendable {
             // no reader: a background revalidation
             return Self.discard(response, of: inner)
         }
-        observer.returnControl()
+        // the holds of another request are none of the keeper's
+        if keeper == 0 { observer.returnControl() }
         let report = CacheReport(
             .miss, forward: order.forward, reason: reason,
             key: order.place.url, upstream: CacheStatus.parse(response.fields))
@@ -300,12 +280,15 @@ final class CacheFlight: @unchecked Sendable {
             isPulling = false
             take(ready)
         }
+        if isStalled { limitStall() }
     }
 
     private var wantsMore: Bool {
         if isStoring { return true }
-        return readers.values.contains { $0.position >= firstPiece &+ pieces.count } && pieces.count < Self.window
+        return readers.values.contains { hasAll($0) } && pieces.count < Self.window
     }
+
+    func hasAll(_ reader: CachedAttempt) -> Bool { reader.position >= firstPiece &+ pieces.count }
 
     private func take(_ result: Result<ByteBuffer?, HTTPFailure>) {
         guard tail == nil else { return }
@@ -373,7 +356,9 @@ final class CacheFlight: @unchecked Sendable {
     /// that the search costs no more than the steps.
     func stepped() {
         steps &+= 1
-        if steps >= readers.count { forget() }
+        guard steps >= readers.count else { return }
+        forget()
+        pump()
     }
 
     /// A reader has taken all pieces, and waits.
@@ -384,11 +369,18 @@ final class CacheFlight: @unchecked Sendable {
 
     // MARK: the end
 
+    private func countSent() {
+        guard let body = uncounted else { return }
+        uncounted = nil
+        observer.counts?(body.timeline)
+    }
+
     func end(cancels: Bool) {
         if let key { store.flights.remove(self, key) }
         if isCounted { store.flights.end() }
         isCounted = false
         isStoring = false
+        countSent()
         if cancels || readers.isEmpty || response == nil { release(reserved) }
         machine.ended()
         if cancels {

@@ -12,14 +12,17 @@ extension CacheFlight {
     /// Bytes that a piece takes: small pieces take more than they hold.
     static func cost(of piece: ByteBuffer) -> Int { piece.readableBytes &+ 256 }
 
-    /// No single request holds the exchange up. Once several read its body, no limit of a single one ends it, either: each
-    /// has a deadline of its own.
+    /// No single request holds the exchange up. Once several wait for it, no limit of a single one ends it, either: each has
+    /// limits of its own.
     func share() {
         observer.share()
-        guard response != nil, readers.count > 1 else { return }
+        guard readers.count > 1 else { return }
         observer.lift()
-        readers[0]?.armDeadline()
+        readers[0]?.limitTime()
     }
+
+    /// Bytes of the body on the wire so far.
+    var arrived: Int64 { response?.body.wireBytes?.got ?? Int64(total) }  // safe: an Int is an Int64
 
     /// Reads a short body to its end, so that its connection can be used again; gives up any other.
     static func discard(_ response: AttemptResponse, of inner: (any LoopAttempt)?) {
@@ -44,7 +47,7 @@ extension CacheFlight {
 
     /// The body is complete and becomes an entry, unchanged or as the client's code changes the draft.
     func complete() {
-        guard isStoring, let response, machine.isStorable, !isInvalidated else { return finish() }
+        guard isStoring, let response, machine.isStorable, !isInvalidated else { return finishUnstored() }
         var body = ByteBuffer()
         body.reserveCapacity(total)
         for piece in pieces { body.writeImmutableBuffer(piece) }
@@ -52,27 +55,39 @@ extension CacheFlight {
         guard case .modify(let name) = spec.cacher else {
             return commit(response, body, isMemoryOnly: spec.isMemoryOnly)
         }
-        guard let watcher = observer.watcher, total <= CacheDraft.mostBytes else { return finish() }
+        guard let watcher = observer.watcher, total <= CacheDraft.mostBytes else { return finishUnstored() }
         let draft = CacheDraft(
             status: response.status, fields: CachedHead.kept(of: response.fields), body: Array(body.readableBytesView),
             isMemoryOnly: spec.isMemoryOnly)
         let attempt = order.attempt
         let loop = transport.loop
-        Task {
+        decision = Task {
             let changed = await watcher.changed(draft, by: name, for: attempt)
             loop.execute { self.decided(changed) }
         }
     }
 
     private func decided(_ draft: CacheDraft?) {
+        decision = nil
         let isWanted = isStoring && machine.isStorable && !isInvalidated
-        if let draft, let response, isWanted, draft.body.count <= store.limits.longestBody {
+        if let draft, let response, isWanted, draft.body.count <= store.limits.longestBody,
+            case .names(let chosen) = VaryNames(draft.fields)
+        {
             var response = response
             response.fields = draft.fields
+            // the code says which requests the response is for
+            names = chosen
+            _ = store.flights.learn(chosen, for: order.place.key)
             return commit(
                 response, ByteBuffer(bytes: draft.body), isMemoryOnly: draft.isMemoryOnly, userInfo: draft.userInfo)
         }
-        finish()
+        finishUnstored()
+    }
+
+    /// The response has come whole, and nothing of it is kept: what is stored for its URL is older.
+    private func finishUnstored() {
+        guard let response, CachePolicy.isAboutResource(response.status) else { return finish() }
+        outdate { self.finish() }
     }
 
     /// Stores the response, and ends the exchange: what a client asks for next finds the entry.
@@ -98,7 +113,7 @@ extension CacheFlight {
     /// Keeps a confirmed entry, and returns the readers for which its new Vary does not select it.
     func update(_ entry: CachedEntry, to head: CachedHead) -> [CachedAttempt] {
         let updated = entry.with(head, at: respondedAt, for: order.place)
-        if machine.isStorable, !isInvalidated {
+        if machine.isStorable, !isInvalidated, !store.flights.isReplaced(entry) {
             store.replace(entry, with: updated, since: order.found ?? .init(serial: serial, removals: removals))
         }
         let others = readers.filter { number, reader in
@@ -111,12 +126,15 @@ extension CacheFlight {
 
     /// The server has another response, which is not stored: the stored one is not suitable any more (RFC 9111 section
     /// 4.3.3), and each use of it needs the server's word.
-    func outdate() {
-        guard let entry = order.entry else { return }
+    func outdate(then completion: @escaping @Sendable () -> Void = {}) {
+        guard let entry = order.entry else { return completion() }
         let store = store
         let moment = CacheStore.Moment(serial: store.flights.begin(), removals: store.disk?.removals)
         store.find(order.place, on: transport.loop) { found in
-            defer { store.flights.end() }
+            defer {
+                store.flights.end()
+                completion()
+            }
             // unless another exchange has replaced the entry
             guard let current = found.entry, current.head == entry.head else { return }
             store.replace(current, with: nil, since: moment)
@@ -136,7 +154,10 @@ extension CacheFlight {
     }
 
     private func put(_ entry: CachedEntry, isMemoryOnly: Bool) {
-        if keep(entry, isMemoryOnly: isMemoryOnly) { observer.watcher?.tellStored(entry, in: store) }
+        // an exchange that was begun later has stored its response already
+        guard store.flights.isLatest(entry) else { return }
+        guard keep(entry, isMemoryOnly: isMemoryOnly) else { return outdate() }
+        observer.watcher?.tellStored(entry, in: store)
     }
 
     /// Stores a part: joined with the part that is stored, or in its place. A whole response stays, and is refreshed.

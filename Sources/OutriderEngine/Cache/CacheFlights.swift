@@ -19,6 +19,13 @@ package final class CacheBinding: Sendable {
         self.coding = coding
         self.proxies = proxies
     }
+
+    /// The same for a retry after a response of that moment.
+    func retrying(after moment: Int64) -> CacheBinding {
+        var spec = spec
+        spec.refusedAt = moment
+        return CacheBinding(store, spec, coding: coding, proxies: proxies)
+    }
 }
 
 /// The exchanges of a cache that requests may share, by URL, principal and variant.
@@ -42,6 +49,8 @@ final class CacheFlights: @unchecked Sendable {
         var invalidated: [CacheDigest: Int] = [:]
         /// Purges of entries meanwhile, with their numbers.
         var purges: [(serial: Int, purge: CachePurge)] = []
+        /// When the responses came that were stored while exchanges were under way, in milliseconds since 1970.
+        var stored: [CacheEntryID: Int64] = [:]
         /// Invalidations up to this number count for every URL: their URLs are forgotten.
         var forgotten = 0
         var under = 0
@@ -98,6 +107,21 @@ final class CacheFlights: @unchecked Sendable {
         }
     }
 
+    /// Whether no later response was stored in the place of the entry during its exchange; the entry is stored then.
+    func isLatest(_ entry: CachedEntry) -> Bool {
+        state.withLock { state in
+            if let other = state.stored[entry.id], other > entry.head.respondedAt { return false }
+            if state.stored.count >= Self.mostRemembered { state.stored = [:] }
+            state.stored[entry.id] = entry.head.respondedAt
+            return true
+        }
+    }
+
+    /// Whether a later response was stored in the place of the entry while exchanges were under way.
+    func isReplaced(_ entry: CachedEntry) -> Bool {
+        state.withLock { $0.stored[entry.id].map { $0 > entry.head.respondedAt } ?? false }
+    }
+
     // MARK: invalidation
 
     /// An exchange begins that may store something; returns the number to compare at its end.
@@ -114,7 +138,7 @@ final class CacheFlights: @unchecked Sendable {
     func end() {
         state.withLock { state in
             state.under -= 1
-            if state.under == 0 { (state.invalidated, state.purges) = ([:], []) }
+            if state.under == 0 { (state.invalidated, state.purges, state.stored) = ([:], [], [:]) }
         }
     }
 

@@ -116,7 +116,7 @@ extension CacheBinding {
         return CachePlace(
             attempt, spec, url: known,
             principal: CachePrincipal.text(attempt, credentials: credentials, proxies: proxies)
-                + CertificateStamp.text(of: attempt),
+                + (stable.certificate ?? ""),
             isForAll: credentials.isEmpty, owners: spec.principal == nil ? stable.owners : [], coding: coding,
             of: store)
     }

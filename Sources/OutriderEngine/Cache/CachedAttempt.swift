@@ -32,16 +32,15 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     let loop: any EventLoop
     var source = Source.none
     /// The flight that is waited for.
-    private var joined: (flight: CacheFlight, number: Int)?
+    private(set) var joined: (flight: CacheFlight, number: Int)?
     private var completion: ((Result<AttemptResponse, HTTPFailure>) -> Void)?
-    private var waiting: ((Piece) -> Void)?
+    private(set) var waiting: ((Piece) -> Void)?
     /// The pieces of a shared body that were taken.
     private(set) var position = 0
     private var taken = 0
     private var patience: Scheduled<Void>?
-    private var deadline: Scheduled<Void>?
-    /// The first wait for an exchange that may be shared, and the time held until then.
-    private var waitBegan: (instant: ContinuousClock.Instant, held: Duration)?
+    /// The limits of a request that shares an exchange.
+    var limits = ReaderLimits()
     private var goesAloneNow = false
     private var peeked: Piece?
 
@@ -79,8 +78,9 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
                 peeked = nil
                 return limited(piece)
             }
-            guard attempt.maximumBodyBytes != nil else { return inner.poll(completion) }
-            return inner.poll { completion(self.limited($0)) }.map(limited)
+            guard attempt.maximumBodyBytes != nil || limits.isArmed else { return inner.poll(completion) }
+            awaitsPiece()
+            return inner.poll { completion(self.timed($0)) }.map(timed)
         case .stored(var bytes):
             guard let piece = bytes.readSlice(length: min(bytes.readableBytes, Self.pieceBytes)),
                 piece.readableBytes > 0
@@ -95,7 +95,10 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             guard let piece = flight.piece(position, for: number) else {
                 waiting = completion
                 flight.moved()
-                guard waiting != nil, let ready = flight.piece(position, for: number) else { return nil }
+                guard waiting != nil, let ready = flight.piece(position, for: number) else {
+                    if waiting != nil { awaitsPiece() }
+                    return nil
+                }
                 waiting = nil
                 return took(ready, of: flight)
             }
@@ -145,8 +148,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     func disarm() {
         patience?.cancel()
-        deadline?.cancel()
-        (patience, deadline) = (nil, nil)
+        patience = nil
+        limits.disarm()
     }
 
     private func hand(_ piece: Piece) {
@@ -161,6 +164,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     func begin() {
         joined = nil
         patience?.cancel()
+        limits.silenceBegan = nil
         if case .over = source { return }
         if let bypass = query.bypass {
             if binding.spec.mode == .onlyIfCached || query.control.onlyIfCached { return refuse(bypass) }
@@ -218,8 +222,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
 
     private func lead(_ order: CacheFlight.Order, as key: CacheFlights.Key?) {
         let flight = CacheFlight(order, as: key, transport, observer: observer)
-        if key != nil { waitBegan = waitBegan ?? (.now, held) }
         if let number = flight.join(self) { joined = (flight, number) }
+        if key != nil { awaitsHead() }
         flight.start()
     }
 
@@ -228,7 +232,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         guard let number = flight.join(self) else { return false }
         joined = (flight, number)
         store.count { $0.collapsed += 1 }
-        armDeadline()
+        awaitsHead()
+        limitTime()
         if flight.response != nil {
             read(flight, isFirst: false)
         } else if let seconds = query.spec.collapse {
@@ -237,31 +242,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         return true
     }
 
-    /// The time of the request counts from its first wait, however many exchanges it waits for.
-    func armDeadline() {
-        if deadline == nil { armDeadline(in: secondsLeft()) }
-    }
-
-    private func armDeadline(in seconds: Double) {
-        deadline = loop.scheduleTask(in: .milliseconds(Self.milliseconds(seconds))) {
-            let left = self.secondsLeft()
-            // the request was suspended meanwhile, or still is
-            if left > 0.001 { return self.armDeadline(in: max(left, 0.25)) }
-            let text = "the response from \(self.attempt.url.host) took longer than \(self.attempt.timeouts.total) s"
-            self.stop(HTTPFailure(.timedOut, text, phase: .total, sent: .sent))
-        }
-    }
-
-    private func secondsLeft() -> Double {
-        let began = waitBegan ?? (.now, held)
-        waitBegan = began
-        return attempt.timeouts.total - (ContinuousClock.now - began.instant - (held - began.held)).seconds
-    }
-
-    /// The time for which the limits of the request stood still.
-    private var held: Duration { (observer as? any CacheWatcher)?.heldSoFar ?? .zero }
-
-    private static func milliseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 31_536_000) * 1000) }
+    static func milliseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 31_536_000) * 1000) }
 
     private func waitedLong() {
         guard let joined, completion != nil else { return }
@@ -329,6 +310,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         self.joined = nil
         patience?.cancel()
         patience = nil
+        limits.begin(reading: nil)
+        limits.arrived = flight.arrived
         if case .over = source { return }
         source = .flight(flight, joined.number)
         if !isFirst {
@@ -351,11 +334,12 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         self.peeked = peeked
         if case .over = source { return inner.cancel() }
         joined = nil
-        disarm()
+        patience?.cancel()
+        limits.begin(reading: given.body)
         source = .inner(inner)
         var response = AttemptResponse(
             status: given.status, reason: given.reason, version: given.version, fields: given.fields,
-            body: peeked == nil && attempt.maximumBodyBytes == nil
+            body: peeked == nil && attempt.maximumBodyBytes == nil && !limits.isArmed
                 ? given.body : CachedBody(self, expectedBytes: given.body.expectedBytes, of: given.body))
         response.cache = report
         finish(.success(response))
@@ -373,7 +357,15 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             let piece = flight.piece(position, for: number)
         else { return }
         self.waiting = nil
+        pieceCame()
         waiting(took(piece, of: flight))
+    }
+
+    /// A piece of a body that is not shared any more: the request keeps its limits.
+    private func timed(_ piece: Piece) -> Piece {
+        if case .over(let failure) = source { return .failure(failure) }
+        pieceCame(piece)
+        return limited(piece)
     }
 
     private func took(_ piece: Piece, of flight: CacheFlight) -> Piece {

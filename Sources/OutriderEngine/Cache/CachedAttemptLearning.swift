@@ -64,7 +64,8 @@ extension CachedAttempt {
             attempt: plain, query: query, place: place, binding: binding, entry: entry,
             conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate",
             found: moment)
-        let flight = CacheFlight(order, as: key, transport, observer: nil)
+        let flight = CacheFlight(
+            order, as: key, transport, observer: nil, counts: (observer as? any CacheWatcher)?.countsInBackground)
         flight.joinItself()
         flight.start()
     }

@@ -9,13 +9,27 @@ import Synchronization
 final class FlightObserver: AttemptObserver {
     private let observer: (any AttemptObserver)?
     private let relay = RelayControl()
+    private let asked = Mutex<ContinuousClock.Instant?>(nil)
 
-    init(_ observer: (any AttemptObserver)?) { self.observer = observer }
+    /// Counts the attempts of an exchange that no request reports; nil if a request was sent.
+    let counts: (@Sendable (Timeline) -> Void)?
+
+    init(_ observer: (any AttemptObserver)?, counts: (@Sendable (Timeline) -> Void)?) {
+        self.observer = observer
+        self.counts = counts
+    }
 
     /// Of the request that was sent; nil for a background revalidation.
     var watcher: (any CacheWatcher)? { observer as? any CacheWatcher }
 
+    /// Since when the head of a response is waited for; nil before the request is sent.
+    var askedAt: ContinuousClock.Instant? { asked.withLock { $0 } }
+
+    /// Whether the request that was sent is suspended, or waits for the client's code.
+    var isHeld: Bool { relay.isHeld }
+
     func sending(_ control: any AttemptControl) {
+        asked.withLock { $0 = .now }
         relay.attach(control)
         observer?.sending(relay)
     }
@@ -31,8 +45,14 @@ final class FlightObserver: AttemptObserver {
     func connected(_ timeline: Timeline) { observer?.connected(timeline) }
     func bodySent(_ bytes: Int64, onWire: Int64?) { observer?.bodySent(bytes, onWire: onWire) }
     func bodyEnded() { observer?.bodyEnded() }
-    func informational(_ head: ResponseHead) { observer?.informational(head) }
-    func gaveUp(_ timeline: Timeline) { observer?.gaveUp(timeline) }
+    func informational(_ head: ResponseHead) {
+        asked.withLock { $0 = .now }
+        observer?.informational(head)
+    }
+    func gaveUp(_ timeline: Timeline) {
+        counts?(timeline)
+        observer?.gaveUp(timeline)
+    }
 
     /// From now on no single request holds the exchange up.
     func share() { relay.detach() }
@@ -51,11 +71,21 @@ private final class RelayControl: AttemptControl {
         weak var control: (any AttemptControl)?
         var isHeld = false
         var isDetached = false
+        var isLifted = false
     }
 
     private let state = Mutex(State())
 
-    func attach(_ control: any AttemptControl) { state.withLock { $0.control = control } }
+    var isHeld: Bool { state.withLock { $0.isHeld } }
+
+    /// An attempt that begins after others have joined has no limits of a single request, either.
+    func attach(_ control: any AttemptControl) {
+        let isLifted = state.withLock { state in
+            state.control = control
+            return state.isLifted
+        }
+        if isLifted { control.lift() }
+    }
 
     func hold() {
         let control = state.withLock { state in
@@ -73,7 +103,13 @@ private final class RelayControl: AttemptControl {
         control?.release()
     }
 
-    func lift() { state.withLock { $0.control }?.lift() }
+    func lift() {
+        let control = state.withLock { state in
+            state.isLifted = true
+            return state.control
+        }
+        control?.lift()
+    }
 
     func detach() {
         let control = state.withLock { state in

@@ -230,6 +230,8 @@ extension ExchangeDriver {
     private func chooseDestination(_ download: DownloadRun, _ attempt: Attempt) async {
         guard let name = download.options.destinationCode, let delegate = exchange.delegate, let file = download.arrived
         else { return }
+        exchange.hold()
+        defer { exchange.release() }
         do throws(HTTPFailure) {
             let place = try await delegate.destination(name, file, moment(attempt))
             if let place { download.send(to: place) }

@@ -66,6 +66,8 @@ package final class Exchange: Sendable {
         var watchdog: ScheduledWork?
         /// Time suspended, or waiting for a callback.
         var held = PausedDuration()
+        /// Callbacks under way that hold the present attempt, but for those of its connection.
+        var decisions = 0
         /// The time limit for all attempts together.
         var resource: ResourceTimeout?
         var lost: Timeline?

@@ -36,6 +36,31 @@ extension ExchangeDriver {
         return outgoing
     }
 
+    /// A request without a body that is sent once more, since a cache has no use for the response: a Digest proof is for
+    /// one sending alone (RFC 7616 section 3.4).
+    ///
+    /// - Parameter fields: of the response to the proof that was sent.
+    func signedAgain(_ sent: Attempt, after fields: HTTPFields) -> Attempt {
+        guard sent.login?.scheme == .digest, let authenticator = signing.authenticator, let last = signing.sent else {
+            return sent
+        }
+        let info = AuthenticationInfo(fields.texts(ChallengeSource.origin.infoField))
+        authenticator.accepted(last.signature, at: sent.url, info)
+        var again = sent
+        again.fields.remove("Authorization")
+        guard let next = authenticator.early(sent.url), next.bodyHash == nil,
+            let digest = next.digest(method: sent.method, uri: sent.url.target)
+        else {
+            // the server sends a challenge, and the exchange signs then
+            (again.login, signing.sent) = (nil, nil)
+            return again
+        }
+        again.fields.list.append(.init("Authorization", digest.field))
+        signing.sent = SentSignature(signature: next, digest: digest)
+        exchange.sends(again)
+        return again
+    }
+
     func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
         guard let algorithm = signature.bodyHash else { return "" }
         guard let hash = try await BodyHash.of(body, algorithm, for: exchange.quota.client) else {
@@ -87,6 +112,7 @@ extension ExchangeDriver {
         // the next request starts without the fields added for this one
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
+        next.timeouts.whole = exchange.totalTimeout
         self.attempt = next
         exchange.note(
             SentRequest(

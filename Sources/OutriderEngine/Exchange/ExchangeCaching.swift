@@ -29,6 +29,17 @@ extension Exchange {
 extension Exchange: CacheWatcher {
     var heldSoFar: Duration { held(at: .now) }
 
+    var countsInBackground: @Sendable (Timeline) -> Void {
+        { [environment] timeline in
+            environment.counters.moved(sent: timeline.bytesSent, received: timeline.bytesReceived)
+            environment.tally.count(timeline)
+        }
+    }
+
+    func signedAgain(_ attempt: Attempt, after fields: HTTPFields) -> Attempt {
+        state.withLock { $0.driver }?.signedAgain(attempt, after: fields) ?? attempt
+    }
+
     func tellStored(_ entry: CachedEntry, in store: CacheStore) {
         tell(.cacheStored) {
             .cache(
@@ -54,6 +65,8 @@ extension Exchange: CacheWatcher {
     func changed(_ draft: CacheDraft, by name: String, for attempt: Attempt) async -> CacheDraft? {
         let moment = ExchangeMoment(
             exchange: self, attempt: attemptNumber, retries: 0, redirects: [], request: attempt)
+        hold()
+        defer { release() }
         return await delegate?.cacheResponse(name, draft, moment)
     }
 }

@@ -52,6 +52,8 @@ final class ExchangeDriver: @unchecked Sendable {
     var sending: (any LoopAttempt)?
     /// Of the attempt on the wire: a cassette may have been taken out when its response comes.
     var cookies: ExchangeCookies?
+    /// The URL in the cache and the time of the response that the last retry followed; nil if there was none.
+    var refused: (url: String, moment: Int64)?
     /// The attempt to carry first, if its response was found before the start.
     var ready: ReadyAttempt?
     /// The transport has the attempt, which is not over.

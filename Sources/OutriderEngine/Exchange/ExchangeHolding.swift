@@ -64,7 +64,7 @@ extension Exchange {
 
     /// Continues the exchange, with its turn if needed.
     func goOn(_ turn: Return) {
-        enum Way { case nothing, start, leave, goOn([RequestPhase]) }
+        enum Way { case nothing, start, leave, goOn([RequestPhase], isDeciding: Bool) }
         typealias Parts = (Way, (any AttemptControl)?, [@Sendable () -> Void], (any ExchangeObserver)?)
         let (way, control, gates, observer) = state.withLock { state -> Parts in
             if turn == .given {
@@ -91,25 +91,26 @@ extension Exchange {
             let news = Array(state.untold.dropFirst(state.told))
             state.untold = []
             defer { state.gates = [] }
-            return (.goOn(news), state.control, state.gates, state.observer)
+            return (.goOn(news, isDeciding: state.decisions > 0), state.control, state.gates, state.observer)
         }
         switch way {
         case .nothing: return
         case .leave: gate?.leave()
         case .start: run()
-        case .goOn(let news):
+        case .goOn(let news, let isDeciding):
             watchResource()
             tell(.requestResumed) { .attempt(attemptNumber) }
             if control != nil { tell(.attemptResumed) { .attempt(attemptNumber) } }
             if let observer {
-                if control != nil { watch(totalTimeout) }
+                if control != nil, !isDeciding { watch(totalTimeout) }
                 introduce(to: observer)
                 tellOfHolding {
                     observer.receiveDroppable(.state(.resumed, at: .now))
                     for phase in news { observer.receiveDroppable(.state(phase, at: .now)) }
                 }
             }
-            control?.release()
+            // the end of a callback releases the attempt that it holds
+            if !isDeciding { control?.release() }
             state.withLock { $0.opening }?.release()
             for gate in gates { gate() }
         }

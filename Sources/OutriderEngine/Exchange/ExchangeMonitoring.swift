@@ -49,7 +49,7 @@ extension Exchange {
         tell(.attemptConnecting) { .phase(phase, attempt: attemptNumber) }
     }
 
-    package func callbackRuns(_ isCallbackRunning: Bool) { if isCallbackRunning { hold() } else { release() } }
+    package func callbackRuns(_ isCallbackRunning: Bool) { if isCallbackRunning { pause() } else { unpause() } }
 
     package func connected(_ timeline: Timeline) {
         tell(.attemptConnected) { .connection(timeline, attempt: attemptNumber) }

@@ -31,6 +31,9 @@ extension ExchangeDriver {
                 attempt: number, method: attempt.method, url: attempt.url.description, status: response?.status)
             exchange.note(sent, hop: nil)
         }
+        if response != nil, let attempt, let cache = exchange.cache {
+            refused = (CacheKey.text(attempt.url, ignoring: cache.spec.ignoredQuery), CacheClock.now)
+        }
         forgetResponse()
         exchange.retries(machine.retries + 1)
         if observer != nil { exchange.watch(nil) }
@@ -65,10 +68,11 @@ extension ExchangeDriver {
 
     /// Queries the retriers in order, until a verdict is final.
     func verdict(on failure: HTTPFailure?, then completion: @escaping @Sendable (RetryVerdict) -> Void) {
-        let context = RetryContext(
+        var context = RetryContext(
             method: attempt?.method ?? exchange.method, failure: failure, status: response?.status,
             fields: response?.fields ?? [], retries: machine.retries, elapsed: elapsed(inAttempt: false),
             now: Int64(WallTime.now.seconds), chance: Double.random(in: 0...1))
+        if let report = response?.cache, report.isFromStore { context.age = report.age ?? 0 }
         if failure?.kind.isOffline != true { offlineSince = nil }
         isForToken = false
         verdict(on: context, from: 0, then: completion)

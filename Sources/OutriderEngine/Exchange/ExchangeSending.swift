@@ -63,19 +63,51 @@ extension ExchangeDriver {
 
     private func dispatch(_ outgoing: Attempt, of attempt: Attempt, jar: String? = nil) {
         if let cancellation { return proceed(failed(cancellation)) }
+        guard exchange.cache != nil, let file = CertificateStamp.file(of: outgoing) else {
+            return carry(outgoing, of: attempt, Facts(jar: jar))
+        }
+        let client = exchange.quota.client
+        let stamp = { @Sendable () async throws(HTTPFailure) in try await CertificateStamp.text(of: file, for: client) }
+        wait(for: { await Self.result(stamp) }) { result in
+            switch result {
+            case .success(let stamp): self.carry(outgoing, of: attempt, Facts(jar: jar, certificate: stamp))
+            case .failure(let failure): self.proceed(self.failed(failure))
+            }
+        }
+    }
+
+    /// What a cache has to know of an attempt beside its request.
+    private struct Facts {
+        /// The principal of the jar whose cookies are sent; nil without such cookies.
+        var jar: String?
+        /// The state of the client certificate's file; nil without a client certificate.
+        var certificate: String?
+    }
+
+    private func carry(_ outgoing: Attempt, of attempt: Attempt, _ facts: Facts) {
+        if let cancellation { return proceed(failed(cancellation)) }
         tellSending(outgoing)
-        let sending = ready(outgoing, jar) ?? exchange.cache.map { cached(outgoing, $0, jar: jar) } ?? plain(outgoing)
+        let cache = cache(for: outgoing)
+        let sending = ready(outgoing, cache, facts) ?? cache.map { cached(outgoing, $0, facts) } ?? plain(outgoing)
         self.sending = sending
         sending.start { self.responded($0, to: attempt) }
     }
 
+    /// The cache of the attempt: a retry does not take the response that it follows from there.
+    private func cache(for outgoing: Attempt) -> CacheBinding? {
+        guard let cache = exchange.cache, let refused,
+            refused.url == CacheKey.text(outgoing.url, ignoring: cache.spec.ignoredQuery)
+        else { return exchange.cache }
+        return cache.retrying(after: refused.moment)
+    }
+
     /// The attempt whose response is at hand; nil if there is none.
-    private func ready(_ outgoing: Attempt, _ jar: String?) -> (any LoopAttempt)? {
-        switch (exchange.cache, exchange.stage) {
+    private func ready(_ outgoing: Attempt, _ cache: CacheBinding?, _ facts: Facts) -> (any LoopAttempt)? {
+        switch (cache, exchange.stage) {
         case (nil, nil): return nil
         case (let cache?, nil):
             defer { ready = nil }
-            return ready ?? cache.ready(for: outgoing, stable(outgoing, jar: jar), on: loop)
+            return ready ?? cache.ready(for: outgoing, stable(outgoing, facts), on: loop)
         case (nil, let stage?): return stage.ready(for: outgoing, observer: exchange, on: loop)
         // the stage is the network of the cache
         case (_?, _?): return nil
@@ -86,21 +118,22 @@ extension ExchangeDriver {
         exchange.transport.make(outgoing, observer: exchange)
     }
 
-    private func cached(_ outgoing: Attempt, _ cache: CacheBinding, jar: String?) -> any LoopAttempt {
+    private func cached(_ outgoing: Attempt, _ cache: CacheBinding, _ facts: Facts) -> any LoopAttempt {
         // a connection that changes its protocol brings no response to store
         if outgoing.upgrade != nil, !exchange.isOffline { return plain(outgoing) }
         let attempt = CachedAttempt(
-            outgoing, cache, stable(outgoing, jar: jar),
+            outgoing, cache, stable(outgoing, facts),
             exchange.transport, observer: exchange)
         if outgoing.upgrade != nil { attempt.refuse("a connection that changes its protocol is never stored") }
         return attempt
     }
 
     /// Identifiers of credentials whose fields change though the user does not.
-    private func stable(_ outgoing: Attempt, jar: String?) -> CachePrincipal.Stable {
+    private func stable(_ outgoing: Attempt, _ facts: Facts) -> CachePrincipal.Stable {
         let token = given.first { $0.value.principal != nil && $0.value.credential.isIn(outgoing) }
         return CachePrincipal.Stable(
-            login: token?.value.principal ?? digest(of: outgoing), credential: token?.key, jar: jar)
+            login: token?.value.principal ?? digest(of: outgoing), credential: token?.key, jar: facts.jar,
+            certificate: facts.certificate)
     }
 
     private func digest(of outgoing: Attempt) -> String? {

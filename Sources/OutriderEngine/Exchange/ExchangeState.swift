@@ -141,6 +141,17 @@ extension Exchange {
 
     /// Pauses the timeouts during a callback.
     func hold() {
+        state.withLock { $0.decisions &+= 1 }
+        pause()
+    }
+
+    func release() {
+        state.withLock { $0.decisions &-= 1 }
+        unpause()
+    }
+
+    /// The same for a callback of the transport.
+    func pause() {
         let (control, watchdog) = state.withLock { state in
             state.held.hold(at: .now)
             defer { state.watchdog = nil }
@@ -150,7 +161,7 @@ extension Exchange {
         control?.hold()
     }
 
-    func release() {
+    func unpause() {
         let (control, isSuspended, isHeard) = state.withLock { state in
             state.held.release(at: .now)
             return (state.control, state.snapshot.phase == .suspended, state.observer != nil)

@@ -38,6 +38,15 @@ final class ExchangeTally: Sendable {
 
     var now: EngineStatistics { statistics.withLock { $0 } }
 
+    /// Counts an attempt that belongs to no request, as the revalidation of a stored response in the background.
+    func count(_ timeline: Timeline) {
+        statistics.withLock { statistics in
+            statistics.attempts &+= 1
+            statistics.bodyBytes &+= Int(clamping: timeline.bodyBytes)
+            statistics.count(timeline)
+        }
+    }
+
     func count(_ outcome: ExchangeOutcome) {
         statistics.withLock { statistics in
             statistics.total.observe(outcome.total)

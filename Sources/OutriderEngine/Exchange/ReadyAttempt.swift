@@ -77,7 +77,8 @@ extension Exchange {
     /// The attempt with a stored response, if the exchange sends the request as built, and no other attempt can follow.
     func onlyAttempt(on loop: any EventLoop) -> ReadyAttempt? {
         guard let cache, stage == nil, cookies == nil, authenticator == nil, proxyAuthenticator == nil, download == nil,
-            plan?.plan.steps.isEmpty ?? true, gate?.admitsAll ?? true, case .success(let attempt) = request
+            plan?.plan.steps.isEmpty ?? true, gate?.admitsAll ?? true, case .success(let attempt) = request,
+            CertificateStamp.file(of: attempt) == nil
         else { return nil }
         return cache.ready(for: attempt, CachePrincipal.Stable(), on: loop)
     }

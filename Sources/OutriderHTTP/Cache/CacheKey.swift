@@ -162,9 +162,13 @@ package enum CachePrincipal {
         package var credential: String?
         /// In place of the Cookie field; nil for the field itself.
         package var jar: String?
+        /// The state of the client certificate's file; nil without a client certificate.
+        package var certificate: String?
 
-        package init(login: String? = nil, credential: String? = nil, jar: String? = nil) {
-            (self.login, self.credential, self.jar) = (login, credential, jar)
+        package init(
+            login: String? = nil, credential: String? = nil, jar: String? = nil, certificate: String? = nil
+        ) {
+            (self.login, self.credential, self.jar, self.certificate) = (login, credential, jar, certificate)
         }
 
         /// With whose end the responses end, too: `oauth:NAME` and `jar:NAME`.

@@ -75,6 +75,7 @@ package enum CachePolicy {
     ) -> CacheVerdict {
         let isFresh = head.isFresh(at: now)
         func use(_ reason: String) -> CacheVerdict { .use(.init(isStale: !isFresh, reason, range: part)) }
+        if isRefused(head, query) { return ask(query, head, .request, "retry") }
         switch query.spec.mode {
         case .forceCache, .onlyIfCached: return use("mode \(query.spec.mode.rawValue)")
         case .noCache where isFresh && head.freshness.control.isImmutable: return use("fresh and immutable")
@@ -92,6 +93,12 @@ package enum CachePolicy {
             return .useAndRefresh(.init(isStale: true, "stale-while-revalidate", range: part))
         }
         return ask(query, head, .stale, head.freshness.control.isNoCache ? "no-cache of the response" : "stale")
+    }
+
+    /// Whether the request is a retry after the stored response, or a later one, and may go to the server.
+    private static func isRefused(_ head: CachedHead, _ query: CacheQuery) -> Bool {
+        guard let refused = query.spec.refusedAt, query.spec.mode != .onlyIfCached else { return false }
+        return head.respondedAt <= refused && !query.control.onlyIfCached
     }
 
     /// Why the request itself does not accept the response; nil if it does (RFC 9111 section 5.2.1).

@@ -52,6 +52,9 @@ package struct CacheSpec: Sendable, Equatable {
     package var cacher = Cacher.cache
     /// Entries of a cache on disk stay in memory.
     package var isMemoryOnly = false
+    /// Of a retry, the time of the response that it follows, in milliseconds since 1970: stored responses up to then are not
+    /// used without the server.
+    package var refusedAt: Int64?
 
     package init() {}
 }

@@ -5,13 +5,15 @@
 package enum RetryAfter {
     /// Seconds to wait from now on, at least 0; nil if absent or malformed.
     ///
-    /// - Parameter now: seconds since 1970.
-    package static func seconds(_ fields: HTTPFields, now: Int64) -> Double? {
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - age: of a stored response, the seconds that have passed since the server sent it.
+    package static func seconds(_ fields: HTTPFields, now: Int64, age: Int64 = 0) -> Double? {
         guard let value = fields.first("Retry-After") else { return nil }
         let text = FieldRules.trimmed(value[...])
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // more digits than fit mean very long
-            return Int64(text).map { Double($0) } ?? Double(Int64.max)
+            return max(0, (Int64(text).map { Double($0) } ?? Double(Int64.max)) - Double(age))
         }
         guard let date = HTTPDate.parse(String(text), now: now) else { return nil }
         let (seconds, overflow) = date.subtractingReportingOverflow(now)

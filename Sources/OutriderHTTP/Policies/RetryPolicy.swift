@@ -9,6 +9,8 @@ package struct RetryContext: Sendable {
     /// Of the response, if received.
     package var status: Int?
     package var fields: HTTPFields = []
+    /// Of a stored response, the seconds that have passed since the server sent it.
+    package var age: Int64 = 0
     /// How many retries there have been.
     package var retries: Int
     /// Since the exchange began, in seconds.
@@ -75,7 +77,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package func verdict(_ context: RetryContext) -> RetryVerdict {
         guard context.retries < limit, isRepeatable(context), isWorthwhile(context) else { return .doNotRetry }
         var delay = backoff.delay(after: context.retries, chance: context.chance)
-        if respectsRetryAfter, let wished = RetryAfter.seconds(context.fields, now: context.now) {
+        if respectsRetryAfter, let wished = RetryAfter.seconds(context.fields, now: context.now, age: context.age) {
             guard wished <= longestRetryAfter else { return .doNotRetry }
             delay = max(delay, wished)
         }

@@ -45,13 +45,16 @@ struct AttemptClock: ~Copyable {
         self.frozenAt = nil
     }
 
-    /// The limits of the request end, but for a limit of silence.
+    /// The limits of the request end, but for long limits of silence, and those of the connection that is being opened.
     mutating func lift() {
         let now = NIODeadline.now()
-        timeouts.idle = max(timeouts.idle, Timeouts().idle)
+        timeouts.idle = max(timeouts.idle, Timeouts.quiet)
+        timeouts.firstByte = max(timeouts.firstByte, Timeouts.quiet)
         timeouts.minimumRate = nil
         totalEnd = now + .seconds(Timeouts.streamTotal)
-        if phaseEnd != .distantFuture { allow(timeouts.idle, from: now) }
+        if headEnd != .distantFuture { headEnd = headBegan + .seconds(timeouts.firstByte) }
+        guard phaseEnd != .distantFuture, phase == .request || phase == .response else { return }
+        allow(timeouts.idle, from: now)
     }
 
     /// Ends the current phase and begins the next: records the duration, sets the new deadline.
@@ -207,7 +210,7 @@ struct AttemptClock: ~Copyable {
                 case .tls: "during \(Self.words(phase))"
                 default: "while \(Self.words(phase))"
                 }
-            let text = "\(host) took more than \(Self.text(timeouts.total)) in all; it ended \(what)"
+            let text = "\(host) took more than \(Self.text(timeouts.whole ?? timeouts.total)) in all; it ended \(what)"
             return HTTPFailure(.timedOut, text, phase: .total)
         }
         if phase == .queue {

@@ -9,6 +9,7 @@ import contract
 import pytest
 from callback_client import Refuse, callback, converse, exchange, reply_to, sent
 from digest_server import Guard
+from http_server import Listening
 from request_client import result
 from subscription_client import pulled, subscribe
 
@@ -318,6 +319,30 @@ def test_cancelling_the_request_ends_its_callback(wire, origin, how):
         assert decided["error"]["code"] in (-32012, -32013)
     response = result(wire.call("request.wait", {"request": request}))
     assert response["error"]["code"] == 1900 and response["attempts"] == 0
+
+
+def test_the_limits_stand_still_though_the_request_is_suspended_and_resumed_meanwhile(wire):
+    class Long(Listening):
+        def serve(self, connection, number):
+            connection.makefile("rb").readline()
+            # more than the service reads ahead
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3_000_000)
+            self.ended.wait(30)
+
+    with Long() as server:
+        validate = {"callback": "mine", "onHeaders": True}
+        params = {"url": server.url("/"), "timeout": {"total": 1}, "validate": validate}
+        request = result(wire.call("data.start", params))["request"]
+        callback = wire.receive()
+        assert callback["method"] == "callback.validate"
+        result(wire.call("request.suspend", {"request": request}))
+        result(wire.call("request.resume", {"request": request}))
+        began = time.monotonic()
+        while time.monotonic() - began < 1.2:
+            time.sleep(0.1)
+        reply_to(wire, callback, {"valid": True})
+        response = result(wire.call("request.wait", {"request": request}))
+        assert response["ok"] and response["body"]["size"] == 3_000_000, response
 
 
 def test_64_callbacks_wait_at_most(wire, origin):

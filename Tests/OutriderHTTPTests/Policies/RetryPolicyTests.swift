@@ -126,6 +126,11 @@ struct RetryPolicyTests {
         #expect(RetryAfter.seconds([.init("Retry-After", value)], now: 1_000_000_000) == seconds)
     }
 
+    @Test(arguments: [(0, 50.0), (20, 30.0), (60, 0.0)] as [(Int64, Double)])
+    func `Retry-After of a stored response counts from its arrival`(age: Int64, seconds: Double) {
+        #expect(RetryAfter.seconds([.init("Retry-After", "50")], now: 1_000_000_000, age: age) == seconds)
+    }
+
     @Test func `while there is no network it waits, for a while`() {
         let offline = Retrier.offline(wait: 1.2)
         func verdict(_ kind: HTTPFailure.Kind, _ retries: Int, _ elapsed: Double) -> RetryVerdict? {

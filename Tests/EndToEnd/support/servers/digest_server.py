@@ -86,7 +86,8 @@ class Guard(Taker):
                 self.take(reader, request)
             status, fields = self.judge(request)
             lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
-            body = b"" if request.method == "HEAD" else (BODY if status == 200 else b"who asks?\n")
+            is_empty = request.method == "HEAD" or status == 304
+            body = b"" if is_empty else (BODY if status == 200 else b"who asks?\n")
             length = f"Content-Length: {len(body)}\r\n" + ("Connection: close\r\n" if self.early else "")
             connection.sendall(f"HTTP/1.1 {status} X\r\n{lines}{length}\r\n".encode() + body)
             if hasty:
