@@ -9,17 +9,17 @@ package struct SecretValues: Sendable {
     private static let most = 4096
     /// Bytes of all values: each is held in some twenty forms.
     private static let mostBytes = 4 << 20
-
-    private struct Pattern {
-        var bytes: [UInt8]
-    }
+    /// What a form takes beside its bytes.
+    private static let formBytes = 64
 
     private var known: Set<String> = []
     private var held = 0
+    /// About what all forms take, in bytes.
+    package private(set) var bytes = 0
     /// More values came than are held, so that a text may hold a secret that is not replaced.
     package private(set) var isFull = false
-    /// By the first four bytes.
-    private var patterns: [UInt32: [Pattern]] = [:]
+    /// The forms by their first four bytes, each list in the order of the bytes.
+    private var patterns: [UInt32: [[UInt8]]] = [:]
     /// Which pairs of first bytes occur: most places of a text are passed over by a look here.
     private var pairs = [UInt64](repeating: 0, count: 1024)
 
@@ -59,13 +59,13 @@ package struct SecretValues: Sendable {
         // some writers of JSON escape slashes, too
         forms.insert(Self.slashed(quoted))
         for isEscaped in Self.escapes {
-            guard let escaped = Self.escaped(value, "0123456789abcdef", isEscaped) else { continue }
+            guard let escaped = Self.escaped(value, Self.lowerDigits, isEscaped) else { continue }
             forms.insert(escaped)
             forms.insert(Self.slashed(escaped))
         }
-        if let escaped = Self.escaped(value, "0123456789ABCDEF", Self.isEscapedByNET) { forms.insert(escaped) }
-        forms.insert(Self.hex(plain, "0123456789abcdef"))
-        forms.insert(Self.hex(plain, "0123456789ABCDEF"))
+        if let escaped = Self.escaped(value, Self.upperDigits, Self.isEscapedByNET) { forms.insert(escaped) }
+        forms.insert(Self.hex(plain, Self.lowerDigits))
+        forms.insert(Self.hex(plain, Self.upperDigits))
         for offset in 0..<3 {
             let text = Self.base64(plain, offset)
             forms.insert(text)
@@ -75,7 +75,12 @@ package struct SecretValues: Sendable {
     }
 
     private mutating func insert(_ form: [UInt8]) {
-        patterns[Self.start(form, 0), default: []].append(Pattern(bytes: form))
+        let start = Self.start(form, 0)
+        let place = patterns[start].map { Self.place(of: form[...], in: $0) } ?? 0
+        // another value may have the same form
+        if place > 0, patterns[start]?[place - 1] == form { return }
+        patterns[start, default: []].insert(form, at: place)
+        bytes &+= form.count &+ Self.formBytes
         let pair = Int(form[0]) << 8 | Int(form[1])
         pairs[pair >> 6] |= 1 << UInt64(pair & 63)
     }
@@ -85,9 +90,17 @@ package struct SecretValues: Sendable {
             | UInt32(bytes[index + 3])
     }
 
-    private static func hex(_ bytes: [UInt8], _ digits: String) -> [UInt8] {
-        let digits = Array(digits.utf8)
-        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    private static let lowerDigits = Array("0123456789abcdef".utf8)
+    private static let upperDigits = Array("0123456789ABCDEF".utf8)
+
+    private static func hex(_ bytes: [UInt8], _ digits: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            result.append(digits[Int(byte >> 4)])
+            result.append(digits[Int(byte & 15)])
+        }
+        return result
     }
 
     /// A sign of the alphabet of RFC 4648 section 5.
@@ -100,39 +113,62 @@ package struct SecretValues: Sendable {
     }
 
     private static func slashed(_ quoted: [UInt8]) -> [UInt8] {
-        quoted.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] }
+        guard quoted.contains(UInt8(ascii: "/")) else { return quoted }
+        var result: [UInt8] = []
+        for byte in quoted {
+            if byte == UInt8(ascii: "/") { result.append(UInt8(ascii: "\\")) }
+            result.append(byte)
+        }
+        return result
     }
 
     /// What writers of JSON escape with lower-case digits: those for web pages, such as Go's and Gson, and those that
     /// write ASCII.
     private static let escapes: [@Sendable (Unicode.Scalar) -> Bool] = [
-        { "&<>\u{2028}\u{2029}".unicodeScalars.contains($0) },
-        { "&<>='\u{2028}\u{2029}".unicodeScalars.contains($0) },
+        { SecretValues.isMarkup($0) || SecretValues.isSeparator($0) },
+        { SecretValues.isMarkup($0) || SecretValues.isSeparator($0) || $0 == "=" || $0 == "'" },
         { !$0.isASCII },
-        { !$0.isASCII || "&<>".unicodeScalars.contains($0) },
+        { !$0.isASCII || SecretValues.isMarkup($0) },
     ]
 
+    private static func isMarkup(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "<" || scalar == ">" }
+
+    private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\u{2028}" || scalar == "\u{2029}"
+    }
+
     private static func isEscapedByNET(_ scalar: Unicode.Scalar) -> Bool {
-        !scalar.isASCII || "&<>+'\"`".unicodeScalars.contains(scalar)
+        switch scalar {
+        case "&", "<", ">", "+", "'", "\"", "`": true
+        default: !scalar.isASCII
+        }
     }
 
     /// The text of a JSON string with `\u` and four digits in place of some characters; nil if the value has none.
     private static func escaped(
-        _ value: String, _ digits: String, _ isEscaped: (Unicode.Scalar) -> Bool
+        _ value: String, _ digits: [UInt8], _ isEscaped: (Unicode.Scalar) -> Bool
     ) -> [UInt8]? {
         guard value.unicodeScalars.contains(where: isEscaped) else { return nil }
         var result: [UInt8] = []
         for scalar in value.unicodeScalars {
-            guard isEscaped(scalar) else {
+            if isEscaped(scalar) {
+                for unit in scalar.utf16 { escape(unit, digits, to: &result) }
+            } else if scalar == "\"" || scalar == "\\" {
+                result.append(UInt8(ascii: "\\"))
+                result.append(UInt8(truncatingIfNeeded: scalar.value))
+            } else if (0x20..<0x7F).contains(scalar.value) {
+                result.append(UInt8(truncatingIfNeeded: scalar.value))
+            } else {
                 result += JSONWriter.bytes(of: String(scalar)).dropFirst().dropLast()
-                continue
-            }
-            for unit in String(scalar).utf16 {
-                result += "\\u".utf8
-                result += hex([UInt8(truncatingIfNeeded: unit >> 8), UInt8(truncatingIfNeeded: unit)], digits)
             }
         }
         return result
+    }
+
+    private static func escape(_ unit: UInt16, _ digits: [UInt8], to result: inout [UInt8]) {
+        result.append(UInt8(ascii: "\\"))
+        result.append(UInt8(ascii: "u"))
+        for shift: UInt16 in [12, 8, 4, 0] { result.append(digits[Int(unit >> shift & 15)]) }
     }
 
     private static func lowered(_ escaped: [UInt8]) -> [UInt8] {
@@ -187,13 +223,38 @@ package struct SecretValues: Sendable {
     }
 
     /// The length of the longest value that begins there.
+    ///
+    /// Forms that begin the text are all beginnings of the last form that is not behind the text, in the order of the
+    /// bytes: so each look needs few comparisons, however many values begin with the same bytes.
     private func match(_ bytes: [UInt8], at index: Int) -> Int? {
-        guard let candidates = patterns[Self.start(bytes, index)] else { return nil }
-        var longest: Int?
-        for pattern in candidates where bytes[index...].starts(with: pattern.bytes) {
-            longest = max(longest ?? 0, pattern.bytes.count)
+        guard let forms = patterns[Self.start(bytes, index)] else { return nil }
+        var text = bytes[index...]
+        while true {
+            let place = Self.place(of: text, in: forms)
+            guard place > 0 else { return nil }
+            let form = forms[place - 1]
+            let common = Self.common(form, text)
+            if common == form.count { return common }
+            text = bytes[index..<index + common]
         }
-        return longest
+    }
+
+    /// How many bytes at the beginning are the same.
+    private static func common(_ form: [UInt8], _ text: ArraySlice<UInt8>) -> Int {
+        let most = min(form.count, text.count)
+        var count = 0
+        while count < most, form[count] == text[text.startIndex + count] { count += 1 }
+        return count
+    }
+
+    /// How many of the ordered forms are not behind the text.
+    private static func place(of text: ArraySlice<UInt8>, in forms: [[UInt8]]) -> Int {
+        var (low, high) = (0, forms.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if text.lexicographicallyPrecedes(forms[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }
 

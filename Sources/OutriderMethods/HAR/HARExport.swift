@@ -65,29 +65,41 @@ struct HARExport: Method {
         if params.requests == nil { await untilResponded(call.scope) }
         let records = try records(params, call.scope)
         for record in records { _ = try record.redaction(params.redaction, for: call.scope) }
-        var entries: [HAREntryShape] = []
+        var exchanges: [(facts: ExchangeFacts, started: WallTime)] = []
         var room = params.path == nil ? mostBodies.inResult : mostBodies.inFile
         if !params.showsBodies { room = 0 }
         for record in records {
             let facts = await record.facts(bodyBytes: min(longestBody, room))
             room -= facts.body?.count ?? 0
-            entries.append(
-                HAREntryShape(
-                    facts: facts, started: record.exchange.created, redaction: params.redaction,
-                    showsBodies: params.showsBodies))
+            exchanges.append((facts, record.exchange.created))
         }
-        let har = HARShape(version: call.scope.control.version, entries: entries)
-        let bytes = await background { JSONWriter.bytes(of: har) }
+        let bytes = await written(exchanges, params, version: call.scope.control.version)
         if let path = params.path {
             let size = try await save(bytes, to: path, params.replace, call.scope)
-            return .file(path, size: size, entries: entries.count)
+            return .file(path, size: size, entries: exchanges.count)
         }
         if let limit = call.peer.terms.maxMessageBytes, bytes.count > limit - 1024 {
             throw RPCError(
                 .invalidParams, "the archive of \(bytes.count) bytes is longer than maxMessageBytes: give a path",
                 data: ["pointer": .string("/path")])
         }
-        return .inline(JSONText(written: bytes), entries: entries.count)
+        return .inline(JSONText(written: bytes), entries: exchanges.count)
+    }
+
+    /// The archive, without the secrets of any of its exchanges in all of them.
+    private static func written(
+        _ exchanges: [(facts: ExchangeFacts, started: WallTime)], _ params: Params, version: String
+    ) async -> [UInt8] {
+        let (redaction, showsBodies) = (params.redaction, params.showsBodies)
+        return await background {
+            var mask = ShownMask(redaction)
+            for exchange in exchanges { mask.learn(exchange.facts) }
+            let shown = mask
+            let entries = exchanges.map { facts, started in
+                HAREntryShape(facts: facts, started: started, mask: shown, showsBodies: showsBodies)
+            }
+            return JSONWriter.bytes(of: HARShape(version: version, entries: entries))
+        }
     }
 
     /// Seconds to wait for running calls.

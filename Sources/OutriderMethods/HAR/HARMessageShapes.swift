@@ -8,19 +8,19 @@ import OutriderJSON
 /// The request, in the form of the archive.
 struct HARRequestShape: JSONEncodable {
     var facts: ExchangeFacts
-    var redaction: Redaction
+    var mask: ShownMask
     var showsBody: Bool
 
     func encode(to writer: inout JSONWriter) {
         let attempt = facts.attempt
-        let url = redaction.url(attempt?.url.description ?? facts.url)
+        let url = mask.url(attempt?.url.description ?? facts.url)
         let fields = attempt?.wireFields ?? []
         writer.object { writer in
             writer.member("method", attempt?.method ?? facts.method)
             writer.member("url", url)
             writer.member("httpVersion", facts.head?.version == .http2 ? "HTTP/2" : "HTTP/1.1")
-            writer.member("cookies", ShownCookie.sent(fields).map { HARCookieShape(cookie: $0, redaction: redaction) })
-            writer.member("headers", FieldsShape(redaction.fields(fields)))
+            writer.member("cookies", ShownCookie.sent(fields).map { HARCookieShape(cookie: $0, mask: mask) })
+            writer.member("headers", FieldsShape(mask.fields(fields)))
             writer.member("queryString", QueryPairs.of(url).map { HARPairShape(pair: $0) })
             if let attempt, attempt.body != .none { encodeBody(attempt, to: &writer) }
             writer.member("headersSize", -1)
@@ -35,7 +35,7 @@ struct HARRequestShape: JSONEncodable {
             switch attempt.body {
             case .bytes(let bytes) where showsBody:
                 let plain = attempt.hasCodedBody ? facts.plainRequestBody : bytes
-                let shown = plain.map { redaction.body($0, contentType: type) }
+                let shown = plain.map { mask.body($0, contentType: type) }
                 if let shown, let text = String(validating: shown, as: UTF8.self) {
                     writer.member("text", text)
                 } else {
@@ -56,7 +56,7 @@ struct HARRequestShape: JSONEncodable {
 /// The response, in the form of the archive; status 0 without a response.
 struct HARResponseShape: JSONEncodable {
     var facts: ExchangeFacts
-    var redaction: Redaction
+    var mask: ShownMask
     var showsBody: Bool
 
     func encode(to writer: inout JSONWriter) {
@@ -67,10 +67,10 @@ struct HARResponseShape: JSONEncodable {
             writer.member("statusText", head?.reason ?? "")
             writer.member("httpVersion", head.map { "HTTP/\($0.version)" } ?? "")
             writer.member(
-                "cookies", ShownCookie.received(fields).map { HARCookieShape(cookie: $0, redaction: redaction) })
-            writer.member("headers", FieldsShape(redaction.fields(fields)))
+                "cookies", ShownCookie.received(fields).map { HARCookieShape(cookie: $0, mask: mask) })
+            writer.member("headers", FieldsShape(mask.fields(fields)))
             writer.member("content") { encodeContent(fields.first("Content-Type"), to: &$0) }
-            writer.member("redirectURL", fields.first("Location").map(redaction.url) ?? "")
+            writer.member("redirectURL", fields.first("Location").map(mask.url) ?? "")
             writer.member("headersSize", -1)
             writer.member("bodySize", fields.contains("Content-Encoding") || head == nil ? -1 : facts.bodySize)
         }
@@ -84,7 +84,7 @@ struct HARResponseShape: JSONEncodable {
             writer.member("comment", "the body is not kept, or too long to be here")
             return
         }
-        let shown = redaction.body(body, contentType: type)
+        let shown = mask.body(body, contentType: type)
         if let text = String(validating: shown, as: UTF8.self), !text.utf8.contains(0) {
             writer.member("text", text)
         } else {
@@ -97,13 +97,13 @@ struct HARResponseShape: JSONEncodable {
 /// A redirect that led to the entry's request.
 struct HARRedirectShape: JSONEncodable {
     var hop: RedirectHop
-    var redaction: Redaction
+    var mask: ShownMask
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("status", hop.status)
             // the format has no fragments in URLs
-            writer.member("url", redaction.url(String(hop.from.prefix { $0 != "#" })))
+            writer.member("url", mask.url(String(hop.from.prefix { $0 != "#" })))
         }
     }
 }
@@ -121,12 +121,12 @@ struct HARPairShape: JSONEncodable {
 
 struct HARCookieShape: JSONEncodable {
     var cookie: ShownCookie
-    var redaction: Redaction
+    var mask: ShownMask
 
     func encode(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("name", cookie.name)
-            writer.member("value", redaction == .masked ? SecretFields.mask : cookie.value)
+            writer.member("value", mask.redaction == .masked ? SecretFields.mask : cookie.value)
             writer.member("path", cookie.path)
             writer.member("domain", cookie.domain)
             if let expires = cookie.expires.flatMap({ HTTPDate.parse($0, now: Int64(WallTime.now.seconds)) }) {

@@ -28,7 +28,7 @@ struct HARShape: JSONEncodable {
 struct HAREntryShape: JSONEncodable {
     var facts: ExchangeFacts
     var started: WallTime
-    var redaction: Redaction
+    var mask: ShownMask
     var showsBodies: Bool
 
     func encode(to writer: inout JSONWriter) {
@@ -36,8 +36,8 @@ struct HAREntryShape: JSONEncodable {
         writer.object { writer in
             writer.member("startedDateTime", TimeShape(started))
             writer.member("time", timings.total)
-            writer.member("request", HARRequestShape(facts: facts, redaction: redaction, showsBody: showsBodies))
-            writer.member("response", HARResponseShape(facts: facts, redaction: redaction, showsBody: showsBodies))
+            writer.member("request", HARRequestShape(facts: facts, mask: mask, showsBody: showsBodies))
+            writer.member("response", HARResponseShape(facts: facts, mask: mask, showsBody: showsBodies))
             writer.member("cache") { _ in }
             writer.member("timings", timings)
             // an address without its port; none for a Unix socket
@@ -47,10 +47,10 @@ struct HAREntryShape: JSONEncodable {
                 writer.member("serverIPAddress", String(remote[..<colon]).filter { $0 != "[" && $0 != "]" })
                 writer.member("connection", String(remote[remote.utf8.index(after: colon)...]))
             }
-            if let failure = facts.failure { writer.member("comment", failure.message) }
+            if let failure = facts.failure { writer.member("comment", mask.text(failure.message)) }
             // the format reserves names with an underscore for programs
             if !facts.redirects.isEmpty {
-                writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, redaction: redaction) })
+                writer.member("_redirects", facts.redirects.map { HARRedirectShape(hop: $0, mask: mask) })
             }
         }
     }

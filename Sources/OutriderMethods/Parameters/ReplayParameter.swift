@@ -143,7 +143,7 @@ private struct MaskParameter: JSONDecodable {
 
     /// Bytes of the shortest value that is masked.
     private static let shortest = 4
-    /// Bytes of all values: each is held in some twenty forms, which no budget counts.
+    /// Bytes of all values: each is held in some twenty forms.
     private static let mostBytes = 64 << 10
 
     func apply(to settings: inout Tape.Settings) {
@@ -170,7 +170,7 @@ private struct MaskParameter: JSONDecodable {
             }
             found.add(text, shortest: Self.shortest)
         }
-        settings.mask.values.add(found)
+        settings.secrets = found
     }
 
     /// The value, or that of the variable that it names; nil if there is no such variable.

@@ -40,7 +40,12 @@ struct RequestDescribe: Method {
         case .short: return Result(text: ExchangeDescription.line(await record.facts(bodyBytes: 0), redaction))
         case .debug:
             let facts = await record.facts(bodyBytes: ExchangeDescription.longestBody)
-            return Result(text: await background { ExchangeDescription.text(facts, redaction) })
+            let text = await background {
+                var mask = ShownMask(redaction)
+                mask.learn(facts)
+                return mask.text(ExchangeDescription.text(facts, redaction))
+            }
+            return Result(text: text)
         }
     }
 }

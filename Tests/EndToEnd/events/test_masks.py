@@ -19,9 +19,17 @@ MEMBERS = ["passphrase", "otp", "code", "code_verifier", "jwt", "assertion", "si
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Responds with secrets in fields, URLs and bodies; /moved leads to a URL with a password."""
+    """Responds with secrets in fields, URLs and bodies; /moved leads to a URL with a password. GET echoes."""
 
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self):  # noqa: N802
+        body = f"path {self.path}, fields {self.headers['Authorization']}".encode()
+        self.send_response(200)
+        for name, value in [("X-Path", self.path), ("Content-Type", "text/plain"), ("Content-Length", str(len(body)))]:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
     def do_POST(self):  # noqa: N802
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -94,6 +102,23 @@ def test_a_password_in_a_url_is_masked_although_it_is_refused(origin):
         assert SECRET not in result(wire.call("request.describe", handle))["text"]
         hides(result(wire.call("request.describe", {**handle, "style": "short"}))["text"], but="q=plain")
         hides(result(wire.call("har.export", {})), but="q=plain")
+
+
+def test_the_secret_of_a_field_is_masked_wherever_else_it_occurs(origin):
+    """In paths, in fields with other names, in bodies that are no JSON, and in other requests of the archive."""
+    token = "tok-4d1f0b7e21"
+    url = f"http://{origin}/files/{token}/a"
+    with contract.Wire() as wire:
+        sent = {"url": url, "headers": {"Authorization": f"Bearer {token}"}}
+        reply = result(wire.call("data.send", sent))
+        assert result(wire.call("data.send", {"url": url}))["ok"]
+        handle = {"request": reply["request"]}
+        shown = [result(wire.call("request.describe", handle))["text"]]
+        shown.append(json.dumps(result(wire.call("har.export", {"bodies": True}))["har"]["log"]["entries"]))
+        for text in shown:
+            assert "4d1f" not in text and "files/***/a" in text and "path /files" in text, text
+        bare = result(wire.call("har.export", {"bodies": True, "secrets": True}))["har"]["log"]["entries"]
+        assert all("4d1f" in entry["request"]["url"] for entry in bare)
 
 
 def words(text):

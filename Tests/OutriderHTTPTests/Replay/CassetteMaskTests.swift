@@ -33,6 +33,17 @@ import Testing
         #expect(values.replaced(written.replacing("\"", with: quote)) == "***")
     }
 
+    @Test func `the longest of the values that begin alike is masked`() {
+        var values = SecretValues()
+        let names = (0..<200).map { "eyJhbGciOi\($0)" } + ["eyJhbGciOi", "eyJhbG-long-value", "eyJhbG-long"]
+        for name in names.shuffled() { values.add(name) }
+        for name in names { #expect(values.replaced("a \(name), b") == "a ***, b") }
+        #expect(values.replaced("eyJhbGciO eyJhbGciOi7x eyJhbG-lonG eyJh") == "eyJhbGciO ***x eyJhbG-lonG eyJh")
+        let bytes = values.bytes
+        for name in names { values.add(name) }
+        #expect(bytes > names.count * 100 && values.bytes == bytes)
+    }
+
     @Test func `a form that came in pieces is masked as a whole`() {
         var entry = Self.entry("application/x-www-form-urlencoded", "code=hidden-code-1&x=1")
         entry.chunks = [.init(time: 0, count: 12), .init(time: 150, count: entry.body.count - 12)]
