@@ -59,6 +59,32 @@ struct EventQueueTests {
         #expect(taken.events.count == 1, "at least one, however long")
     }
 
+    @Test func `without memory an event that may be lost goes, the new one, too, and no other`() {
+        var machine = EventQueueMachine()
+        machine.push(.init(event(1, bytes: 100), mayBeLost: true), within: 1000)
+        machine.push(.init(event(2, bytes: 100), mayBeLost: false), within: 1000)
+        machine.push(.init(event(3, bytes: 900), mayBeLost: true), within: 1000)
+        machine.push(.init(event(4, bytes: 900), mayBeLost: false), within: 1000)
+        let taken = machine.take(9)
+        #expect(names(taken.events) == ["e2", "e4"] && taken.dropped == 2 && machine.bytes == 0)
+        machine.push(.init(event(5, bytes: 5000), mayBeLost: true), within: 1000)
+        #expect(machine.isEmpty && machine.dropped == 1)
+    }
+
+    @Test func `events are counted in steps, until they are taken`() async throws {
+        let budget = MemoryBudget(16 << 20)
+        let queue = EventQueue(quota: BodyQuota(budget: budget))
+        queue.push(event(1, bytes: 8000), mayBeLost: true)
+        #expect(budget.counts.held == 0)
+        queue.push(event(2, bytes: 8000), mayBeLost: true)
+        queue.push(event(3, bytes: 20_000), mayBeLost: true)
+        #expect(budget.counts.held == 32 << 10)
+        let taken = try await queue.next(2, bytes: 1 << 20, wait: 0, engine)
+        #expect(names(taken.events) == ["e1", "e2"] && budget.counts.held == 16 << 10)
+        _ = try await queue.next(2, bytes: 1 << 20, wait: 0, engine)
+        #expect(budget.counts.held == 0)
+    }
+
     @Test func `what lost its purpose is passed over`() {
         var machine = EventQueueMachine()
         machine.push(.init(event(1), mayBeLost: false, claim: { false }))

@@ -54,6 +54,18 @@ struct SubscriptionMachineTests {
         #expect(taken.notes.map(\.note) == [3], "at least one, however long")
     }
 
+    @Test func `without memory notes are dropped, the new one, too, and given notes count`() {
+        var machine = machine(100, window: 10)
+        let lost = [machine.push(1, bytes: 60, within: 100), machine.push(2, bytes: 60, within: 100)]
+        let given = machine.take(9)
+        #expect(lost == [0, 1] && given.notes.map(\.note) == [2] && machine.heldBytes == 60)
+        let lostThen = machine.push(3, bytes: 60, within: 100)
+        #expect(lostThen == 1 && machine.count == 0)
+        let isKnown = machine.acknowledge(1)
+        let lostAtLast = machine.push(4, bytes: 60, within: 100)
+        #expect(isKnown && lostAtLast == 0 && machine.heldBytes == 60)
+    }
+
     @Test func `a loss is news even where nothing is left`() {
         var machine = machine(1, .newest)
         _ = push(1...1, to: &machine)

@@ -45,6 +45,24 @@ struct WebSocketMemoryTests {
         #expect(budget.counts.held == 0 && sending.waiting == 1)
     }
 
+    @Test func `what waits beyond 64 KiB is counted in both directions, and nothing more is read without memory`() {
+        let budget = MemoryBudget(16 << 20)
+        var memory = WebSocketMemory(BodyQuota(budget: budget))
+        _ = memory.wait(64 << 10)
+        #expect(budget.counts.held == 0 && !memory.isFull)
+        _ = memory.wait(1 << 20)
+        #expect(budget.counts.held == 960 << 10 && !memory.isFull)
+        _ = memory.wait(16 << 20)
+        #expect(budget.counts.held == (16 << 20) - (64 << 10) && memory.isFull)
+        let (long, short) = (memory.maySend(1 << 20), memory.maySend(64 << 10))
+        #expect(!long && short)
+        _ = memory.wait(0)
+        let isLongSent = memory.maySend(1 << 20)
+        #expect(isLongSent && !memory.isFull && budget.counts.held == 960 << 10)
+        _ = memory.sent(0)
+        #expect(budget.counts.held == 0)
+    }
+
     @Test func `a connection that is lost gives memory back`() throws {
         var sending = WebSocketSending()
         sending.append([UInt8](repeating: 1, count: 50))

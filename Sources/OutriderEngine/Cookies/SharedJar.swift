@@ -13,6 +13,8 @@ package final class SharedJar: Sendable {
 
     private struct State {
         var jar = CookieJar()
+        /// Nil if the cookies are not counted.
+        var memory: WaitingMemory?
         var observers: [Int: Observer] = [:]
         var nextObserver = 0
         /// The store's counter at the last read; nil before the first read.
@@ -56,12 +58,21 @@ package final class SharedJar: Sendable {
         change { jar in jar.take(fields, from: request, suffixes, now: CookieClock.now) }
     }
 
+    /// Counts the cookies as memory of a client, from the next change on.
+    package func count(in quota: BodyQuota) { state.withLock { $0.memory = WaitingMemory(quota) } }
+
     /// Changes the jar, in memory at once; the store follows in the same order.
     package func change(_ work: (inout CookieJar) -> [CookieChange]) -> (changes: [CookieChange], commit: JarCommit?) {
-        let (changes, commit, observers) = state.withLock { state -> ([CookieChange], JarCommit?, [Observer]) in
-            let changes = work(&state.jar)
+        typealias Changed = ([CookieChange], JarCommit?, [Observer], [MemoryCharge])
+        let (changes, commit, observers, _) = state.withLock { state -> Changed in
+            var changes = work(&state.jar)
+            // cookies without memory go as beyond the limits of the jar
+            if let room = state.memory?.room(for: state.jar.bytes), room < state.jar.bytes {
+                changes += state.jar.shrink(to: room, now: CookieClock.now)
+            }
             let commit = store.flatMap { $0.write(rows(changes, state.jar)) }
-            return (changes, commit, Array(state.observers.values))
+            // memory is given back behind the lock
+            return (changes, commit, Array(state.observers.values), state.memory?.fit(state.jar.bytes) ?? [])
         }
         if !changes.isEmpty { for observer in observers { observer(changes) } }
         return (changes, commit)

@@ -26,6 +26,8 @@ package final class Tape: Sendable {
         package var mode = Mode.once
         package var matcher = RequestMatcher()
         package var mask = CassetteMask()
+        /// Values that are masked wherever they occur: the mask has them once the cassette is open.
+        package var secrets = FoundSecrets()
         /// Why the mask leaves a secret in the file, so that nothing is recorded; nil for most.
         package var maskFault: String?
         package var timing = ReplayTiming.none
@@ -58,6 +60,7 @@ package final class Tape: Sendable {
         var isStopped = false
         /// Has tokens that the service holds.
         var broker: CredentialBroker?
+        var memory = TapeMemory()
     }
 
     /// Bytes of attempts that may be held in memory.
@@ -69,8 +72,6 @@ package final class Tape: Sendable {
     /// Nil if nothing is recorded.
     private let queue: RecordingQueue?
     let state: Mutex<State>
-    /// The memory of a long cassette.
-    private let charge = Mutex<MemoryCharge?>(nil)
 
     /// - Parameter played: nil if nothing is played.
     private init(
@@ -98,12 +99,11 @@ package final class Tape: Sendable {
         }
     }
 
-    /// Counts the entries for as long as the cassette is open.
-    package func count(_ memory: MemoryCharge?) { charge.withLock { $0 = memory } }
-
     /// The same, blocking.
-    package static func openNow(_ settings: Settings) throws(HTTPFailure) -> Tape {
-        let path = settings.path
+    package static func openNow(_ given: Settings) throws(HTTPFailure) -> Tape {
+        let path = given.path
+        var settings = given
+        settings.mask.values.add(given.secrets)
         switch settings.mode {
         case .none:
             let contents = try read(path)
@@ -157,7 +157,7 @@ package final class Tape: Sendable {
     /// Writes what waits, syncs it to disk, and lets go of the file. Requests that are under way are no longer recorded.
     package func stop() async {
         state.withLock { $0.isStopped = true }
-        count(nil)
+        countNoMore()
         queue?.add { file in
             do throws(HTTPFailure) {
                 try file.checkName()
@@ -255,7 +255,10 @@ package final class Tape: Sendable {
         var secrets = found
         for token in state.withLock({ $0.broker })?.tokens ?? [] { secrets.add(token) }
         return state.withLock { [secrets] state in
-            if state.mask.values.lacks(secrets) { state.mask.values.add(secrets) }
+            if state.mask.values.lacks(secrets) {
+                state.mask.values.add(secrets)
+                state.memory.count(state.mask.values)
+            }
             return state.mask
         }
     }
@@ -331,9 +334,7 @@ package final class Tape: Sendable {
                 return self.undecodable("the body of \(draft.request.title)")
             }
             let mask = self.learn(self.settings.mask.secrets(of: draft.head?.fields ?? [], body: decoded.body))
-            if mask.values.isFull {
-                let failure = HTTPFailure.unusableCassette(
-                    self.settings.path, "it has more secrets than can be masked: record fewer requests")
+            if let failure = self.lacksRoom(for: mask.values) {
                 return self.state.withLock { self.fail(failure, &$0) }
             }
             do throws(HTTPFailure) {

@@ -65,6 +65,12 @@ package final class BodyQuota: Sendable {
         return false
     }
 
+    /// The same even beyond the budget.
+    func takeRequestAnyway(_ bytes: Int) {
+        requests.wrappingAdd(bytes, ordering: .relaxed)
+        budget.takeAnyway(bytes, for: client)
+    }
+
     func giveRequest(_ bytes: Int) {
         requests.wrappingSubtract(bytes, ordering: .relaxed)
         budget.give(bytes, of: client)

@@ -104,6 +104,12 @@ extension BodyQuota {
         takeRequest(bytes) ? MemoryCharge(self, bytes, .request) : nil
     }
 
+    /// The same even beyond the budget, for what exists already and must not be lost.
+    func requestAnyway(_ bytes: Int) -> MemoryCharge {
+        takeRequestAnyway(bytes)
+        return MemoryCharge(self, bytes, .request)
+    }
+
     /// Memory for a message of the client; nil if there is no room.
     package func message(_ bytes: Int) -> MemoryCharge? {
         guard budget.take(bytes, for: client, canSpill: false) else { return nil }

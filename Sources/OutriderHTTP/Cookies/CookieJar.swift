@@ -9,7 +9,7 @@ package struct CookieJar: Sendable {
     /// Most cookies of a registrable domain, or of a host without a registrable domain.
     package static let mostOfSite = 180
     package static let mostInAll = 3000
-    /// Bytes of all cookies: names, values, domains and paths. Budgets for memory do not count cookies.
+    /// Bytes of all cookies: names, values, domains and paths.
     package static let mostBytes = 4 << 20
     /// The longest Cookie field, in bytes.
     package static let mostFieldBytes = 32 << 10
@@ -146,15 +146,20 @@ package struct CookieJar: Sendable {
                 changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
             }
         }
-        guard isFull else { return changes }
-        changes += purge(now: now)
-        while isFull, let (site, index) = longestUnused() {
+        return changes + shrink(to: Self.mostBytes, now: now)
+    }
+
+    /// The same until the cookies have no more than so many bytes.
+    package mutating func shrink(to most: Int, now: Int64) -> [CookieChange] {
+        guard isFull(most) else { return [] }
+        var changes = purge(now: now)
+        while isFull(most), let (site, index) = longestUnused() {
             changes += remove(at: index, site: site).map { [CookieChange(.evicted, $0)] } ?? []
         }
         return changes
     }
 
-    private var isFull: Bool { count > Self.mostInAll || bytes > Self.mostBytes }
+    private func isFull(_ most: Int) -> Bool { count > Self.mostInAll || bytes > most }
 
     /// The longest unused of the cookies that lack something, or of all.
     private static func victim(among cookies: [Cookie], whereNot quality: KeyPath<Cookie, Bool>? = nil) -> Int? {

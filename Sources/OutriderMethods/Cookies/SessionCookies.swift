@@ -86,6 +86,7 @@ struct SessionCookiesParameter: JSONDecodable, Sendable {
         } else {
             do throws(JarFailure) {
                 jar = try await call.scope.service.engine.jars.make(suffixes: suffixes)
+                jar.count(in: call.scope.quota)
             } catch {
                 throw RPCError(
                     .invalidParams, error.message, data: ["pointer": .string("/cookies/suffixes")])

@@ -63,7 +63,8 @@ struct EventsSubscribe: Method {
         }
         let board = scope.service.monitors
         let subscription = Subscription(
-            topics, about, owner: scope.owner, config: params.config, isPulled: params.isPulled, board)
+            topics, about, owner: scope.owner, config: params.config, isPulled: params.isPulled, quota: scope.quota,
+            board)
         try scope.handles.keep(subscription, as: subscription.handle)
         board.add(subscription)
         if !params.isPulled {
@@ -82,7 +83,9 @@ struct EventsSubscribe: Method {
                 all.formUnion(topics)
                 continue
             }
-            let near = NameSuggestions.of(pattern.text, among: MonitorTopic.allCases.map(\.name))
+            let names = MonitorTopic.allCases.map(\.name)
+            let families = Set(names.compactMap { name in name.split(separator: ".").first.map { "\($0).*" } })
+            let near = NameSuggestions.of(pattern.text, among: names + families.sorted())
             var data: JSONObject = ["pointer": .string("/topics/\(index)")]
             if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
             let suggestion = near.first.map { "; did you mean \($0)?" } ?? "; events.topics lists all"

@@ -22,9 +22,13 @@ final class Subscription: Holdable, MonitorSubscriber {
 
     private struct Contents {
         var machine: Machine
+        var memory: WaitingMemory
         var task: Task<Void, Never>?
         var isOver = false
         var isAwaited = false
+
+        /// The memory that is not needed any more; given back behind the lock.
+        mutating func surplus() -> [MemoryCharge] { memory.fit(machine.heldBytes) }
     }
 
     let handle = Handle<Subscription>()
@@ -36,16 +40,17 @@ final class Subscription: Holdable, MonitorSubscriber {
     private let contents: Mutex<Contents>
     private let news = AsyncSignal()
 
+    /// - Parameter quota: of the client whose memory the notes take.
     init(
         _ topics: TopicSet, _ scope: Scope, owner: MonitorOwner, config: Machine.Config, isPulled: Bool,
-        _ board: any ServiceMonitors
+        quota: BodyQuota, _ board: any ServiceMonitors
     ) {
         self.topics = topics
         self.scope = scope
         self.owner = owner
         self.isPulled = isPulled
         self.board = board
-        contents = Mutex(Contents(machine: Machine(config)))
+        contents = Mutex(Contents(machine: Machine(config), memory: WaitingMemory(quota)))
     }
 
     func isAbout(_ subject: MonitorSubject) -> Bool {
@@ -60,8 +65,11 @@ final class Subscription: Holdable, MonitorSubscriber {
 
     /// Takes a note; returns how many notes were dropped.
     func take(_ note: MonitorNote) -> Int {
-        let lost = contents.withLock { contents in
-            contents.isOver ? 0 : contents.machine.push(note, bytes: note.bytes)
+        let (lost, _) = contents.withLock { contents -> (Int, [MemoryCharge]) in
+            if contents.isOver { return (0, []) }
+            let room = contents.memory.room(for: contents.machine.heldBytes &+ note.bytes)
+            let lost = contents.machine.push(note, bytes: note.bytes, within: room)
+            return (lost, contents.surplus())
         }
         news.ring()
         return lost
@@ -83,7 +91,10 @@ final class Subscription: Holdable, MonitorSubscriber {
     private func send(to peer: any Peer) async {
         do {
             while true {
-                let taken = contents.withLock { $0.isOver ? nil : $0.machine.take(Self.sentAtOnce) }
+                let (taken, _) = contents.withLock { contents -> (Machine.Taken?, [MemoryCharge]) in
+                    let taken = contents.isOver ? nil : contents.machine.take(Self.sentAtOnce)
+                    return (taken, contents.surplus())
+                }
                 guard let taken, !Task.isCancelled else { return }
                 if taken.dropped > 0 {
                     let shape = MonitorDropShape(subscription: handle.name, count: taken.dropped)
@@ -126,8 +137,9 @@ final class Subscription: Holdable, MonitorSubscriber {
         let alarm = engine.later(seconds: seconds) { [news] in news.ring() }
         defer { alarm.cancel() }
         while true {
-            let (taken, isOver) = contents.withLock { contents in
-                (contents.machine.take(most, bytes: bytes, again: true), contents.isOver)
+            let (taken, isOver, _) = contents.withLock { contents -> (Machine.Taken, Bool, [MemoryCharge]) in
+                let taken = contents.machine.take(most, bytes: bytes, again: true)
+                return (taken, contents.isOver, contents.surplus())
             }
             if !taken.notes.isEmpty || taken.dropped > 0 || isOver || ContinuousClock.now >= deadline {
                 let (events, lost) = readable(taken.notes, isReadable)
@@ -149,14 +161,20 @@ final class Subscription: Holdable, MonitorSubscriber {
             if isReadable(event) { events.append(event) } else { lost.insert(note.number) }
         }
         let numbers = lost
-        if !numbers.isEmpty { contents.withLock { $0.machine.discard(numbers) } }
+        if !numbers.isEmpty {
+            _ = contents.withLock { contents -> [MemoryCharge] in
+                contents.machine.discard(numbers)
+                return contents.surplus()
+            }
+        }
         return (events, numbers.count)
     }
 
     /// False if that number has not been given; nil for a subscription without acknowledgement.
     func acknowledge(_ number: Int) -> Bool? {
-        let isKnown = contents.withLock { contents in
-            contents.machine.isAcknowledged ? contents.machine.acknowledge(number) : nil
+        let (isKnown, _) = contents.withLock { contents -> (Bool?, [MemoryCharge]) in
+            let isKnown = contents.machine.isAcknowledged ? contents.machine.acknowledge(number) : nil
+            return (isKnown, contents.surplus())
         }
         news.ring()
         return isKnown

@@ -42,6 +42,8 @@ struct SubscriptionMachine<Note: Sendable> {
     private var given: [Numbered] = []
     private var lastGiven = -1
     private(set) var bytes = 0
+    /// The bytes of notes given and not acknowledged.
+    private var givenBytes = 0
     /// The count of all notes, which is the number of the next note.
     private(set) var told = 0
     /// The count of all dropped notes.
@@ -52,15 +54,22 @@ struct SubscriptionMachine<Note: Sendable> {
 
     var count: Int { waiting.count - front }
 
+    /// The bytes of all notes that are held, also of those given and not acknowledged.
+    var heldBytes: Int { bytes &+ givenBytes }
+
     /// Adds a note; returns how many notes were dropped, possibly including the new note.
-    mutating func push(_ note: Note, bytes size: Int) -> Int {
+    ///
+    /// - Parameter memory: the bytes for which there is memory.
+    mutating func push(_ note: Note, bytes size: Int, within memory: Int = .max) -> Int {
         let entry = Numbered(number: told, note: note, bytes: size)
         told &+= 1
         var lost = 0
-        if config.drop == .newest, isFull(with: size) {
-            lost = 1
+        if config.drop == .oldest {
+            while isFull(with: size) || heldBytes &+ size > memory, takeFirst() != nil { lost += 1 }
+        }
+        if isFull(with: size) || heldBytes &+ size > memory {
+            lost += 1
         } else {
-            while isFull(with: size), takeFirst() != nil { lost += 1 }
             waiting.append(entry)
             bytes &+= size
         }
@@ -87,7 +96,10 @@ struct SubscriptionMachine<Note: Sendable> {
             taken.append(entry)
             size &+= entry.bytes
             lastGiven = entry.number
-            if config.window != nil { given.append(entry) }
+            if config.window != nil {
+                given.append(entry)
+                givenBytes &+= entry.bytes
+            }
         }
         return finish(taken)
     }
@@ -95,14 +107,19 @@ struct SubscriptionMachine<Note: Sendable> {
     /// Acknowledges all notes up to that number. False if that number has not been given yet.
     mutating func acknowledge(_ number: Int) -> Bool {
         guard number <= lastGiven else { return false }
-        given.removeAll { $0.number <= number }
+        removeGiven { $0.number <= number }
         return true
     }
 
     /// Counts given notes as dropped: their subscriber cannot read them.
     mutating func discard(_ numbers: Set<Int>) {
-        given.removeAll { numbers.contains($0.number) }
+        removeGiven { numbers.contains($0.number) }
         dropped &+= numbers.count
+    }
+
+    private mutating func removeGiven(_ isOver: (Numbered) -> Bool) {
+        given.removeAll(where: isOver)
+        givenBytes = given.reduce(0) { $0 &+ $1.bytes }
     }
 
     /// The count of notes given and not acknowledged.

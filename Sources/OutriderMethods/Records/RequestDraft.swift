@@ -158,8 +158,8 @@ extension RequestEvents {
     ) -> RequestEvents {
         RequestEvents(
             params.events, of: handle.name, call: use.eventsNameCall ?? use.isOfCall ? call.id : nil,
-            tag: params.spec.tag, peer: call.peer, keeps: params.isDetached || params.events.contains(.pulled),
-            isShared: params.isDetached,
+            tag: params.spec.tag, peer: call.peer, quota: call.scope.quota,
+            keeps: params.isDetached || params.events.contains(.pulled), isShared: params.isDetached,
             aliases: ProgressAliases(params.progress, method: params.spec.method, url: params.spec.url))
     }
 }

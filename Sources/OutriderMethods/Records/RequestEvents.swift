@@ -19,11 +19,11 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// Makes the Response for the last event; nil if a call waits for the request.
     private let finish = Mutex<Finish?>(nil)
     /// Events for `events.next`: decisions always, others only if the client fetches events.
-    let queue = EventQueue()
+    let queue: EventQueue
     private let keeps: Bool
     /// The same events for other connections of the user, without secrets and decisions. Empty unless the request is
     /// detached.
-    let sharedQueue = EventQueue()
+    let sharedQueue: EventQueue
     private let isShared: Atomic<Bool>
     /// The same progress in the terms of other protocols.
     private let aliases: Mutex<ProgressAliases?>
@@ -31,11 +31,15 @@ final class RequestEvents: ExchangeObserver, DecisionOutlet {
     /// The last progress of a direction, if the client had no room.
     private let owed = Mutex<[ProgressReport]>([])
 
-    /// - Parameter keeps: whether events also wait for `events.next`.
+    /// - Parameters:
+    ///   - keeps: whether events also wait for `events.next`.
+    ///   - quota: of the client whose memory such events take.
     init(
-        _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, keeps: Bool = false,
-        isShared: Bool = false, aliases: ProgressAliases? = nil
+        _ kinds: EventKinds, of request: String, call: RequestID?, tag: String?, peer: any Peer, quota: BodyQuota,
+        keeps: Bool = false, isShared: Bool = false, aliases: ProgressAliases? = nil
     ) {
+        queue = EventQueue(quota: quota)
+        sharedQueue = EventQueue(quota: quota)
         self.isShared = Atomic(isShared)
         self.aliases = Mutex(aliases)
         hasAliases = aliases != nil

@@ -54,7 +54,7 @@ extension ReplayParameter {
         do throws(HTTPFailure) {
             let tape = try await Tape.open(settings, for: call.scope.quota.client)
             tape.hide(call.scope.service.engine.credentials)
-            tape.count(charge)
+            tape.count(charge, in: call.scope.quota)
             return tape
         } catch {
             var failure = error

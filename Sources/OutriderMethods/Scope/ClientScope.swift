@@ -26,7 +26,9 @@ package final class ClientScope: ConnectionScope {
     /// Stubs and replays for requests without a session.
     let stages = OwnStage()
     /// Decisions that wait for this client, for `events.next` without a request.
-    let inbox = EventQueue()
+    let inbox: EventQueue
+    /// Callbacks about streams of this client that reconnect.
+    let line = CallbackLine()
     /// Challenge callbacks that requests share.
     let prompts = SharedChallengePrompts()
     let routers: RouterTable
@@ -47,6 +49,7 @@ package final class ClientScope: ConnectionScope {
         self.control = control
         quota = service.engine.makeQuota()
         memory = ClientMemory(quota, service.engine)
+        inbox = EventQueue(quota: quota)
         share = service.shares.share(of: user, routers: service.routers)
         handles = HandleTable(detached: share.handles, streams: service.streams, user: user)
         routers = RouterTable(shared: share.routers)

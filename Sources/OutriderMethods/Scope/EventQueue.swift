@@ -16,6 +16,8 @@ final class EventQueue: Sendable {
 
     fileprivate struct Contents {
         var machine: EventQueueMachine
+        /// Nil if the events are not counted.
+        var memory: WaitingMemory?
         var isOver = false
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter = 0
@@ -23,8 +25,9 @@ final class EventQueue: Sendable {
 
     private let contents: Mutex<Contents>
 
-    init(_ machine: EventQueueMachine = EventQueueMachine()) {
-        contents = Mutex(Contents(machine: machine))
+    /// - Parameter quota: of the client whose memory the events take; nil if they are not counted.
+    init(_ machine: EventQueueMachine = EventQueueMachine(), quota: BodyQuota? = nil) {
+        contents = Mutex(Contents(machine: machine, memory: quota.map { WaitingMemory($0) }))
     }
 
     var isAwaited: Bool { contents.withLock { !$0.waiters.isEmpty } }
@@ -35,10 +38,12 @@ final class EventQueue: Sendable {
     ) {
         let entry = EventQueueMachine.Entry(
             event, mayBeLost: mayBeLost, claim: claim, isStale: isStale, unreadable: unreadable)
-        let waiters = contents.withLock { contents -> [CheckedContinuation<Void, Never>] in
-            guard !contents.isOver else { return [] }
-            contents.machine.push(entry)
-            return contents.takeWaiters()
+        // memory is given back behind the lock
+        let (waiters, _) = contents.withLock { contents -> ([CheckedContinuation<Void, Never>], [MemoryCharge]) in
+            guard !contents.isOver else { return ([], []) }
+            let room = contents.memory?.room(for: contents.machine.bytes &+ entry.bytes) ?? .max
+            contents.machine.push(entry, within: room)
+            return (contents.takeWaiters(), contents.surplus())
         }
         for waiter in waiters { waiter.resume() }
     }
@@ -61,10 +66,10 @@ final class EventQueue: Sendable {
     ) async throws -> Taken {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
-            let taken = contents.withLock { contents in
+            let (taken, _) = contents.withLock { contents -> (Taken, [MemoryCharge]) in
                 let (events, dropped) = contents.machine.take(most, bytes: bytes, isReadable: isReadable)
-                return Taken(
-                    events: events, dropped: dropped, isOver: contents.isOver && contents.machine.isEmpty)
+                let isOver = contents.isOver && contents.machine.isEmpty
+                return (Taken(events: events, dropped: dropped, isOver: isOver), contents.surplus())
             }
             let left = deadline - ContinuousClock.now
             if !taken.events.isEmpty || taken.dropped > 0 || taken.isOver || left <= .zero { return taken }
@@ -100,6 +105,9 @@ final class EventQueue: Sendable {
 }
 
 extension EventQueue.Contents {
+    /// The memory that is not needed any more.
+    fileprivate mutating func surplus() -> [MemoryCharge] { memory?.fit(machine.bytes) ?? [] }
+
     fileprivate mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
         if waiters.isEmpty { return [] }
         defer { waiters = [:] }

@@ -56,15 +56,21 @@ struct EventQueueMachine {
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
 
-    mutating func push(_ entry: Entry) {
-        if isFull(with: entry) { sweep() }
+    /// - Parameter memory: the bytes for which there is memory. Only events that may be lost are dropped for want of
+    ///   memory, the new one, too.
+    mutating func push(_ entry: Entry, within memory: Int = .max) {
+        if isFull(with: entry) || exceeds(memory, with: entry) { sweep() }
         if drop == .newest, entry.mayBeLost, isFull(with: entry) {
             dropped &+= 1
             return
         }
-        while isFull(with: entry), let index = victim() {
-            bytes &-= entries.remove(at: index).bytes
+        while isFull(with: entry), let index = victim() { remove(index) }
+        while drop == .oldest, exceeds(memory, with: entry), let index = entries.firstIndex(where: { $0.mayBeLost }) {
+            remove(index)
+        }
+        if entry.mayBeLost, exceeds(memory, with: entry) {
             dropped &+= 1
+            return
         }
         entries.append(entry)
         bytes &+= entry.bytes
@@ -105,6 +111,13 @@ struct EventQueueMachine {
         entries.removeAll { $0.isStale?() == true }
         bytes = entries.reduce(0) { $0 &+ $1.bytes }
     }
+
+    private mutating func remove(_ index: Int) {
+        bytes &-= entries.remove(at: index).bytes
+        dropped &+= 1
+    }
+
+    private func exceeds(_ memory: Int, with entry: Entry) -> Bool { bytes &+ entry.bytes > memory }
 
     private func isFull(with entry: Entry) -> Bool {
         !entries.isEmpty && (entries.count >= limit || bytes &+ entry.bytes > byteLimit)

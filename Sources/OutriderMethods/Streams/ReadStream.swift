@@ -13,6 +13,8 @@ package final class ReadStream: Holdable {
 
     struct Contents: ~Copyable {
         var machine: StreamMachine
+        /// The memory of what the machine holds, such as a long item that has not come as a whole.
+        var waiting: WaitingMemory
         var isRead = false
         /// The read whose turn it is was cancelled, and ends soon.
         var isReadCancelled = false
@@ -41,7 +43,15 @@ package final class ReadStream: Holdable {
         /// An event is being queued.
         var isSending = false
         var closers: [CheckedContinuation<Void, Never>] = []
+
+        /// Counts what the machine holds, also beyond the budget. The memory in the result is given back behind the lock.
+        mutating func count() -> [MemoryCharge] {
+            waiting.fit(machine.held - memory.reduce(0) { $0 + $1.bytes })
+        }
     }
+
+    /// Bytes of a stream that are not counted: those read ahead, and a chunk.
+    private static let uncountedBytes = 2 * MemoryBudget.counted
 
     package let handle = Handle<ReadStream>()
     let isPushed: Bool
@@ -52,12 +62,17 @@ package final class ReadStream: Holdable {
     /// Wakes the call that reads.
     let data = AsyncSignal()
 
-    init(_ machine: consuming StreamMachine, _ look: ItemLook, of hub: any StreamHub, in handles: HandleTable) {
+    /// - Parameter quota: of the client whose memory the stream takes.
+    init(
+        _ machine: consuming StreamMachine, _ look: ItemLook, of hub: any StreamHub, in handles: HandleTable,
+        quota: BodyQuota
+    ) {
         self.hub = hub
         self.handles = handles
         isPushed = machine.isPush
         isBatched = machine.isBatched
-        contents = Mutex(Contents(machine: machine, look: look))
+        let waiting = WaitingMemory(quota, free: Self.uncountedBytes)
+        contents = Mutex(Contents(machine: machine, waiting: waiting, look: look))
     }
 
     var look: ItemLook { contents.withLock { $0.look } }
@@ -89,7 +104,13 @@ package final class ReadStream: Holdable {
     /// Waits for an item, the end of the stream or the end of `wait`; in the last case the piece is empty.
     func read(_ options: ReadLimits, wait: Duration) async throws -> Outcome {
         let deadline = ContinuousClock.now.advanced(by: wait)
-        guard try await takeTurn() else { return .busy }
+        switch try await takeTurn(until: deadline) {
+        case .refused: return .busy
+        // the read whose turn it is goes on
+        case .late:
+            return .piece(contents.withLock { $0.machine.readNothing(inTurn: false) }, end: false, failure: nil)
+        case .taken: break
+        }
         defer { passTurn() }
         return try await withTaskCancellationHandler {
             try await read(options, until: deadline)
@@ -140,7 +161,7 @@ package final class ReadStream: Holdable {
     }
 
     private func attempt(_ options: ReadLimits, _ isLast: Bool) -> Attempt {
-        let (attempt, ended): (Attempt, HTTPFailure?) = contents.withLock { contents in
+        let (attempt, ended, _): (Attempt, HTTPFailure?, [MemoryCharge]) = contents.withLock { contents in
             let before = contents.machine.failure
             let attempt: Attempt =
                 switch contents.machine.read(upTo: options.bytes, items: options.items, least: options.least) {
@@ -152,7 +173,7 @@ package final class ReadStream: Holdable {
                 case .wrongMode: .over(.wrongMode)
                 case .stop: .over(.closed)
                 }
-            return (attempt, before == nil ? contents.machine.failure : nil)
+            return (attempt, before == nil ? contents.machine.failure : nil, contents.count())
         }
         if case .over(.piece(let piece, let isEnd, _)) = attempt {
             tell(piece)
@@ -217,13 +238,13 @@ package final class ReadStream: Holdable {
     package var isAwaited: Bool { contents.withLock { $0.isRead || $0.isAttached } }
 
     package func close() {
-        let (isFirst, pipe) = contents.withLock { contents in
+        let (isFirst, pipe, _) = contents.withLock { contents -> (Bool, (any RawPipe)?, [MemoryCharge]) in
             contents.machine.close()
             defer {
                 contents.isClosed = true
                 contents.pipe = nil
             }
-            return (!contents.isClosed, contents.pipe)
+            return (!contents.isClosed, contents.pipe, contents.count())
         }
         pipe?.abort()
         tellEnd()
@@ -248,7 +269,10 @@ package final class ReadStream: Holdable {
     }
 
     func feed(_ bytes: [UInt8]) {
-        contents.withLock { $0.machine.feed(bytes) }
+        _ = contents.withLock { contents -> [MemoryCharge] in
+            contents.machine.feed(bytes)
+            return contents.count()
+        }
         data.ring()
     }
 
@@ -272,13 +296,13 @@ package final class ReadStream: Holdable {
     func deliver(to peer: any Peer) async -> Appetite {
         if let appetite = carry() { return appetite }
         while true {
-            let (step, failure) = contents.withLock { contents in
+            let (step, failure, _) = contents.withLock { contents in
                 let step = contents.machine.step()
                 switch step {
                 case .send, .end: contents.isSending = true
                 case .fetch, .make, .wait, .stop: break
                 }
-                return (step, contents.machine.failure)
+                return (step, contents.machine.failure, contents.count())
             }
             switch step {
             case .fetch: return .hungry

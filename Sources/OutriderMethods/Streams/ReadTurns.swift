@@ -41,8 +41,16 @@ extension ReadStream {
         if duplex?.keepsHandle() != true { handles.remove(handle) }
     }
 
-    /// Waits for the reads that came before. False if another connection carries the stream, or no more reads may wait.
-    func takeTurn() async throws -> Bool {
+    enum Turn {
+        case taken
+        /// The reads that came before took too long.
+        case late
+        /// Another connection carries the stream, or no more reads may wait.
+        case refused
+    }
+
+    /// Waits for the reads that came before.
+    func takeTurn(until deadline: ContinuousClock.Instant) async throws -> Turn {
         let signal = AsyncSignal()
         let isFree = contents.withLock { contents -> Bool? in
             if contents.isAttached { return false }
@@ -57,7 +65,13 @@ extension ReadStream {
             contents.readers.append(signal)
             return nil
         }
-        if let isFree { return isFree }
+        if let isFree { return isFree ? .taken : .refused }
+        // Ends with the wait; only rings.
+        let alarm = Task {
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            signal.ring()
+        }
+        defer { alarm.cancel() }
         await signal.wait()
         // a granted turn is not in the queue any more
         let isWaiting = contents.withLock { contents in
@@ -65,7 +79,7 @@ extension ReadStream {
             contents.readers.removeAll { $0 === signal }
             return contents.readers.count < count
         }
-        guard Task.isCancelled else { return true }
+        guard Task.isCancelled else { return isWaiting ? .late : .taken }
         if !isWaiting { passTurn() }
         throw CancellationError()
     }
@@ -84,11 +98,27 @@ extension ReadStream {
 }
 
 extension HandleTable {
+    /// The stream that a client reads. Throws `unknownHandle`, and `wrongState` for the body of a request.
+    func reading(_ handle: Handle<ReadStream>) throws(RPCError) -> ReadStream {
+        do throws(RPCError) {
+            return try find(handle, "stream")
+        } catch {
+            guard (try? find(Handle<UploadStream>(named: handle.name), "stream")) != nil else { throw error }
+            throw RPCError.wrongState(
+                "this stream feeds the body of a request: write to it with stream.write and stream.finish", "write")
+        }
+    }
+
     /// The target of a client's writes: the body of a request, or a TCP stream. Throws `unknownHandle`.
     func writing(_ handle: Handle<UploadStream>) throws(RPCError) -> UploadStream {
         if let stream = try? find(Handle<ReadStream>(named: handle.name), "stream") {
             if let duplex = stream.duplex { return duplex.upload }
-            throw RPCError.wrongState("this stream is only read: write to one of upload.open or tcp.open", "read")
+            let isSocket = stream.contents.withLock { $0.socket != nil }
+            throw RPCError.wrongState(
+                isSocket
+                    ? "a WebSocket takes messages and no bytes: use websocket.send and websocket.close"
+                    : "this stream is only read: write to one of upload.open or tcp.open",
+                "read")
         }
         return try find(handle, "stream")
     }

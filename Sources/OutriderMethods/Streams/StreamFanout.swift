@@ -63,7 +63,7 @@ package final class StreamFanout: StreamHub {
         let machine = StreamMachine(
             mode, scanner, isBatched: isBatched, endsOnError: cancelsOnError,
             longest: call.peer.terms.maxMessageBytes)
-        let stream = ReadStream(machine, look, of: self, in: call.scope.handles)
+        let stream = ReadStream(machine, look, of: self, in: call.scope.handles, quota: call.scope.quota)
         try call.scope.handles.keep(stream, as: stream.handle)
         contents.withLock { $0.streams.append(stream) }
         tell(.streamOpened) { .handle(stream.handle.name, size: nil) }

@@ -298,8 +298,8 @@ package struct StreamMachine: ~Copyable {
     package var hasBegun: Bool { isBegun || phase != .open }
 
     /// The empty piece for a read whose time is over.
-    package mutating func readNothing() -> Piece {
-        wanted = 1
+    package mutating func readNothing(inTurn: Bool = true) -> Piece {
+        if inTurn { wanted = 1 }
         defer { sequence += 1 }
         return Piece(items: [], offset: offset, bytes: 0, sequence: sequence)
     }
@@ -311,7 +311,7 @@ package struct StreamMachine: ~Copyable {
 
     // MARK: items
 
-    private var held: Int { scanner.held + (pending?.bytes ?? 0) + (unmade?.bytes ?? 0) }
+    package var held: Int { scanner.held + (pending?.bytes ?? 0) + (unmade?.bytes ?? 0) }
 
     private mutating func hasItem() -> Bool { pending != nil || unmade != nil || scanner.hasNext() }
 

@@ -17,7 +17,19 @@ extension WebSocketSource {
 
     /// The limit of waiting messages, in bytes; a full backlog stops reading.
     private func mostHeld(_ state: borrowing State) -> Int {
-        max(options.backlog - Self.uncutBytes, options.backlog / 2) + state.closingRoom.count * Self.closingStep
+        let most = max(options.backlog - Self.uncutBytes, options.backlog / 2)
+        return bound(most, state) + state.closingRoom.count * Self.closingStep
+    }
+
+    /// A number of bytes, or without memory what is not counted.
+    private func bound(_ most: Int, _ state: borrowing State) -> Int {
+        state.memory.isFull ? min(most, MemoryBudget.counted) : most
+    }
+
+    /// Counts what waits, and the message that is being received. The memory in the result is given back behind the lock.
+    func countHeld(_ state: inout State) -> [MemoryCharge] {
+        let waiting = max(0, state.backlog.held - state.closingRoom.count * Self.closingStep)
+        return state.memory.wait(waiting + (state.machine?.heldBytes ?? 0))
     }
 
     /// Delivers a record at once if no earlier records wait; else appends the record, and starts the delivery.
@@ -39,19 +51,22 @@ extension WebSocketSource {
     }
 
     private func append(_ records: [UInt8]) {
-        let isFull = state.withLock { state in
+        let (limit, _) = state.withLock { state -> (Int?, [MemoryCharge]) in
             state.backlog.append(records)
+            let surplus = countHeld(&state)
+            let most = bound(options.backlog, state)
             switch options.overflow {
             case .wait: break
-            case .dropOldest: state.backlog.drop(to: options.backlog)
-            case .close: return state.backlog.isFull(options.backlog)
+            case .dropOldest:
+                state.backlog.drop(to: most)
+                return (nil, surplus + countHeld(&state))
+            case .close: return (state.backlog.isFull(most) ? most : nil, surplus)
             }
-            return false
+            return (nil, surplus)
         }
         beginDelivery()
-        if isFull {
-            let text =
-                "the client took its messages too slowly: more than \(options.backlog) bytes wait (overflow: close)"
+        if let limit {
+            let text = "the client took its messages too slowly: more than \(limit) bytes wait (overflow: close)"
             fail(WebSocketFault(CloseCode.policyViolation, text), HTTPFailure(.limitExceeded, text, sent: .sent))
         }
     }
@@ -71,11 +86,11 @@ extension WebSocketSource {
     /// Delivers the waiting records to the streams, as fast as they take records.
     private func deliver() async {
         while true {
-            let records = state.withLock { state -> [UInt8] in
+            let (records, _) = state.withLock { state -> ([UInt8], [MemoryCharge]) in
                 state.backlog.delivered()
                 guard state.backlog.count > 0 else {
                     state.backlog.endDelivery()
-                    return []
+                    return ([], countHeld(&state))
                 }
                 var told: [UInt8] = []
                 if state.backlog.dropped > 0 {
@@ -85,7 +100,7 @@ extension WebSocketSource {
                     state.backlog.dropped = 0
                 }
                 let taken = state.backlog.take(Self.pieceBytes)
-                return told.isEmpty ? taken : told + taken
+                return (told.isEmpty ? taken : told + taken, countHeld(&state))
             }
             room.ring()
             if records.isEmpty { return }

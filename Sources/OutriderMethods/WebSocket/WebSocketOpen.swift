@@ -172,7 +172,7 @@ struct WebSocketOpen: Method {
         let engine = call.scope.service.engine
         let hub = StreamFanout(call.peer, monitor: engine.monitor)
         let outlet = StreamBodyConsumer(hub)
-        let source = WebSocketSource(params.options, hub, outlet, engine)
+        let source = WebSocketSource(params.options, hub, outlet, engine, quota: call.scope.quota)
         let opening = StreamOpening(
             request: params.request, waits: params.waits, hub: hub, outlet: outlet, taker: source,
             unwanted: { [weak source] in source?.leave($0) }, made: { source.belongs(to: $0) })

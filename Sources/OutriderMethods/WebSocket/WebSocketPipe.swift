@@ -40,8 +40,8 @@ extension WebSocketSource {
         case .binary: break
         }
         let message = OutgoingMessage(isText: record.kind == .text, bytes: record.payload)
-        switch take([message], memory: nil) {
-        case .tooMuch: throw WebSocketFault(CloseCode.policyViolation, "too many bytes wait to be sent")
+        switch take([message], memory: nil, isPaced: true) {
+        case .tooMuch, .noMemory: throw WebSocketFault(CloseCode.policyViolation, "too many bytes wait to be sent")
         case .refused: lostWhileReconnecting()
         // a message for a connection that is over: the last record tells the end
         case nil: _ = try? await room(.seconds(86400))

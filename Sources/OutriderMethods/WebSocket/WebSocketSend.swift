@@ -52,17 +52,24 @@ struct WebSocketSend: Method {
         switch refusal {
         case nil: return Result(sent: count, room: try await socket.room(wait))
         case .refused(let error): throw error
+        case .noMemory: throw refused(call.scope.noMemory(), socket, call)
         case .tooMuch:
             let text = "too many bytes wait to be sent: wait for the results of earlier calls"
-            // no reply can report the missing message, so the WebSocket must close
-            if call.id == nil {
-                socket.fail(
-                    WebSocketFault(CloseCode.policyViolation, text),
-                    HTTPFailure(.webSocketQueueFull, "the WebSocket failed: \(text)", phase: .request, sent: .notSent))
-            }
-            throw RPCError(
+            let error = RPCError(
                 .tooMany, text,
                 data: ["limit": .integer(Int64(WebSocketSending.limit)), "what": .string("streamBytes")])
+            throw refused(error, socket, call)
         }
+    }
+
+    /// The error of a call. Of a notification no reply can report the missing message, so the WebSocket must close.
+    private static func refused(_ error: RPCError, _ socket: WebSocketSource, _ call: Call<ClientScope>) -> RPCError {
+        if call.id == nil {
+            let text = "the WebSocket failed: \(error.message)"
+            socket.fail(
+                WebSocketFault(CloseCode.policyViolation, error.message),
+                HTTPFailure(.webSocketQueueFull, text, phase: .request, sent: .notSent))
+        }
+        return error
     }
 }

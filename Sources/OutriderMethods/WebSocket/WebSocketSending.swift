@@ -82,6 +82,9 @@ struct WebSocketSending: ~Copyable {
 
     var waiting: Int { unwritten + earlyBytes }
 
+    /// What waits without memory of its own.
+    var uncounted: Int { max(0, waiting - charges.reduce(0) { $0 + $1.memory.bytes }) }
+
     var isCongested: Bool { unwritten > Self.congestion }
 
     mutating func append(_ more: [UInt8]) {

@@ -53,6 +53,7 @@ final class WebSocketSource: StreamSocket {
     struct State: ~Copyable {
         var stage = Stage.opening
         var reconnect: WebSocketReconnect
+        var memory: WebSocketMemory
         /// The exchange's other delegates.
         var inner: (any ExchangeDelegate)?
         weak var exchange: Exchange?
@@ -93,12 +94,15 @@ final class WebSocketSource: StreamSocket {
     let room = AsyncSignal()
     private let began = ContinuousClock.now
 
-    init(_ options: Options, _ hub: StreamFanout, _ outlet: StreamBodyConsumer, _ engine: Engine) {
+    init(
+        _ options: Options, _ hub: StreamFanout, _ outlet: StreamBodyConsumer, _ engine: Engine, quota: BodyQuota
+    ) {
         self.options = options
         self.hub = hub
         self.outlet = outlet
         self.engine = engine
-        state = Mutex(State(reconnect: WebSocketReconnect(options.reconnect)))
+        state = Mutex(
+            State(reconnect: WebSocketReconnect(options.reconnect), memory: WebSocketMemory(quota)))
     }
 
     /// Seconds, forward.
@@ -292,7 +296,7 @@ extension WebSocketSource: BodyOutlet {
 
     private func received(_ chunk: BodyChunk, _ range: Range<Int>) -> WebSocketArrivals {
         var arrivals = WebSocketArrivals()
-        state.withLock { state in
+        _ = state.withLock { state -> [MemoryCharge] in
             let isCongested = state.sending.isCongested
             var masks = state.sending.masks
             chunk.withUnsafeBytes { bytes in
@@ -302,6 +306,7 @@ extension WebSocketSource: BodyOutlet {
             }
             state.sending.masks = masks
             state.sending.append(arrivals.frames)
+            return countHeld(&state)
         }
         return arrivals
     }
@@ -363,11 +368,12 @@ extension WebSocketSource: BodyOutlet {
         // a cancelled request drops its undelivered messages
         if outcome.failure?.kind.isEnd == true { pump?.cancel() }
         await pump?.value
-        let (rest, memory) = state.withLock { state -> ([UInt8], [MemoryCharge]) in
+        let (rest, memory, _) = state.withLock { state -> ([UInt8], [MemoryCharge], [MemoryCharge]) in
             state.machine = nil
             state.link = nil
             defer { state.closingRoom = [] }
-            return (state.backlog.take(.max), state.closingRoom)
+            let memory = state.closingRoom + state.memory.takeIncoming()
+            return (state.backlog.take(.max), memory, state.memory.sent(0))
         }
         let failure = outcome.failure
         hub.keep(memory)

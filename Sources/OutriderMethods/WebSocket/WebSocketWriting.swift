@@ -15,17 +15,21 @@ extension WebSocketSource {
     enum Refusal {
         case refused(RPCError)
         case tooMuch
+        case noMemory
     }
 
     /// Takes the messages in order; not nil if they are refused.
     ///
-    /// - Parameter memory: the memory of the messages, which is kept until the kernel has them; nil for short messages.
-    func take(_ messages: [OutgoingMessage], memory: (any PayloadCharge)?) -> Refusal? {
+    /// - Parameters:
+    ///   - memory: the memory of the messages, which is kept until the kernel has them; nil for short messages.
+    ///   - isPaced: whether the caller waits for room after each message.
+    func take(_ messages: [OutgoingMessage], memory: (any PayloadCharge)?, isPaced: Bool = false) -> Refusal? {
         let size = messages.reduce(0) { $0 &+ $1.bytes.count }
         let refusal = state.withLock { state -> Refusal? in
             if let refusal = Self.refusal(&state) { return .refused(refusal) }
             let limit = max(WebSocketSending.limit, size)
             guard state.sending.waiting <= limit - size else { return .tooMuch }
+            if memory == nil, !isPaced, !state.memory.maySend(state.sending.uncounted + size) { return .noMemory }
             for message in messages {
                 if state.stage == .opening { state.sending.keep(message) } else { _ = encode(message, &state) }
             }
@@ -125,7 +129,7 @@ extension WebSocketSource {
 
     private func wrote(_ count: Int) {
         let now = now
-        let signals = state.withLock { state in
+        let (signals, _) = state.withLock { state -> ([AsyncSignal], [MemoryCharge]) in
             if state.sending.isPingWaiting { state.keepAlive?.progressed(now: now) }
             let signals = state.sending.wrote(count)
             if !state.sending.isCongested, state.machine?.owesPong == true {
@@ -134,7 +138,7 @@ extension WebSocketSource {
                 state.machine?.drained(mask: mask, to: &frames)
                 state.sending.append(frames)
             }
-            return signals
+            return (signals, state.memory.sent(state.sending.uncounted))
         }
         signals.forEach { $0.ring() }
         flush()

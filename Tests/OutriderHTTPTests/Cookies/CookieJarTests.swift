@@ -133,6 +133,9 @@ import Testing
         #expect(stage.jar.bytes <= CookieJar.mostBytes && stage.jar.count > 1000 && stage.jar.count < 1100)
         #expect(try stage.get("https://h1199.test/") != nil)
         #expect(try stage.get("https://h0.test/") == nil)
+        let gone = stage.jar.shrink(to: 1 << 20, now: stage.now)
+        #expect(stage.jar.bytes <= 1 << 20 && stage.jar.count > 250 && gone.allSatisfy { $0.kind == .evicted })
+        #expect(try stage.get("https://h1199.test/") != nil)
         _ = stage.jar.removeAll { _ in true }
         #expect(stage.jar.bytes == 0 && stage.jar.count == 0)
     }

@@ -19,7 +19,11 @@ LEAST = 16 * MIB
 
 
 class Origin:
-    """Responds with the hash of a body, `/size/N` with N letters; with `hold`, reads no body until `release`."""
+    """Responds with the hash of a body; with `hold`, reads no body until `release`.
+
+    `/size/N` responds with N letters, `/hops/N` with N redirects of long URLs and then a long head, `/half` with the
+    beginning of a long line.
+    """
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -47,11 +51,26 @@ class Origin:
                     self.held += 1
                     self.release.wait(60)
                 body = self.chunks(stream) if chunked else stream.read(length)
+                if path.startswith("/half"):
+                    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 2000000\r\n\r\n"
+                    connection.sendall(head + b"data: " + b"x" * 900_000)
+                    self.release.wait(60)
+                    return
+                if path.startswith("/hops/"):
+                    connection.sendall(self.hop(int(path.split("/")[2].partition("?")[0])))
+                    continue
                 found = hashlib.sha256(body).hexdigest().encode()
                 if path.startswith("/size/"):
                     found = letters(int(path.rpartition("/")[2]))
                 head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(found)
                 connection.sendall(head + found)
+
+    @staticmethod
+    def hop(left):
+        if not left:
+            return b"HTTP/1.1 200 OK\r\nX-Long: %s\r\nContent-Length: 0\r\n\r\n" % letters(50_000).replace(b"\n", b"")
+        where = b"/hops/%d?%s" % (left - 1, b"x" * 5000)
+        return b"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % where
 
     @staticmethod
     def chunks(stream):

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Outrider authors
+
+import OutriderHTTP
+import Synchronization
+
+/// The memory of a client's cassette: its entries, and the values that are masked. Empty if nothing is counted.
+struct TapeMemory: Sendable {
+    private var entries: MemoryCharge?
+    private var values: WaitingMemory?
+    /// There was no room for a value.
+    private(set) var isFull = false
+
+    init() {}
+
+    init(_ entries: MemoryCharge?, in quota: BodyQuota) {
+        self.entries = entries
+        values = WaitingMemory(quota)
+    }
+
+    /// Counts the values, also beyond the budget: they are there already.
+    mutating func count(_ known: SecretValues) {
+        guard let room = values?.room(for: known.bytes) else { return }
+        if room < known.bytes { isFull = true }
+        // values only become more, so that no memory is given back here
+        _ = values?.fit(known.bytes)
+    }
+}
+
+extension Tape {
+    /// Counts the entries and the masked values until the cassette is stopped.
+    package func count(_ entries: MemoryCharge?, in quota: BodyQuota) {
+        state.withLock { state in
+            state.memory = TapeMemory(entries, in: quota)
+            state.memory.count(state.mask.values)
+        }
+    }
+
+    func countNoMore() {
+        // given back behind the lock
+        _ = state.withLock { state in
+            defer { state.memory = TapeMemory() }
+            return state.memory
+        }
+    }
+
+    /// Why the values cannot all be masked; nil if they can.
+    func lacksRoom(for values: SecretValues) -> HTTPFailure? {
+        if values.isFull {
+            return .unusableCassette(settings.path, "it has more secrets than can be masked: record fewer requests")
+        }
+        guard state.withLock({ $0.memory.isFull }) else { return nil }
+        return .unusableCassette(
+            settings.path,
+            "the memory of the service has no room for its secrets: record fewer requests, or raise --memory")
+    }
+}
