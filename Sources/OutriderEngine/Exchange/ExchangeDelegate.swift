@@ -18,6 +18,9 @@ package struct ExchangeMoment: Sendable {
     package var head: ExchangeHead?
     /// The time when the last request was sent.
     package var sent = ContinuousClock.now
+
+    /// Whether the attempt reconnects an event stream or a WebSocket.
+    package var isReconnect: Bool { retries > 0 && exchange.plan?.plan.isLasting == true }
 }
 
 /// The engine's callbacks to a client, one at a time. An exchange without a delegate makes no callbacks.

@@ -141,7 +141,8 @@ package final class Session: AdmissionGate {
         case .refuse:
             completion(
                 HTTPFailure(
-                    .limitExceeded, "too many requests of the session wait for their turn; send fewer at once",
+                    .limitExceeded,
+                    "too many requests of the session wait for their turn; send fewer at once, or raise limits.waiting",
                     phase: .queue, retryable: true))
         case .wait:
             queued()

@@ -73,6 +73,9 @@ package struct BodySpec: Sendable {
         if case .multipart = content { true } else { false }
     }
 
+    /// Whether the type comes before a type among the fields: the caller named the type, or the body sets its own.
+    package var hasFixedType: Bool { contentType != nil || ownsContentType }
+
     /// The Content-Type of the content, unless the request's own fields set a type.
     package var impliedContentType: String? {
         if let contentType {
@@ -96,8 +99,10 @@ package struct BodySpec: Sendable {
 
     private func encoded(_ text: String, _ charset: String) throws(HTTPFailure) -> [UInt8] {
         let declared = Self.charset(of: contentType)
-        // "utf-16" does not tell the order of the bytes: a mark does (RFC 2781 section 3.3)
-        let isMarked = declared.map { HTTPFields.same($0, "utf-16") } == true && HTTPFields.same(charset, "utf-16")
+        // these names do not tell the order of the bytes: a mark does (RFC 2781 section 3.3)
+        let isMarked = ["utf-16", "utf-32"].contains { name in
+            declared.map { HTTPFields.same($0, name) } == true && HTTPFields.same(charset, name)
+        }
         return try TextEncoding.encode(
             isMarked ? "\u{FEFF}" + text : text, charset: charset, textPointer: "/body/text",
             charsetPointer: declared == charset ? "/body/contentType" : "/body/charset")
@@ -135,7 +140,7 @@ extension RequestSpec {
     package func ownsType(before sessionType: String) -> Bool {
         if body.contentType != nil { return true }
         switch body.content {
-        case .none:
+        case .none where addsDefaultFields:
             switch parameters?.encoding {
             case nil, .custom?: return false
             case .form(_, let destination)?:

@@ -64,6 +64,8 @@ package struct AdmissionMachine: ~Copyable {
         refill(now)
         if waiting == 0, take() { return .go }
         guard inLine < limits.waiting else { return .refuse }
+        // turns from before count against no line once all lines were empty
+        if inLine == 0 { for priority in Array(lines.keys) { lines[priority]?.had = 0 } }
         // a line that was empty has no claim to the turns that passed meanwhile
         if lines[priority]?.isEmpty != false {
             let least = lines.values.filter { !$0.isEmpty }.map(\.had).min() ?? 0

@@ -18,7 +18,7 @@ struct AttemptChange: JSONDecodable {
     private enum Body: Sendable {
         case given(BodySpec)
         /// The same for a further attempt, without another copy.
-        case held(AttemptBody, any BodyHolder, type: String?)
+        case held(AttemptBody, any BodyHolder, type: String?, isTypeFixed: Bool)
     }
 
     /// Whether the reply replaces the body.
@@ -49,7 +49,9 @@ struct AttemptChange: JSONDecodable {
     }
 
     /// Throws the failures of building a request.
-    func apply(to attempt: inout Attempt) throws(HTTPFailure) {
+    ///
+    /// - Parameter keepsType: the attempt's Content-Type stays, unless the body names a type, or is a form of parts.
+    func apply(to attempt: inout Attempt, keepsType: Bool = false) throws(HTTPFailure) {
         if let url { attempt.url = try HTTPURL(parsing: url) }
         if let query {
             let text = try QueryEncoding().encode(query.object, at: "/query")
@@ -70,15 +72,19 @@ struct AttemptChange: JSONDecodable {
             // the new body is not compressed
             if attempt.isCompressed { attempt.fields.remove("Content-Encoding") }
             let type: String?
+            let isTypeFixed: Bool
             switch body {
             case .given(let spec):
                 (attempt.body, attempt.bodyHolder) = (try spec.encoded(fileSize: nil), nil)
-                type = spec.impliedContentType
-            case .held(let held, let holder, let implied):
-                (attempt.body, attempt.bodyHolder, type) = (held, holder, implied)
+                (type, isTypeFixed) = (spec.impliedContentType, spec.hasFixedType)
+            case .held(let held, let holder, let implied, let isFixed):
+                (attempt.body, attempt.bodyHolder) = (held, holder)
+                (type, isTypeFixed) = (implied, isFixed)
             }
-            attempt.fields.remove("Content-Type")
-            if let type { attempt.fields.add("Content-Type", type) }
+            if isTypeFixed || !keepsType || !attempt.fields.contains("Content-Type") {
+                attempt.fields.remove("Content-Type")
+                if let type { attempt.fields.add("Content-Type", type) }
+            }
         }
         if let fields { try FieldChanges(fields).apply(to: &attempt.fields) }
         timeout?.apply(to: &attempt.timeouts)
@@ -89,7 +95,7 @@ extension AttemptChange {
     /// Keeps the body of an attempt to which the reply was applied, if the budget counts the body, or a file has it.
     mutating func keep(bodyOf attempt: Attempt) {
         guard case .given(let spec) = body, let holder = attempt.bodyHolder else { return }
-        body = .held(attempt.body, holder, type: spec.impliedContentType)
+        body = .held(attempt.body, holder, type: spec.impliedContentType, isTypeFixed: spec.hasFixedType)
     }
 }
 
@@ -282,6 +288,8 @@ struct CacheDecision: JSONDecodable {
             draft.fields.set("Content-Length", String(bytes.count))
             // of the body that came, unless the code says otherwise
             if fields == nil { for name in Self.bodyFields { draft.fields.remove(name) } }
+        } else if draft.fields.contains("Content-Length"), !draft.fields.contains("Content-Encoding") {
+            draft.fields.set("Content-Length", String(draft.body.count))
         }
         if let userInfo { draft.userInfo = userInfo }
         if let isMemoryOnly { draft.isMemoryOnly = isMemoryOnly }

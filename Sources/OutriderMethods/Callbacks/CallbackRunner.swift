@@ -19,6 +19,8 @@ struct CallbackRunner: Sendable {
     /// The service, whose monitors get notes on callbacks.
     private let service: Service
     private let owner: MonitorOwner
+    /// Callbacks about streams that reconnect.
+    private let line: CallbackLine
 
     init(_ call: Call<ClientScope>) {
         service = call.scope.service
@@ -26,6 +28,7 @@ struct CallbackRunner: Sendable {
         peer = call.peer
         decisions = call.scope.handles
         inbox = call.scope.inbox
+        line = call.scope.line
         engine = call.scope.service.engine
         quota = call.scope.quota
     }
@@ -44,18 +47,45 @@ struct CallbackRunner: Sendable {
     }
 
     /// The same with the memory of the reply's message, for a reply whose content stays.
+    ///
+    /// - Parameter isReconnect: whether a stream reconnects; then the callback waits for a place, for its timeout at most.
     func reply<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
-        events: any DecisionOutlet
+        events: any DecisionOutlet, isReconnect: Bool = false
     ) async throws(RPCError) -> CallbackReply<Value> {
+        var hasPlace = false
+        if isReconnect { hasPlace = await line.enter(within: spec.timeout, engine) }
+        defer { if hasPlace { line.leave() } }
         let watch = CallbackWatch(kind, names, owner, service)
         do throws(RPCError) {
-            let reply: CallbackReply<Value> = try await fetch(kind, spec, names, content, events)
+            let patience = hasPlace ? spec.timeout : 0
+            let reply: CallbackReply<Value> = try await fetch(kind, spec, names, content, events, patience: patience)
             watch.replied()
             return reply
         } catch {
             watch.failed(error)
             throw error
+        }
+    }
+
+    /// Seconds until the next look for a place.
+    private static let lookSeconds = 0.05
+
+    /// - Parameter patience: the seconds to wait while other callbacks have all places of the connection.
+    private func fetch<Value: JSONDecodable & Sendable>(
+        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
+        _ events: any DecisionOutlet, patience: Double
+    ) async throws(RPCError) -> CallbackReply<Value> {
+        let deadline = ContinuousClock.now + .seconds(patience)
+        while true {
+            do throws(RPCError) {
+                return try await fetch(kind, spec, names, content, events)
+            } catch {
+                guard error.isForWantOfPlaces, ContinuousClock.now < deadline, !isGone, !Task.isCancelled else {
+                    throw error
+                }
+            }
+            try? await Task.sleep(for: .seconds(Self.lookSeconds))
         }
     }
 
@@ -128,6 +158,13 @@ struct CallbackRunner: Sendable {
                                 + " (raise it with server.hello)")))
             }, also: inbox)
         return try await decision.outcome().get()
+    }
+}
+
+extension RPCError {
+    /// Whether as many callbacks wait on the connection as may wait.
+    fileprivate var isForWantOfPlaces: Bool {
+        code == RPCError.Code.tooMany.rawValue && data?["what"]?.string == "callbacks"
     }
 }
 

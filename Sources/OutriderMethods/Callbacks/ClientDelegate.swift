@@ -17,6 +17,8 @@ final class ClientDelegate: ExchangeDelegate {
         var isCalledOnce = false
         /// The parameters to encode; nil for an adapter.
         var parameters: JSONValue?
+        /// The request names a Content-Type of its own, which stays with the body of an encoder.
+        var keepsType = false
         /// Shares challenge callbacks among requests.
         var prompt: SharedChallengePrompt?
     }
@@ -66,7 +68,7 @@ final class ClientDelegate: ExchangeDelegate {
         let code = code(name)
         if let change = adapted.withLock({ $0[name] }) {
             var attempt = moment.request
-            try change.apply(to: &attempt)
+            try change.apply(to: &attempt, keepsType: code.keepsType)
             return attempt
         }
         let reply: CallbackReply<AttemptChange> =
@@ -75,7 +77,7 @@ final class ClientDelegate: ExchangeDelegate {
             } else {
                 try await call(.adapt, code, moment, .adapt(moment.request, retries: moment.retries))
             }
-        let (attempt, change) = try await code.runner.apply(reply, to: moment.request)
+        let (attempt, change) = try await code.runner.apply(reply, to: moment.request, keepsType: code.keepsType)
         if code.isCalledOnce { adapted.withLock { $0[name] = change } }
         return attempt
     }
@@ -159,7 +161,7 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
-        callbacks.turn(to: moment.attempt)
+        callbacks.turn(to: moment)
         try await review?.judge(moment)
         guard let disposition else { return }
         let code = Code(spec: disposition, runner: callbacks.runner)
@@ -176,7 +178,7 @@ final class ClientDelegate: ExchangeDelegate {
     }
 
     func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
-        callbacks.turn(to: moment.attempt)
+        callbacks.turn(to: moment)
         return try await review?.review(body, moment)
     }
 
@@ -215,6 +217,7 @@ final class ClientDelegate: ExchangeDelegate {
         var names = callbacks.names
         names.callback = code.spec.name
         names.attempt = moment.attempt
-        return try await code.runner.reply(kind, code.spec, names, content, events: callbacks.events)
+        return try await code.runner.reply(
+            kind, code.spec, names, content, events: callbacks.events, isReconnect: moment.isReconnect)
     }
 }

@@ -15,6 +15,7 @@ final class ClientResponseCallbacks: ResponseCallbacks {
     /// Whether values live with the call that waits for them, and so may exceed the budget as its message may.
     private let mayExceed: Bool
     private let attempt = Atomic(1)
+    private let isReconnect = Atomic(false)
 
     init(_ runner: CallbackRunner, _ names: CallbackSubject, _ events: any DecisionOutlet, mayExceed: Bool) {
         self.runner = runner
@@ -24,7 +25,10 @@ final class ClientResponseCallbacks: ResponseCallbacks {
     }
 
     /// Sets the attempt that the next callbacks are about.
-    func turn(to attempt: Int) { self.attempt.store(attempt, ordering: .relaxed) }
+    func turn(to moment: ExchangeMoment) {
+        attempt.store(moment.attempt, ordering: .relaxed)
+        isReconnect.store(moment.isReconnect, ordering: .relaxed)
+    }
 
     func validate(
         _ spec: CallbackSpec, _ facts: ResponseFacts, body: ExchangeOutcome.Body?
@@ -74,7 +78,8 @@ final class ClientResponseCallbacks: ResponseCallbacks {
         names.callback = spec.name
         names.attempt = attempt.load(ordering: .relaxed)
         do throws(RPCError) {
-            return try await runner.reply(kind, spec, names, content, events: events)
+            return try await runner.reply(
+                kind, spec, names, content, events: events, isReconnect: isReconnect.load(ordering: .relaxed))
         } catch {
             throw kind.failure(error) ?? HTTPFailure(.sessionTaskFailed, error.message, underlying: error.underlying)
         }

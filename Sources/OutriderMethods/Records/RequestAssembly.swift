@@ -40,6 +40,7 @@ struct RequestAssembly {
             addCache(params, call, opens: opens)
         }
         let encoder = spec.parameters?.encoder
+        let namesType = encoder != nil && spec.fields.contains("Content-Type")
         if let shared, !shared.settings.spec.fields.list.isEmpty {
             addFields(shared.settings.spec.fields, hasCredential: params.credential != nil)
         }
@@ -70,7 +71,8 @@ struct RequestAssembly {
         plan.retriers += own.retriers
         if let codes = params.codes { name(codes, in: &plan, call) }
         if let encoder, let parameters = spec.parameters {
-            let code = ClientDelegate.Code(spec: encoder, runner: CallbackRunner(call), parameters: parameters.value)
+            let code = ClientDelegate.Code(
+                spec: encoder, runner: CallbackRunner(call), parameters: parameters.value, keepsType: namesType)
             plan.adaptations.insert(.callback(registry.add(code)), at: 0)
             spec.parameters = nil
         }

@@ -32,6 +32,24 @@ def test_the_clients_own_code_encodes_the_parameters(wire, origin, how):
     assert fields["Content-Type"] == "text/x-mine"
 
 
+@pytest.mark.parametrize(
+    ("body", "type_"),
+    [
+        ({"json": {"a": 1}}, "application/vnd.api+json"),
+        ({"text": "x" * 100_000}, "application/vnd.api+json"),
+        ({"text": "a", "contentType": "text/x-mine"}, "text/x-mine"),
+    ],
+)
+@pytest.mark.parametrize("how", WAYS)
+def test_the_body_of_an_encoder_keeps_the_type_that_the_caller_named(wire, origin, how, body, type_):
+    """[C26]"""
+    spec = {"url": origin + "/echo", "method": "POST", "parameters": {"a": 1}, "encoding": custom(how)}
+    spec["headers"] = {"content-type": "application/vnd.api+json"}
+    response, _ = exchange(wire, how, spec, {"encode": lambda _: {"body": body}})
+    fields, _ = sent(response)
+    assert {name.lower(): value for name, value in fields.items()}["content-type"] == type_
+
+
 @pytest.mark.parametrize("how", WAYS)
 def test_an_encoder_that_refuses_fails_the_request(wire, origin, how):
     """[C26] [3.A.35]"""
@@ -59,6 +77,26 @@ def test_an_encoder_comes_before_the_adapters(wire, origin):
     fields, seen = sent(response)
     assert [kind for kind, _ in callbacks] == ["encode", "adapt"] and seen["target"] == "/echo?a=1"
     assert fields["X-Seen"].endswith("/echo?a=1")
+
+
+def test_a_get_that_may_carry_a_body_gets_it_from_adapters_too(wire, origin):
+    given = {"text": "x" * 100}
+    adapter = {"interceptors": [{"callback": "mine", "asks": ["adapt"]}]}
+    functions = {kind: lambda _: {"body": {"text": "given"}} for kind in ("adapt", "encode")}
+    ways = [
+        ({"body": given, "interceptors": [{"compress": "gzip"}]}, None),
+        ({"body": given, **adapter}, "given"),
+        (adapter, "given"),
+        ({"parameters": {"a": 1}, "encoding": custom("request")}, "given"),
+    ]
+    for members, body in ways:
+        spec = {"url": origin + "/echo", "allowGetBody": True, **members}
+        response, _ = exchange(wire, "request", spec, functions)
+        fields, seen = sent(response)
+        assert seen["method"] == "GET" and (seen["body"] == body if body else fields["Content-Encoding"] == "gzip")
+    for members, _ in ways[2:]:
+        response, _ = exchange(wire, "request", {"url": origin + "/echo", **members}, functions)
+        assert response["error"]["data"]["cause"]["code"] == 1102, response
 
 
 def test_building_asks_nobody(wire):

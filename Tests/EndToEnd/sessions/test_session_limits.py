@@ -220,6 +220,21 @@ def test_the_priority_of_one_client_counts_against_the_other(clients, server):
     assert [path for path in server.arrived if "low" in path] == [f"/low/{number}" for number in range(20)]
 
 
+def test_a_crowd_of_the_past_holds_up_no_request(clients, server):
+    """A low priority has one turn of about seventeen, however many of its requests came before."""
+    one, two = clients
+    before = [start(one, server, f"/before/{number}", priority="low") for number in range(20)]
+    server.let(*(f"/before/{number}" for number in range(20)))
+    assert all(end(one, request)["ok"] for request in before)
+    first = start(one, server, "/first")
+    server.wait_for("/first")
+    crowd = [start(two, server, f"/high/{number}", priority="high") for number in range(40)]
+    low = start(one, server, "/low", priority="low")
+    server.let("/first", "/low", *(f"/high/{number}" for number in range(40)))
+    assert end(one, first)["ok"] and end(one, low)["ok"] and all(end(two, request)["ok"] for request in crowd)
+    assert server.arrived.index("/low") - server.arrived.index("/first") <= 18
+
+
 def test_two_clients_share_the_rate(clients, server):
     one, two = clients
     limits = {"rate": {"requests": 4, "seconds": 0.4}}

@@ -18,6 +18,12 @@ def server():
         yield server
 
 
+@pytest.fixture
+def other():
+    with EventServer() as server:
+        yield server
+
+
 def test_the_stream_goes_on_from_the_last_id_until_the_server_says_no(wire, server):
     responses = [
         [STREAM, b"retry: 60\nid: 1\ndata: a\n\nid: 2\n\nid: 3\ndata: lost"],
@@ -32,6 +38,32 @@ def test_the_stream_goes_on_from_the_last_id_until_the_server_says_no(wire, serv
     assert [ids[0], ids[1], ids[3]] == [None, "2", None]
     assert seen[2].headers["last-event-id"] == "ž"
     assert all(later.at - one.at >= 0.055 for one, later in zip(seen, seen[1:])), "the server asked for 60 ms"
+
+
+def test_many_streams_that_come_back_together_wait_for_their_callbacks(wire, server, other):
+    """More than may wait on a connection: half of the places is for them, and none fails for want of a place."""
+    ways = {"interceptors": [{"callback": "sign", "asks": ["adapt"]}], "reconnect": QUICK, "wait": "response"}
+    streams = []
+    for number in range(80):
+        home = other if number % 2 else server
+        url = home.at(f"/{number}", [STREAM, b"data: a\n\n", home.held()], [STREAM, b"data: b\n\n", OPEN])
+        opened = wire.call("sse.open", {"url": url, **ways})
+        streams.append(opened["result"]["stream"])
+    server.release()
+    other.release()
+    asked = [wire.receive(20) for _ in range(32)]
+    assert all(message["method"] == "callback.adapt" and message["params"]["retries"] == 1 for message in asked)
+    with pytest.raises(TimeoutError):
+        wire.receive(0.2)
+    for message in asked:
+        wire.send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+    for stream in streams:
+        data = []
+        while len(data) < 2:
+            found = wire.call("stream.read", {"stream": stream}, 20)["result"]
+            assert "error" not in found, found
+            data += [event["data"] for event in found["values"]]
+        assert data == ["a", "b"]
 
 
 def test_a_last_id_of_the_caller_is_where_it_begins(wire, server):

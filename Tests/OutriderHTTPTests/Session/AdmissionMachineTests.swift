@@ -111,6 +111,17 @@ struct AdmissionMachineTests {
         #expect(next.contains { $0 < 500 }, "the low ones still have their turn")
     }
 
+    @Test func `turns of a crowd that is gone count against no line`() {
+        let machine = Admission(limits(1, waiting: 1000), now: 0)
+        _ = machine.ask(0, .low, now: 0)
+        for id in 1...100 { _ = machine.ask(id, .low, now: 0) }
+        for _ in 0..<100 { _ = machine.leave(now: 0) }
+        for id in 200..<300 { _ = machine.ask(id, .high, now: 0) }
+        _ = machine.ask(300, .low, now: 0)
+        let next = (0..<20).flatMap { _ in machine.leave(now: 0) }
+        #expect(next.contains(300), "the low one has its turn among the next")
+    }
+
     @Test func `so many begin in so many seconds`() throws {
         let machine = Admission(limits(rate: AdmissionLimits.Rate(requests: 2, seconds: 1)), now: 10)
         #expect(machine.ask(1, .normal, now: 10) == .go)
