@@ -19,6 +19,8 @@ final class CassetteFile: @unchecked Sendable {
     /// Behind the last entry.
     private var end: Int
     private var hasEntries: Bool
+    /// Bytes of the file, which a crash may have left beyond its end.
+    private var length: Int
 
     /// Takes the open file with a lock. Throws `cassetteUnusable` if another program records to it.
     private init(_ path: String, _ file: CInt, end: Int, hasEntries: Bool) {
@@ -26,6 +28,8 @@ final class CassetteFile: @unchecked Sendable {
         self.file = file
         self.end = end
         self.hasEntries = hasEntries
+        var info = stat()
+        length = fstat(file, &info) == 0 ? Int(info.st_size) : 0
     }
 
     deinit { close(file) }
@@ -142,7 +146,10 @@ final class CassetteFile: @unchecked Sendable {
             _ = ftruncate(file, end + CassetteWriter.tail.count)
             throw .unusableCassette(path, "it cannot be written: \(Self.reason(code))", posix: code)
         }
-        end += bytes.count - CassetteWriter.tail.count
+        // what is left of a longer entry that a crash has cut off
+        if length > end + bytes.count { _ = ftruncate(file, end + bytes.count) }
+        length = end + bytes.count
+        end = length - CassetteWriter.tail.count
         hasEntries = true
     }
 

@@ -163,9 +163,20 @@ final class PlayedSocket: UpgradeLink, @unchecked Sendable {
         guard let wanted, wanted.isSent, wanted.opcode < 8 else {
             return "the client sent \(shown(sent)), and no message of it was recorded here"
         }
-        if wanted.opcode == opcode, RequestMatcher.areSame(wanted.bytes, sent) { return nil }
-        return "\(shown(wanted.bytes)) was recorded, and the client sent \(shown(sent))"
+        let (one, two) = (shown(wanted.bytes), shown(sent))
+        guard wanted.opcode == opcode else {
+            return "the \(kind(wanted.opcode)) \(one) was recorded, and the client sent the \(kind(opcode)) \(two)"
+        }
+        if RequestMatcher.areSame(wanted.bytes, sent) { return nil }
+        let text = "\(one) was recorded, and the client sent \(two)"
+        if one != two { return text }
+        // long messages are cut where they are shown
+        let recorded = wanted.bytes
+        let place = recorded.indices.first { $0 >= sent.count || recorded[$0] != sent[$0] } ?? recorded.count
+        return "\(text); they differ from byte \(place) on"
     }
+
+    private static func kind(_ opcode: UInt8) -> String { opcode == 1 ? "text" : "binary message" }
 
     private func fail(_ text: String) {
         failure = HTTPFailure(

@@ -226,7 +226,8 @@ package enum CassetteReader {
             return
         }
         var version = response["httpVersion"]?.string?.lowercased() ?? ""
-        version = version.contains("2") || version == "h3" || version.hasSuffix("/3") ? "2" : "1.1"
+        let isLater = version.contains("2") || version == "h3" || version.hasSuffix("/3")
+        version = isLater ? "2" : version.hasSuffix("1.0") ? "1.0" : "1.1"
         var fields = fields(response["headers"])
         fields.remove("Transfer-Encoding")
         entry.head = AttemptScript.Head(

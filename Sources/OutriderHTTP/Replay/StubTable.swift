@@ -6,6 +6,8 @@ package struct StubTable: Sendable {
     /// More stubs are refused, and older requests are forgotten.
     package static let most = 1000
     package static let mostRequests = 1000
+    /// Bytes of all requests that are listed.
+    package static let mostRequestBytes = 4 << 20
 
     /// The course of a request without a stub.
     package enum Unmatched: String, Sendable, CaseIterable { case fail, pass }
@@ -36,6 +38,12 @@ package struct StubTable: Sendable {
         package var stub: String?
         /// Milliseconds since 1970.
         package var time: Int64
+
+        fileprivate var bytes: Int {
+            request.fields.list.reduce(request.url.utf8.count + request.body.count) {
+                $0 + $1.name.utf8.count + $1.value.utf8.count
+            }
+        }
     }
 
     /// Bytes of the bodies of all stubs of a session.
@@ -45,6 +53,7 @@ package struct StubTable: Sendable {
     package var unmatched: Unmatched?
     package private(set) var entries: [Entry] = []
     package private(set) var requests: [Seen] = []
+    private var requestBytes = 0
     private var made = 0
     /// Of the URLs of all stubs.
     private var patternBytes = 0
@@ -80,7 +89,12 @@ package struct StubTable: Sendable {
         bodies = entries.count { $0.rule.body != nil }
     }
 
-    package mutating func forgetRequests() { requests = [] }
+    package mutating func forgetRequests() { (requests, requestBytes) = ([], 0) }
+
+    private mutating func forgetRequests(_ count: Int) {
+        requestBytes -= requests[..<count].reduce(0) { $0 + $1.bytes }
+        requests.removeFirst(count)
+    }
 
     package func contains(_ name: String) -> Bool { entries.contains { $0.name == name } }
 
@@ -139,12 +153,20 @@ package struct StubTable: Sendable {
 
     @discardableResult
     private mutating func note(_ request: ReplayRequest, by stub: String?, at time: Int64) -> Seen {
-        if requests.count >= Self.mostRequests { requests.removeFirst(Self.mostRequests / 10) }
+        if requests.count >= Self.mostRequests { forgetRequests(Self.mostRequests / 10) }
         var request = request
         // a list of requests stays short
-        if request.body.count > Self.mostBody { request.body = Array(request.body[..<Self.mostBody]) }
+        if request.body.count > Self.mostBody {
+            // not within a character of UTF-8: text stays text
+            var end = Self.mostBody
+            while end > Self.mostBody - 4, request.body[end] & 0xC0 == 0x80 { end -= 1 }
+            request.body = Array(request.body[..<end])
+        }
         let seen = Seen(request: request, stub: stub, time: time)
         requests.append(seen)
+        requestBytes += seen.bytes
+        // a tenth at a time: few requests are moved often
+        while requestBytes > Self.mostRequestBytes, requests.count > 1 { forgetRequests(max(1, requests.count / 10)) }
         return seen
     }
 

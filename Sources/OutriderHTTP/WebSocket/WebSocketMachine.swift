@@ -65,6 +65,9 @@ package struct WebSocketMachine: ~Copyable {
     /// Whether a message has begun, and is not complete.
     package var isWithinMessage: Bool { message != nil || frame != nil || scanner.isWithinHead }
 
+    /// Bytes of the message that is being received.
+    package var heldBytes: Int { message?.record.count ?? 0 }
+
     // MARK: calls of the client
 
     /// Appends the frame of a message. False if the connection can send no more.
@@ -99,9 +102,9 @@ package struct WebSocketMachine: ~Copyable {
         end(.failed(fault), &arrivals)
     }
 
-    /// The outbox has room: writes the owed pong, unless the client has sent its Close frame meanwhile.
+    /// The outbox has room: writes the owed pong, unless the server has sent its Close frame meanwhile.
     package mutating func drained(mask: UInt32, to frames: inout [UInt8]) {
-        guard let payload = owedPong.take(), phase == .open else { return }
+        guard let payload = owedPong.take(), phase != .ended else { return }
         payload.withUnsafeBytes { FrameWriter.append(.pong, $0, mask: mask, to: &frames) }
     }
 
@@ -277,8 +280,7 @@ package struct WebSocketMachine: ~Copyable {
     ) throws(WebSocketFault) {
         switch opcode {
         case .ping:
-            // a client that has sent its Close frame sends nothing after that
-            guard phase == .open else { return }
+            // also behind the client's own Close frame (RFC 6455 section 5.5.2): only data must not follow that
             if isCongested || owedPong != nil {
                 owedPong = control
             } else {

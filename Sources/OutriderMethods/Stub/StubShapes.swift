@@ -33,11 +33,7 @@ struct StubRequestShape: JSONEncodable {
             writer.member("url", request.url)
             writer.member("headers", FieldsShape(request.fields))
             if !request.body.isEmpty {
-                if let text = String(validating: request.body, as: UTF8.self) {
-                    writer.member("text", text)
-                } else {
-                    request.body.withUnsafeBytes { writer.member("base64", base64: $0) }
-                }
+                BodyBytesShape(request.body).encodeMembers(to: &writer)
             }
             writer.member("stub", seen.stub)
             writer.member("at", TimeShape(WallTime(milliseconds: seen.time)))

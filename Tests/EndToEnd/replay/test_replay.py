@@ -227,6 +227,26 @@ def test_a_websocket_that_says_something_else(tape):
         assert end["error"]["code"] == 2202 and '"one"' in json.dumps(end) or "one was recorded" in str(end), end
 
 
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"base64": "b25l" + "MTEx" * 40}, "the text one1"),
+        ({"text": "one" + "1" * 119 + "2"}, "they differ from byte 122 on"),
+        ({"text": "one" + "1" * 121}, "they differ from byte 123 on"),
+    ],
+)
+def test_a_websocket_that_says_nearly_the_same_is_told_what_differs(tape, sent, told):
+    """Text and bytes, and long messages, look alike in a message that is cut."""
+    with echo_server() as url, fresh() as wire:
+        start(wire, tape)
+        talk(wire, url, {"text": "one" + "1" * 120})
+        stop(wire)
+    with fresh() as wire:
+        start(wire, tape)
+        _, end = talk(wire, url, sent)
+        assert end["error"]["code"] == 2202 and told in end["error"]["message"], end
+
+
 def test_a_body_that_was_given_up_does_not_play_as_a_whole_one(server, tape):
     url = server.url + "/stall"
     for mode in ("all", "none"):

@@ -136,6 +136,22 @@ def test_modes(server, tape):
         assert len(entries(tape)) == 1
 
 
+def test_what_is_left_of_an_entry_that_was_cut_off_goes_with_the_next(server, tape):
+    """The next entry may be shorter than the rest of one that a crash has cut off: the file is JSON all the same."""
+    with fresh() as wire:
+        start(wire, tape, mode="all")
+        get(wire, server.url + "/json?a")
+        stop(wire)
+    whole = pathlib.Path(tape).read_text()
+    cut = '{"startedDateTime":"' + "x" * 20_000
+    pathlib.Path(tape).write_text(whole.removesuffix("\n]}}\n") + ",\n" + cut)
+    with fresh() as wire:
+        assert start(wire, tape, mode="newEpisodes")["entries"] == 1
+        get(wire, server.url + "/json?b")
+        stop(wire)
+    assert [one["request"]["url"] for one in entries(tape)] == [server.url + "/json?a", server.url + "/json?b"]
+
+
 def test_what_is_compared(server, tape):
     with fresh() as wire:
         start(wire, tape)

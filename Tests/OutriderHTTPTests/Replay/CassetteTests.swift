@@ -48,6 +48,15 @@ import Testing
         #expect(masked.body.count == 35)
     }
 
+    @Test(arguments: [
+        ("HTTP/1.0", "1.0"), ("http/1.1", "1.1"), ("HTTP/2", "2"), ("h2", "2"), ("h3", "2"), ("unknown", "1.1"),
+    ])
+    func `the version of a response is read in all its spellings`(written: String, version: String) {
+        let request = #""request":{"method":"GET","url":"http://a.example/"}"#
+        let line = #"{\#(request),"response":{"status":200,"httpVersion":"\#(written)"}}"#
+        #expect(CassetteReader.entry(Array(line.utf8))?.head?.version == version)
+    }
+
     @Test func `a cassette is one JSON document, and can be read wherever it was cut off`() throws {
         let file = Self.file(2)
         _ = try JSONParser.parse(file)

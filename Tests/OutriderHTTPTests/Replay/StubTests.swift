@@ -167,6 +167,20 @@ import Testing
         #expect(table.add(try Self.rule("*")) != first && table.remove(nil) == 1 && table.isEmpty)
     }
 
+    @Test func `remembered requests are bounded in bytes, and the latest stays`() {
+        var table = StubTable()
+        let fields = [HTTPFields.Field("X-Long", String(repeating: "x", count: 60_000))]
+        for number in 0..<200 {
+            let request = Self.request("https://a.example/\(number)", fields: HTTPFields(fields))
+            _ = table.take(request, fitting: [], at: 0, passes: true)
+        }
+        #expect(table.requests.count * 60_000 <= StubTable.mostRequestBytes && table.requests.count > 50)
+        #expect(table.requests.last?.request.url == "https://a.example/199")
+        table.forgetRequests()
+        _ = table.take(Self.request(), fitting: [], at: 0, passes: true)
+        #expect(table.requests.count == 1)
+    }
+
     @Test func `stubs and remembered requests are bounded`() throws {
         var table = StubTable()
         let rule = try Self.rule("*")

@@ -111,7 +111,7 @@ struct WebSocketMachineTests {
         #expect(frames == [0x8A, 0x81, 0, 0, 0, 0, 3])
     }
 
-    @Test func `a pong that is owed does not follow the Close frame of the client`() {
+    @Test func `a pong that is owed follows the Close frame of the client, and not that of the server`() {
         var machine = WebSocketMachine(maxMessage: 100)
         var found = WebSocketArrivals()
         serverFrame(9, [2]).withUnsafeBytes { machine.received($0, isCongested: true, nextMask: { 0 }, into: &found) }
@@ -119,6 +119,11 @@ struct WebSocketMachineTests {
         let owes = machine.owesPong
         #expect(owes)
         #expect(machine.close(1000, "", mask: 0, to: &frames))
+        frames = []
+        machine.drained(mask: 0, to: &frames)
+        #expect(frames == [0x8A, 0x81, 0, 0, 0, 0, 2])
+        let rest = serverFrame(9, [3]) + serverFrame(8, [])
+        rest.withUnsafeBytes { machine.received($0, isCongested: true, nextMask: { 0 }, into: &found) }
         frames = []
         machine.drained(mask: 0, to: &frames)
         #expect(frames.isEmpty)
@@ -135,7 +140,7 @@ struct WebSocketMachineTests {
         let rest = text("late") + serverFrame(9, [1]) + serverFrame(8, [])
         rest.withUnsafeBytes { found.receive($0, &machine, mask: 0) }
         #expect(messages(found) == ["late"])
-        #expect(found.frames.isEmpty)
+        #expect(found.frames == [0x8A, 0x81, 0, 0, 0, 0, 1])
         #expect(found.end == .closed(code: nil, reason: ""))
         #expect(machine.lost() == nil)
     }
