@@ -138,10 +138,18 @@ func openFiles<Value: Sendable>(
     }
 }
 
-/// The journal of an interrupted download to that path; nil for none. Throws `destinationBusy` if a download goes on.
+/// The journal of an interrupted download to that path; nil for none. Throws `destinationBusy` if a download goes on,
+/// and another failure if the path cannot be used.
 package func interruptedDownload(to path: String, for client: ClientKey) async throws(HTTPFailure) -> DownloadJournal? {
     try await openFiles(for: client) { () throws(HTTPFailure) in
-        let place = try DownloadPlace(path: path, replaces: true, creating: false)
+        let place: DownloadPlace
+        do throws(HTTPFailure) {
+            place = try DownloadPlace(path: path, replaces: true, creating: false)
+        } catch {
+            // without the directory there is no partial file
+            if error.underlying?.code == Int(ENOENT) { return nil }
+            throw error
+        }
         let name = PartialName.partial(of: place.name)
         var info = stat()
         guard fstatat(place.descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

@@ -132,7 +132,7 @@ package enum CookieRefusal: String, Sendable, CaseIterable {
     /// For people.
     package var text: String {
         switch self {
-        case .controlCharacter: "the field has a control character"
+        case .controlCharacter: "a control character, a semicolon, or an equals sign in the name cannot be sent"
         case .noName: "the cookie has no name"
         case .tooLarge: "name and value have more than 4,096 bytes"
         case .domainMismatch: "Domain is neither the host nor a domain above it"

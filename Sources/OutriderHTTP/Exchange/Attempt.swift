@@ -26,6 +26,7 @@ package struct Attempt: Sendable {
         var sessionConnections: SessionConnections?
         var client = ClientKey.service
         var decodesContent = true
+        var allowsGetBody = false
         var maximumBodyBytes: Int?
         var expectsContinue = false
         var proxies: ProxyRules?
@@ -143,6 +144,11 @@ package struct Attempt: Sendable {
     package var decodesContent: Bool {
         get { parts.values.decodesContent }
         set { values.decodesContent = newValue }
+    }
+    /// A GET or HEAD may carry a body, also one that an adapter gives or changes.
+    package var allowsGetBody: Bool {
+        get { parts.values.allowsGetBody }
+        set { values.allowsGetBody = newValue }
     }
     /// The most decoded bytes of a response body; a longer body is refused. Nil for no limit.
     package var maximumBodyBytes: Int? {

@@ -114,8 +114,7 @@ package enum EncodedParameters: Sendable, Equatable {
     package static func failure(
         _ complaint: JSONComplaint, _ kind: ParameterEncoding.Kind, at pointer: JSONPointer
     ) -> HTTPFailure {
-        HTTPFailure(
-            failureKind(kind), complaint.message,
-            pointer: pointer.appending(complaint.pointer).description)
+        let placed = JSONComplaint(complaint.message, at: pointer.appending(complaint.pointer))
+        return HTTPFailure(failureKind(kind), placed.placed(), pointer: placed.pointer.description)
     }
 }

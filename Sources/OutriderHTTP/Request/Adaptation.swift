@@ -32,8 +32,9 @@ package enum Adaptation: Sendable, Equatable {
     /// Checks an adapted attempt: a GET has no body, unless the request was permitted a body.
     package static func check(_ attempt: Attempt, madeOf built: Attempt) throws(HTTPFailure) {
         guard attempt.body != .none, attempt.body != built.body || attempt.method != built.method else { return }
-        if attempt.method == "GET" || attempt.method == "HEAD" {
-            throw HTTPFailure(.bodyDataInGETRequest, "a \(attempt.method) request carries no body: use POST")
+        if attempt.method == "GET" || attempt.method == "HEAD", !built.allowsGetBody {
+            throw HTTPFailure(
+                .bodyDataInGETRequest, "a \(attempt.method) request carries no body: use POST, or say allowGetBody")
         }
         if attempt.method == "TRACE" {
             throw HTTPFailure(.createURLRequestFailed, "a TRACE request never carries a body")

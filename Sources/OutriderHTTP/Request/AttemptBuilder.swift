@@ -38,7 +38,8 @@ package enum AttemptBuilder {
                     pointer: "/parameters")
             }
             var whole = spec
-            whole.body = BodySpec(.bytes(bytes), contentType: contentType)
+            // without default fields, a body has the type that the caller names
+            whole.body = BodySpec(.bytes(bytes), contentType: spec.addsDefaultFields ? contentType : nil)
             return try build(whole, defaults, fileSize, partSizes, bodyAt: "/parameters")
         }
     }
@@ -86,6 +87,7 @@ package enum AttemptBuilder {
         if let plan = spec.shared?.plan { attempt.priority = plan.priority }
         attempt.maximumBodyBytes = spec.options?.maxBody
         attempt.decodesContent = decodesContent(of: spec)
+        if spec.allowGetBody { attempt.allowsGetBody = true }
         // also without a body, where the field must not be sent (RFC 9110 section 10.1.1)
         attempt.takeExpectation()
         if spec.expectsContinue { attempt.expectsContinue = true }

@@ -112,17 +112,17 @@ package struct RouterRequest {
                     continue
                 }
                 guard let items = place.queryItems(name, member.value) else {
-                    throw unfit(member.name, "is nested too deeply for a query")
+                    throw unfit(member.name, "holds a list, an object or null inside, which no query can hold")
                 }
                 query.members.append(contentsOf: items)
             case .header:
                 guard let value = place.texts(member.value) else {
-                    throw unfit(member.name, "is nested too deeply for a header")
+                    throw unfit(member.name, "holds a list, an object or null inside, which no header can hold")
                 }
                 if !value.texts.isEmpty { headers.append(RouterMerge.field(name, value.texts.joined(separator: ","))) }
             case .cookie:
                 guard let value = place.texts(member.value) else {
-                    throw unfit(member.name, "is nested too deeply for a cookie")
+                    throw unfit(member.name, "holds a list, an object or null inside, which no cookie can hold")
                 }
                 if !value.texts.isEmpty { cookies.append("\(name)=\(Self.cookie(value.texts))") }
             case .body: if member.value != .null { cover("body", place.body(member.value)) }

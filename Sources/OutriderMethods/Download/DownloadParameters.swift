@@ -53,7 +53,9 @@ struct DestinationParameter: JSONDecodable {
 
     init(json: JSONValue) throws(JSONComplaint) {
         var fields = try JSONFields(json)
-        let path: String? = try fields.optional("path", check: Self.fault)
+        let path: String? = try fields.optional("path") { (path: String) in
+            path.hasSuffix("/") ? "must not end with /: use directory, or add the name of the file" : Self.fault(path)
+        }
         let directory: String? = try fields.optional("directory", check: Self.fault)
         let name: String? = try fields.optional("filename", check: FileName.fault)
         createsDirectories = try fields.optional("createDirectories") ?? false
@@ -72,7 +74,8 @@ struct DestinationParameter: JSONDecodable {
         }
     }
 
-    private static func fault(_ path: String) -> String? {
+    /// The complaint about the path of a file; nil for a path that can be used.
+    static func fault(_ path: String) -> String? {
         if path.utf8.contains(0) { return "must not hold U+0000" }
         return path.hasPrefix("/") || path.hasPrefix("~/") ? nil : "must be absolute, or begin with ~/"
     }

@@ -26,7 +26,7 @@ struct DownloadResume: Method {
             var fields = try JSONFields(json)
             let data: String? = try fields.optional("resumeData")
             let request: Handle<RequestRecord>? = try fields.optional("request")
-            let path: String? = try fields.optional("path")
+            let path: String? = try fields.optional("path", check: DestinationParameter.fault)
             download = try DownloadParameters(&fields)
             try fields.finish()
             switch (data, request, path) {
@@ -96,8 +96,9 @@ struct DownloadResume: Method {
                     return Begun(journal: journal)
                 }
             } catch {
+                let state = error.kind == .destinationBusy ? "busy" : "unusable"
                 throw RPCError(
-                    .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string("busy")])
+                    .wrongState, error.message, data: ["pointer": .string("/path"), "state": .string(state)])
             }
             throw RPCError(
                 .wrongState, "no interrupted download has left anything for \(path.excerpt): download.start begins one",

@@ -14,7 +14,10 @@ enum EncodedText {
             return try FormWriter.text(of: FormValues(value), options)
         } catch {
             var refusal = RPCError(EncodedParameters.failure(error, .urlEncodedForm, at: pointer))
-            if let known = error.known { refusal.data?["known"] = .array(known.map { .string($0) }) }
+            if let known = error.known {
+                refusal.data?["known"] = .array(known.map { .string($0) })
+                refusal.message = RPCError(error.under(member: "parameters")).message
+            }
             throw refusal
         }
     }

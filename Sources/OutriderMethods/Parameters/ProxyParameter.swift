@@ -45,6 +45,11 @@ struct ProxyParameter: JSONDecodable, Sendable {
         let credential = try fields.optional("credential", as: CredentialParameter.self)?.credential
         let bypass = try fields.optional("bypass", as: BypassParameter.self)?.bypass
         try fields.finish()
+        if credential != nil, both == nil, http == nil, https == nil {
+            // Silence would send the request past the proxy of its session.
+            throw JSONComplaint(
+                "credential needs a proxy: give url, http or https", at: JSONPointer(member: "credential"))
+        }
         return ProxyRules(
             http: try (http ?? both)?.authenticated(by: credential),
             https: try (https ?? both)?.authenticated(by: credential),

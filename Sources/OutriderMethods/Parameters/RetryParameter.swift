@@ -83,7 +83,8 @@ struct OfflineParameter: JSONDecodable {
         let rule = InterfaceRule(required: required, prohibited: Set((prohibited ?? []).map(\.kind)))
         if let required, rule.prohibited.contains(required) {
             throw JSONComplaint(
-                "\(required.rawValue) is required and prohibited", at: JSONPointer(member: "prohibitedInterfaces"))
+                "prohibitedInterfaces has \(required.rawValue), which requiredInterface demands: name it in one of the two",
+                at: JSONPointer(member: "prohibitedInterfaces"))
         }
         retriers = [.offline(wait: wait ?? 5, over: rule)]
     }

@@ -44,7 +44,9 @@ struct Conclusion: Sendable {
 
     private static func missing(_ destination: BodyDestination) -> HTTPFailure {
         let reason =
-            destination == .discard ? "the body was discarded" : "the body went to the call that asked for it"
+            destination == .discard
+            ? "bodyTo keeps no body for handlers (use inline, stored or file)"
+            : "the body went to the call that asked for it"
         return HTTPFailure(.inputDataNilOrZeroLength, reason, sent: .sent)
     }
 }

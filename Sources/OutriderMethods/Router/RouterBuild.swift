@@ -11,6 +11,10 @@ struct RouterBuild: Method {
     static let name = "router.build"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> RequestBuild.Result {
-        try await RequestBuild.call(await params.request(call), call)
+        do {
+            return try await RequestBuild.call(await params.request(call), call)
+        } catch {
+            throw params.located(error)
+        }
     }
 }

@@ -60,8 +60,23 @@ struct RouterCall: LongParams {
         return try? RouterRequest.build(router, endpoint, params: params, overrides: overrides, limits: limits)
     }
 
+    private static let members: Set = ["router", "endpoint", "params", "overrides"]
+
+    private var places: EndpointPlaces {
+        EndpointPlaces(overrides: overrides.members.map(\.name), hasParams: !params.isEmpty)
+    }
+
+    /// The error of a method that took the request, with a pointer into this call.
+    func located(_ error: any Error) -> any Error {
+        guard var told = error as? RPCError, let text = told.data?["pointer"]?.string else { return error }
+        let pointer = JSONPointer(canonical: text)
+        guard let member = pointer.names.first, !Self.members.contains(member) else { return error }
+        told.data?["pointer"] = .string(places.place(of: pointer).description)
+        return told
+    }
+
     private func made(_ spec: JSONObject, _ endpoint: RouterEndpoint) throws(RPCError) -> RequestParameters {
-        let places = EndpointPlaces(overrides: overrides.members.map(\.name), hasParams: !params.isEmpty)
+        let places = places
         do throws(JSONComplaint) {
             var request = try RequestParameters(json: .object(spec))
             request.places = places

@@ -19,6 +19,11 @@ struct RouterDefinition {
         let base: BaseURLParameter? = try fields.optional("baseUrl")
         let defaults: RequestOptions? = try fields.optional("defaults")
         let endpoints: JSONObject? = try fields.optional("endpoints")
+        do throws(JSONComplaint) {
+            try checkMethod(defaults?.object ?? [:])
+        } catch {
+            throw error.under(member: "defaults")
+        }
         let list = try endpoints.map { object throws(JSONComplaint) in try Self.endpoints(object, &budget) }
         isShared = try fields.optional("shared") ?? false
         try fields.finish()
@@ -81,6 +86,7 @@ private struct EndpointParameter {
         try fields.finish()
         let options = object.members.filter { !Self.own.contains($0.name) && $0.name != "_meta" }
         try RequestOptions.check(JSONObject(members: options), beside: Self.own)
+        try checkMethod(JSONObject(members: options))
         endpoint = RouterEndpoint(name: name, path: try JSONFields.need("path", path).path)
         endpoint.baseURL = base?.url
         endpoint.summary = summary
@@ -118,6 +124,12 @@ private struct EndpointParameter {
             .under(member: "places")
         }
     }
+}
+
+/// A request with a method that cannot be sent is a failure; a definition with one is a mistake.
+private func checkMethod(_ options: JSONObject) throws(JSONComplaint) {
+    guard let method = options["method"]?.string, let fault = FieldRules.fault(inMethod: method) else { return }
+    throw JSONComplaint("must be a method, such as GET: \(fault)", at: JSONPointer(member: "method"))
 }
 
 private struct PathParameter: JSONDecodable {

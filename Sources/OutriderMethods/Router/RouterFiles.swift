@@ -59,7 +59,7 @@ package enum RouterFiles {
         } catch {
             let line = isRead ? "line \(YAMLDocument.line(of: error.pointer, in: bytes)): " : ""
             let place = error.pointer == .root ? "" : " (at \(error.pointer))"
-            throw RouterFileFault(description: "\(file), \(line)\(error.message)\(place)")
+            throw RouterFileFault(description: "\(file), \(line)\(error.placed())\(place)")
         }
     }
 

@@ -11,6 +11,10 @@ struct RouterSend: Method {
     static let name = "router.send"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> ResponseReply {
-        try await DataSend.call(await params.request(call), call)
+        do {
+            return try await DataSend.call(await params.request(call), call)
+        } catch {
+            throw params.located(error)
+        }
     }
 }

@@ -11,6 +11,10 @@ struct RouterStart: Method {
     static let name = "router.start"
 
     static func call(_ params: RouterCall, _ call: Call<ClientScope>) async throws -> DataStart.Result {
-        try await DataStart.call(await params.request(call), call)
+        do {
+            return try await DataStart.call(await params.request(call), call)
+        } catch {
+            throw params.located(error)
+        }
     }
 }

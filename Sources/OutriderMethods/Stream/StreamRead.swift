@@ -108,8 +108,7 @@ struct StreamRead: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let handles = call.scope.handles
-        let stream = try handles.find(params.stream, "stream")
+        let stream = try call.scope.handles.reading(params.stream)
         if let options = params.options { try stream.become(options.scanner, options.look, named: options.name) }
         if params.least != nil, !stream.isOfBytes {
             throw RPCError.wrongState("min counts bytes, and this stream is read as something else", "items")

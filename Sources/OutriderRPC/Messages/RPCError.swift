@@ -51,30 +51,12 @@ extension RPCError {
         self.init(.invalidParams, Self.sentence(complaint), data: data)
     }
 
-    /// The message with the path of a nested member, as "serialize.as must be …" for a complaint that begins with "as",
-    /// with the path as the subject of a complaint without one, and with the closest known name for an unknown member.
+    /// The sentence of the complaint, with the closest known name for an unknown member.
     private static func sentence(_ complaint: JSONComplaint) -> String {
-        let path = complaint.pointer.names
-        let lacksSubject = complaint.message.hasPrefix("must ") || complaint.message.hasPrefix("names ")
-        guard let name = path.last else { return (lacksSubject ? "params " : "") + complaint.message }
-        if lacksSubject, name != "must", name != "names" { return "\(written(path[...])) \(complaint.message)" }
-        let parent = written(path.dropLast())
-        if let known = complaint.known, complaint.message == "unknown parameter \(name)" {
-            let hint = NameSuggestions.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
-            return (parent.isEmpty ? complaint.message : "\(parent) has no member \(name)") + hint
-        }
-        guard !parent.isEmpty, complaint.message.hasPrefix(name + " ") else { return complaint.message }
-        return written(path[...]) + complaint.message.dropFirst(name.count)
-    }
-
-    /// A path in the notation of programs: `handlers[0].serialize.as`.
-    private static func written(_ path: ArraySlice<String>) -> String {
-        var text = ""
-        for part in path {
-            let isIndex = !text.isEmpty && !part.isEmpty && part.utf8.allSatisfy { (0x30...0x39).contains($0) }
-            text += isIndex ? "[\(part)]" : text.isEmpty ? part : ".\(part)"
-        }
-        return text
+        guard let name = complaint.pointer.names.last else { return complaint.placed(orUnder: "params") }
+        guard let known = complaint.known, complaint.isUnknown(name) else { return complaint.placed() }
+        let hint = NameSuggestions.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
+        return complaint.placed() + hint
     }
 }
 

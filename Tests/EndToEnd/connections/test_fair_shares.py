@@ -167,12 +167,15 @@ def test_slow_hosts_of_one_client_leave_connections_for_others(tmp_path, origin)
                 for number in range(250):
                     url = f"http://h{number}.{'one' if wire is one else 'more'}.localhost:{deaf.port}/"
                     wire.start("data.send", {"url": url, "timeout": {"connect": 1, "firstByte": 60}})
-            # what had to wait for a connection says so, and can be tried again
-            failures = [one.receive() for _ in range(20)]
-            for reply in failures:
-                error = reply["result"]["error"]
+            # what had to wait for a connection says so, and can be tried again; others had one that nothing came from
+            waited = 0
+            while waited < 20:
+                error = one.receive()["result"]["error"]
+                if error["code"] == 1405:
+                    continue
                 assert error["code"] == 1422 and error["retryable"] and error["phase"] == "queue", error
                 assert "share" in error["message"]
+                waited += 1
             found, seconds = timed(lambda: other.call("data.send", {"url": f"{origin}/json"}))
             assert found["result"]["ok"] and seconds < SOON, (found, seconds)
             assert len(os.listdir(f"/proc/{process.pid}/fd")) < 700

@@ -230,6 +230,8 @@ def test_interfaces_of_some_kinds_do_not_count(alone):
 def test_bad_kinds_of_interfaces_are_named(wire, rule, pointer):
     error = wire.call("data.send", {"url": "http://127.0.0.1/", "interceptors": [{"offline": rule}]})["error"]
     assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+    if "prohibitedInterfaces" in rule and "requiredInterface" in rule:
+        assert "requiredInterface" in str(error), error
 
 
 FAR = """

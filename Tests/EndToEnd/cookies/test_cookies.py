@@ -173,6 +173,14 @@ def test_names_are_compared_by_their_bytes(line, server):
     assert value.split("; ") == fields and len(session.list(name="caf\u00e9")) == 1
 
 
+@pytest.mark.parametrize(("name", "value"), [("a", "1; b=2"), ("a;b", "1"), ("a=b", "1")])
+def test_a_cookie_that_cannot_be_sent_is_refused_with_the_character(line, name, value):
+    session = result(line.call("session.create", {"cookies": True}))["session"]
+    where = {"session": session, "url": "http://h.example/"}
+    change = result(line.call("cookies.set", {**where, "cookies": [{"name": name, "value": value}]}))["changes"][0]
+    assert (change["kind"], change["reason"]) == ("refused", "controlCharacter") and "semicolon" in change["message"]
+
+
 def test_a_cookie_of_an_address_is_one_cookie(line, server):
     session = Session(line, server)
     where = {"session": session.name, "url": "http://127.0.0.1/"}

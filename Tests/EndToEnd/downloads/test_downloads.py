@@ -214,6 +214,7 @@ def test_bad_destinations_are_named(wire, server):
         ({"directory": "/tmp", "filename": ".."}, "/destination/filename"),
         ({"directory": "tmp"}, "/destination/directory"),
         ({"path": "/a\0b"}, "/destination/path"),
+        ({"path": "/tmp/new/"}, "/destination/path"),
     ]:
         error = wire.call("download.send", {"url": server.url("/fine"), "destination": destination})["error"]
         assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error

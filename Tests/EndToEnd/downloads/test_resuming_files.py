@@ -37,6 +37,18 @@ def test_resume_data_that_cannot_be_used_is_refused(wire, server, tmp_path):
     assert (error["code"], error["data"]["state"]) == (-32013, "absent")
 
 
+def test_a_path_that_cannot_be_resumed_is_not_called_busy(wire, tmp_path):
+    """A program waits for the end of a download that is busy, and would wait forever."""
+    for path in ("file", "", "~root/file", "/a\u0000b"):
+        error = wire.call("download.resume", {"path": path})["error"]
+        assert (error["code"], error["data"]["pointer"]) == (-32602, "/path"), error
+    (tmp_path / "file").write_bytes(b"")
+    states = {tmp_path / "none" / "file": "absent", tmp_path / "file" / "x": "unusable", "/": "unusable"}
+    for path, state in states.items():
+        error = wire.call("download.resume", {"path": str(path)})["error"]
+        assert (error["code"], error["data"]["state"]) == (-32013, state), error
+
+
 def forged(**members):
     """Resume data as only the service should make it."""
     line = json.dumps({"format": 1, "url": "http://127.0.0.1:1/", "boot": "", "held": [], **members}).encode()

@@ -125,6 +125,8 @@ def test_what_cannot_be_is_refused_by_name(wire, params, pointer):
 def test_a_topic_that_there_is_not_comes_with_its_neighbours(wire):
     error = wire.call("events.subscribe", {"topics": ["atempt.created"]})["error"]
     assert "did you mean attempt.created?" in error["message"] and error["data"]["near"][0] == "attempt.created"
+    error = wire.call("events.subscribe", {"topics": ["requests.*"]})["error"]
+    assert "did you mean request.*?" in error["message"] and error["data"]["near"] == ["request.*"]
 
 
 def test_handles_that_name_nothing_are_refused(wire):

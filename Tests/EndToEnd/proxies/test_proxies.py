@@ -255,6 +255,7 @@ def test_an_environment_that_makes_no_sense_is_told_to_who_asks_for_it(monkeypat
         ({"url": "http://h", "credential": {"username": "a:b"}}, "/proxy/credential/username", "colon"),
         ({"https": "socks4://h"}, "/proxy/https", "socks5"),
         ({"url": "http://h", "port": 1}, "/proxy/port", "no member"),
+        ({"credential": {"username": "ada", "password": "secret"}}, "/proxy/credential", "url, http or https"),
     ],
 )
 def test_what_is_no_proxy_is_refused_before_anything_is_sent(wire, home, proxy, pointer, word):

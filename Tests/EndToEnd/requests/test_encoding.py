@@ -104,8 +104,15 @@ def test_a_property_list_is_read_by_others(wire, format):
     assert len(bytes_) == body["size"]
     moment = datetime.datetime(2001, 1, 1, 0, 2, 3)
     assert plistlib.loads(bytes_) == {**value, "data": b"\0\xff", "date": moment, "big": 2**64 - 1}
-    alone = result(wire.call("encode.propertyList", {"parameters": value, "encoding": {"format": format}}))
-    assert plistlib.loads(alone["text"].encode() if format == "xml" else base64.b64decode(alone["base64"])) == value
+    # in the binary format these may be UTF-8 with U+0000, which many JSON parsers lose or cut
+    for one in (value, 5, "wolf"):
+        alone = result(wire.call("encode.propertyList", {"parameters": one, "encoding": {"format": format}}))
+        assert plistlib.loads(alone["text"].encode() if format == "xml" else base64.b64decode(alone["base64"])) == one
+
+
+def test_a_body_with_a_nul_is_shown_in_base64(wire):
+    body = built(wire, method="POST", body={"base64": "AGE="})["body"]
+    assert body["base64"] == "AGE=" and "text" not in body
 
 
 def test_query_parameters_and_body_go_together(wire, origin):
@@ -246,6 +253,21 @@ def test_what_cannot_be_encoded_is_not_sent(wire, server, params, code, pointer)
 def test_wrong_parameters_are_named(wire, params, pointer):
     error = wire.call("data.send", {"url": "http://127.0.0.1:1/", **params})["error"]
     assert (error["code"], error["data"]["pointer"]) == (-32602, pointer), error
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ([{"name": "a"}, {"value": 1}], "parameters[1].name is required"),
+        ([{"name": 5}], "parameters[0].name must be a string"),
+        ([{"nam": "a"}], "parameters[0] has no member nam (did you mean name?)"),
+        ({"a": {"b": {"$date": "soon"}}}, "parameters.a.b.$date must be seconds"),
+    ],
+)
+def test_the_message_about_a_parameter_has_its_place(wire, parameters, said):
+    assert wire.call("encode.form", {"parameters": parameters})["error"]["message"].startswith(said)
+    sent = wire.call("data.send", {"url": "http://127.0.0.1:1/", "parameters": parameters})["result"]
+    assert sent["error"]["message"].startswith(said.partition(" (")[0]), sent
 
 
 def test_other_kinds_are_refused_by_the_pure_methods(wire):

@@ -41,8 +41,17 @@ def test_defaults_are_sent_unless_replaced(wire, origin):
     assert (fields["user-agent"], fields["accept-encoding"]) == ("mine", "identity")
 
 
-def test_a_request_without_defaults_has_the_fields_of_the_caller_and_no_other(wire, origin):
-    params = {"url": origin + "/echo", "method": "POST", "body": {"text": "a"}, "defaultHeaders": False}
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"body": {"text": "a"}},
+        {"body": {"form": {"a": 1}}},
+        {"parameters": {"a": 1}},
+        {"parameters": {"a": 1}, "encoding": "json"},
+    ],
+)
+def test_a_request_without_defaults_has_the_fields_of_the_caller_and_no_other(wire, origin, body):
+    params = {"url": origin + "/echo", "method": "POST", **body, "defaultHeaders": False}
     sent_fields = result(wire.call("data.send", {**params, "serialize": {"as": "json"}}))["body"]["json"]["headers"]
     assert [name for name, _ in sent_fields] == ["Host", "Content-Length"]
 

@@ -259,6 +259,12 @@ def test_a_new_request_that_no_result_names_is_forgotten(wire, server):
     assert error["data"]["state"] == "bodiless" and handles() == {request}
 
 
+def test_handlers_without_a_body_are_told_which_member_keeps_it(wire, server):
+    params = {"url": server.url(200, "text/plain", b"x"), "bodyTo": "discard", "handlers": [{"id": "one"}]}
+    (told,) = result(wire.call("data.send", params))["results"]
+    assert told["error"]["code"] == 1700 and "bodyTo" in told["error"]["message"], told
+
+
 def test_what_is_gone_cannot_be_shaped(wire, server, origin):
     sent = get(wire, origin + "/bytes/200000")["request"]
     error = wire.call("response.serialize", {"response": sent})["error"]

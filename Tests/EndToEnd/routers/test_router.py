@@ -79,6 +79,17 @@ def test_an_endpoint_is_sent_with_its_parameters_in_place(wire, origin):
     assert json.loads(got["body"]) == {"a": [1]}
 
 
+@pytest.mark.parametrize("method", ["", "G ET", "CONNECT", "M" * 65])
+def test_a_method_that_cannot_be_sent_is_told_by_the_definition(wire, origin, method):
+    for pointer, parts in [
+        ("/endpoints/one/method", {"endpoints": {"one": {"path": "/echo", "method": method}}}),
+        ("/defaults/method", {"defaults": {"method": method}, "endpoints": {}}),
+    ]:
+        error = wire.call("router.define", {"name": "api", "baseUrl": origin, **parts})["error"]
+        assert error["code"] == -32602 and error["data"]["pointer"] == pointer, error
+        assert error["message"].startswith(pointer[1:].replace("/", ".") + " must be a method"), error
+
+
 BREAK = {"X": "a\nb"}
 
 
@@ -101,6 +112,29 @@ def test_a_request_that_cannot_be_built_is_pointed_at_in_the_call(wire, origin, 
     assert wire.call("router.send", call)["result"]["error"]["pointer"] == pointer
     started = wire.call("router.start", call)["result"]["request"]
     assert wire.call("request.wait", {"request": started})["result"]["error"]["pointer"] == pointer
+
+
+@pytest.mark.parametrize(
+    ("members", "at"),
+    [
+        ({"session": "none"}, "/session"),
+        ({"interceptors": ["int_0000000000000000"]}, "/interceptors/0"),
+        ({"method": "POST", "body": {"stream": "str_0000000000000000"}}, "/body/stream"),
+    ],
+)
+def test_an_object_that_does_not_exist_is_pointed_at_in_the_call(wire, origin, members, at):
+    define(wire, origin, one={"path": "/echo"}, other={"path": "/echo", **members})
+    for method in ("router.build", "router.send", "router.start"):
+        error = wire.call(method, {"router": "api", "endpoint": "one", "overrides": members})["error"]
+        assert (error["code"], error["data"]["pointer"]) == (-32012, "/overrides" + at), error
+        error = wire.call(method, {"router": "api", "endpoint": "other"})["error"]
+        assert (error["code"], error["data"]["pointer"]) == (-32012, "/endpoint"), error
+
+
+def test_a_call_that_waits_cannot_start_later(wire, origin):
+    define(wire, origin, one={"path": "/echo"})
+    error = send(wire, "one", startImmediately=False)["error"]
+    assert (error["code"], error["data"]["pointer"]) == (-32602, "/overrides/startImmediately"), error
 
 
 def test_overrides_cover_the_endpoint_for_one_call(wire, origin):
@@ -220,6 +254,12 @@ def test_a_missing_document_is_pointed_at(wire, tmp_path):
     assert error["code"] == -32602 and error["data"]["pointer"] == "/from/file", error
 
 
+def test_the_path_of_a_document_is_absolute(wire):
+    """A relative path would begin where the service was started."""
+    error = wire.call("router.import", {"from": {"file": "api.yaml"}})["error"]
+    assert error["code"] == -32602 and error["data"]["pointer"] == "/from/file" and "absolute" in error["message"]
+
+
 def serve(*arguments):
     command = [contract.binary(), "serve", "--stdio", *arguments]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
@@ -305,11 +345,12 @@ def test_a_large_schema_that_many_endpoints_share_is_described_once(wire):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("baseUrl: http://x\nendpoints:\n  one:\n    path: /{id\n", ", line 4: path has a brace"),
+        ("baseUrl: http://x\nendpoints:\n  one:\n    path: /{id\n", ", line 4: endpoints.one.path has a brace"),
         (
             "baseUrl: http://x\nendpoints:\n  one: {path: /}\n  two: {path: /, timeuot: 5}\n",
             "(at /endpoints/two/timeuot)",
         ),
+        ("baseUrl: http://x\nendpoints:\n  one:\n    method: G ET\n    path: /\n", "line 4: endpoints.one.method must"),
         ("baseUrl: http://x\n\tendpoints: {}\n", "line 2"),
         ("- a\n", "must be an object"),
         ("baseUrl: nowhere\nendpoints: {}\n", "line 1: baseUrl must be an absolute URL"),

@@ -364,6 +364,14 @@ def test_the_clients_code_may_refuse_the_response(wire, feeder):
     assert (refused["status"], refused["body"]["kind"], refused["body"]["size"]) == (200, "none", 0)
 
 
+def test_a_stream_that_feeds_a_body_cannot_be_read(wire):
+    """The handle is known: the error says what the stream is for."""
+    stream = wire.call("upload.open")["result"]["stream"]
+    error = wire.call("stream.read", {"stream": stream})["error"]
+    assert error["code"] == -32013 and error["data"]["pointer"] == "/stream", error
+    assert "stream.write" in error["message"], error
+
+
 def test_only_so_many_streams_at_once(wire, feeder):
     """And what cannot be opened leaves nothing behind."""
     for _ in range(15):

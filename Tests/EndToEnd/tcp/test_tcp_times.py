@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""TCP streams that are suspended, and that are idle."""
+"""TCP streams that are suspended, and that are idle, and reads that wait."""
 
+import base64
+import threading
 import time
 
 import contract
@@ -48,3 +50,28 @@ def test_a_stream_that_only_sends_is_not_idle(wire):
         assert result(wire.call("request.wait", {**request, "timeout": 0.001})).get("pending")
         # and without bytes it ends
         assert result(wire.call("request.wait", {**request, "timeout": 10}))["error"]["code"] == 1405
+
+
+def test_a_read_waits_no_longer_for_its_turn_than_it_may_wait(wire):
+    """And takes nothing from the reads that wait before and behind it."""
+    go = threading.Event()
+
+    def serve(connection):
+        go.wait(LONG)
+        connection.sendall(b"1122")
+        connection.recv(1)
+
+    with Host(serve) as host:
+        stream = dial(wire, host.port)["stream"]
+        first, late, least, last = (
+            wire.start("stream.read", {"stream": stream, "bytes": 2, "min": 2, "wait": 60}),
+            wire.start("stream.read", {"stream": stream, "wait": 0.1}),
+            wire.start("stream.read", {"stream": stream, "min": 5, "wait": 0.1}),
+            wire.start("stream.read", {"stream": stream, "bytes": 2, "min": 2, "wait": 60}),
+        )
+        replies = wire.replies([late, least], 20)
+        found = [(replies[one]["result"]["base64"], replies[one]["result"].get("timedOut")) for one in (late, least)]
+        assert found == [("", None), ("", True)]
+        go.set()
+        replies = wire.replies([first, last], 20)
+        assert [base64.b64decode(replies[one]["result"]["base64"]) for one in (first, last)] == [b"11", b"22"]

@@ -361,7 +361,7 @@ def test_what_is_no_stream_is_refused(wire, taker):
         ]:
             error = wire.call("upload.send", {"url": taker.url("/keep"), "body": body})["error"]
             assert (error["code"], error["data"]["pointer"]) == (-32012, pointer)
-    assert wire.call("stream.read", {"stream": opened(wire)})["error"]["code"] == -32012
+    assert wire.call("stream.read", {"stream": opened(wire)})["error"]["code"] == -32013
 
 
 @pytest.mark.skipif(shutil.which("socat") is None, reason="socat is not installed")

@@ -56,6 +56,12 @@ def test_messages_go_both_ways_compressed(wire, chat):
     assert last(wire, stream)["close"]["clean"]
 
 
+@pytest.mark.parametrize("method, params", [("stream.write", {"text": "a"}), ("stream.finish", {})])
+def test_a_websocket_takes_messages_and_no_bytes(wire, url, method, params):
+    error = wire.call(method, {"stream": opened(wire, url)["stream"], **params})["error"]
+    assert error["code"] == -32013 and "websocket.send" in error["message"], error
+
+
 def test_events_within_credit(wire, url):
     """[Z2] [3.P.3]"""
     result = opened(wire, url, mode="push", credit=1, greeting=[{"text": "one"}, {"text": "two"}])
