@@ -183,17 +183,31 @@ def test_a_started_request_of_the_awaiting_client_leaves_nothing_after_its_end(s
     asyncio.run(asyncio.wait_for(work(), 30))
 
 
-def test_a_started_request_whose_handle_is_known_stays(client: Client, origin: str) -> None:
+def test_a_started_request_whose_handle_is_known_stays(client: Client, origin: str, tmp_path: Path) -> None:
     handle = client.start("GET", f"{origin}/json").handle
+    told = client.start("GET", f"{origin}/json").response()
+    assert told is not None and told.request is not None
+    looked = told.request
+    del told
+    client.download.start(f"{origin}/json", tmp_path / "a", detach=True, name="file").response()
     body = client.start("GET", f"{origin}/bytes/9000000").response().handle
     client.start("GET", f"{origin}/json", detach=True, name="kept")
     for _ in range(2):
-        for request in (handle, "kept"):
+        for request in (handle, looked, "kept"):
             response = client.wait(request)
             assert response is not None and response.json()["id"] == 1
+        saved = client.wait("file")
+        assert saved is not None and saved.ok
         assert client.call("response.read", response=body, bytes=3)["end"] is False
         gc.collect()
-    client.call("request.forget", request="kept")
+    for name in ("kept", "file"):
+        client.call("request.forget", request=name)
+
+
+def test_a_body_with_the_names_of_options_is_no_wish_for_them(client: Client, origin: str) -> None:
+    for options in ({"json": {"events": [], "detach": True}}, {"detach": False}):
+        client.start("POST", f"{origin}/echo", **options).response()
+    until(lambda: requests(client) == [])
 
 
 def test_events_of_a_server_that_are_dropped_are_cancelled(either: Client, peer: MakePeer) -> None:

@@ -34,7 +34,8 @@ def own(binary: str, directory: str, monkeypatch: pytest.MonkeyPatch) -> Iterato
         pass
 
 
-def test_the_call_after_a_refusal_starts_the_next_service(own: str) -> None:
+@pytest.mark.parametrize("way", ["call", "many"])
+def test_the_call_after_a_refusal_starts_the_next_service(own: str, way: str) -> None:
     asked, release = threading.Event(), threading.Event()
     with Client() as client:
 
@@ -48,10 +49,15 @@ def test_the_call_after_a_refusal_starts_the_next_service(own: str) -> None:
         client._live().post([("diagnostics.callback", CALLBACK)])
         assert asked.wait(30)
         client.call("server.stop", grace=20)
-        with pytest.raises(outrider.ServerStopping) as caught:
-            client.info()
+        if way == "many":
+            refused = client.many(["http://127.0.0.1:1/"] * 3)
+            assert [type(one) for one in refused] == [outrider.ServerStopping] * 3
+        else:
+            with pytest.raises(outrider.ServerStopping) as caught:
+                client.info()
+            assert caught.value.retryable
         release.set()
-        assert caught.value.retryable and client.info()["pid"] != first
+        assert client.info()["pid"] != first
 
 
 def test_a_call_that_runs_ends_well_beside_the_next_service(own: str) -> None:

@@ -212,13 +212,12 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
         :meth:`get`."""
-        from .started import AsyncRequest, sweep
+        from .started import AsyncRequest, is_known_elsewhere, sweep
 
         built = build(method, url, options, self._defaults)
         await sweep(self)
         result = await self._result("data.start", built.params, UNTIMED_GUARD)
-        is_known = any(f'"{name}":' in built.params for name in ("detach", "events")) or options.get("name") is not None
-        return AsyncRequest(self, result, built.check, is_known)
+        return AsyncRequest(self, result, built.check, is_known_elsewhere(self, options))
 
     async def wait(
         self, request: str | AsyncRequest, *, timeout: float | None = None, check: bool | None = None

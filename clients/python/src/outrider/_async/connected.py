@@ -79,10 +79,15 @@ class AsyncConnected:
             self._retired = [one for one in self._retired if one.dead is None] + [connection]
 
     async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        connection = await self._live()
         try:
-            return await (await self._live()).batch(method, params, window, seconds)
+            replies = await connection.batch(method, params, window, seconds)
         except Unsent:
-            return await (await self._live()).batch(method, params, window, seconds)
+            connection = await self._live()
+            replies = await connection.batch(method, params, window, seconds)
+        if any(type(one) is dict and is_stopping(one) for one in replies):
+            self._retire(connection)
+        return replies
 
     @asynccontextmanager
     async def _turn(self, most: int = 1) -> AsyncIterator[int]:

@@ -59,13 +59,15 @@ class AsyncDownloads:
 
     async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncRequest:
         """Starts a download and returns at once; options as above. See :class:`outrider.AsyncRequest`."""
-        from .started import AsyncRequest
+        from .started import AsyncRequest, is_known_elsewhere, sweep
 
         built = build_download(url, path, await self._own(options), self._client._defaults)
+        is_known = is_known_elsewhere(self._client, options)
 
         async def start() -> AsyncRequest:
+            await sweep(self._client)
             result = await self._client._result("download.start", built.text(), FOREVER)
-            return AsyncRequest(self._client, result, built.check)
+            return AsyncRequest(self._client, result, built.check, is_known)
 
         return await start() if self._starting is None else await self._starting(start)
 

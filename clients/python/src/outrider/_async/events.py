@@ -29,13 +29,13 @@ class AsyncClientInbox(Listeners, Inbox):
         super().__init__()
         self.kept: set[asyncio.Task[None]] = set()
         self.connections: set[AsyncConnection] = set()
-        # the functions that run for callbacks, by their event loops and numbers
-        self._replying: dict[tuple[asyncio.AbstractEventLoop, Any], asyncio.Task[None]] = {}
+        # the functions that run for callbacks, by their connections and numbers
+        self._replying: dict[tuple[AsyncConnection, Any], asyncio.Task[None]] = {}
 
-    def event(self, name: str, params: Any) -> None:
+    def event(self, name: str, params: Any, connection: Any = None) -> None:
         """An event arrived."""
         if name == CANCEL:
-            task = self._replying.get((asyncio.get_running_loop(), params.get("id")))
+            task = self._replying.get((connection, params.get("id")))
             if task is not None:
                 task.cancel()
             return
@@ -47,7 +47,7 @@ class AsyncClientInbox(Listeners, Inbox):
         """Takes a callback; returns whether a reply will follow."""
         if self.replier(name, params) is None:
             return False
-        key = (connection.loop, number)
+        key = (connection, number)
         self._replying[key] = task = self.start(self._reply(connection, number, name, params))
         task.add_done_callback(lambda ended: self._replying.get(key) is ended and self._replying.pop(key))
         return True
@@ -71,7 +71,7 @@ class AsyncClientInbox(Listeners, Inbox):
 
     def replying(self, loop: asyncio.AbstractEventLoop) -> int:
         """How many functions run for callbacks in an event loop."""
-        return len([1 for one, _ in self._replying if one is loop])
+        return len([1 for one, _ in self._replying if one.loop is loop])
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Runs the coroutine as a task."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import CallError
 from .._protocol.openings import endings
+from .._protocol.parameters import merged
 from .._protocol.progress import Progress, progress_of
 from .._resources.responses import Kept
 
@@ -27,8 +28,9 @@ class AsyncRequest:
         await request.resume()
         response = await request.response()
 
-    A request that is dropped runs on. The service forgets the request after its end, once it is dropped together with
-    its response, unless it has a ``name`` or ``events``, is detached, or its :attr:`handle` was asked for.
+    A request that is dropped runs on, unless ``body_to="stream"`` was given. The service forgets the request after its
+    end, at a later ``start`` or after ten minutes, once it is dropped together with its response. With a ``name`` or
+    ``events``, detached, or with a look at its :attr:`handle`, it stays as other requests do.
     """
 
     def __init__(self, client: AsyncCaller, result: Mapping[str, Any], check: bool, is_known: bool = False) -> None:
@@ -91,6 +93,12 @@ class AsyncRequest:
 
     def __repr__(self) -> str:
         return f"<AsyncRequest {self._handle}>"
+
+
+def is_known_elsewhere(client: AsyncCaller, options: Mapping[str, Any]) -> bool:
+    """Whether a request has a name, events, or a life beyond its connection, and so stays though its object goes."""
+    given = merged(options, client._defaults)
+    return any(given.get(name) for name in ("detach", "events", "name"))
 
 
 async def sweep(client: AsyncCaller) -> None:

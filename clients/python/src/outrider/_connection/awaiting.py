@@ -113,6 +113,8 @@ class AsyncConnection(asyncio.Protocol):
             timer.cancel()
             if self._waiting.get(number) is pending:
                 del self._waiting[number]
+            if self._last is pending:
+                self._last = None
             self._release(1)
 
     def _leave_read(self, number: int, pending: Pending, params: str) -> None:
@@ -306,7 +308,7 @@ class AsyncConnection(asyncio.Protocol):
         """An event, or a callback."""
         name, params, number = message["method"], message.get("params"), message.get("id")
         if number is None:
-            self._inbox.event(name, params)
+            self._inbox.event(name, params, self)
         elif not self._inbox.callback(self, number, name, params):
             from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
 

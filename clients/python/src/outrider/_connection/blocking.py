@@ -376,7 +376,7 @@ class Connection(Wire):
         name, params = message["method"], message.get("params")
         number = message.get("id")
         if number is None:
-            self.inbox.event(name, params)
+            self.inbox.event(name, params, self)
         elif not self.inbox.callback(self, number, name, params):
             from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
 

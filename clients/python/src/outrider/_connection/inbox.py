@@ -15,8 +15,8 @@ class Inbox:
     """Receives events and callbacks. The default inbox drops events and refuses callbacks; clients replace the inbox on
     demand."""
 
-    def event(self, name: str, params: Any) -> None:
-        """Takes an event. Must not block and must not call the service."""
+    def event(self, name: str, params: Any, connection: Any = None) -> None:
+        """Takes an event of a connection. Must not block and must not call the service."""
 
     def callback(self, connection: Any, number: Any, name: str, params: Any) -> bool:
         """Takes a callback; false if no function replies. Must not block and must not call the service."""

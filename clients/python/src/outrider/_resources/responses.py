@@ -74,6 +74,13 @@ class ResponseData(Facts):
             self._origin.client = None
         return self._stored
 
+    @property
+    def request(self) -> str | None:
+        """The request's handle. After a look at the handle, the service keeps a started request as long as others."""
+        if self._origin is not None:
+            self._origin.client = None
+        return self._told.get("request")
+
     def _unkeep(self) -> None:
         if self._kept is not None:
             self._kept.client = None
@@ -100,7 +107,7 @@ class ResponseData(Facts):
         """Raises :attr:`error` if the exchange failed."""
         error = self.error
         if error is not None:
-            own = raised_for(self.request)
+            own = raised_for(self._told.get("request"))
             if own is not None:
                 raise own from error
             raise error
@@ -188,7 +195,7 @@ class ResponseData(Facts):
         if self._reading is None and self._packed() is None and self.body_kind == "stream":
             from .reading import Reading
 
-            self._reading = Reading({"request": self.request, "stream": self._body["stream"]})
+            self._reading = Reading({"request": self._told.get("request"), "stream": self._body["stream"]})
             self._reading.begin("bytes")
         return self._reading
 

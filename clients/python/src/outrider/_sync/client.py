@@ -203,13 +203,12 @@ class Client(Connected, Verbs):
     def start(self, method: str, url: str, **options: Unpack[Options]) -> Request:
         """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
         :meth:`get`."""
-        from .started import Request, sweep
+        from .started import Request, is_known_elsewhere, sweep
 
         built = build(method, url, options, self._defaults)
         sweep(self)
         result = self._result("data.start", built.params, UNTIMED_GUARD)
-        is_known = any(f'"{name}":' in built.params for name in ("detach", "events")) or options.get("name") is not None
-        return Request(self, result, built.check, is_known)
+        return Request(self, result, built.check, is_known_elsewhere(self, options))
 
     def wait(
         self, request: str | Request, *, timeout: float | None = None, check: bool | None = None

@@ -86,7 +86,7 @@ class Connected:
         if self._connection is connection and self._child is None:
             self._connection, last = None, self._retired
             self._retired = connection
-            if last is not None:
+            if last is not None and last is not connection:
                 last.close()
 
     def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
@@ -96,10 +96,15 @@ class Connected:
         return self._say_all(method, params, window, seconds)
 
     def _say_all(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        connection = self._live()
         try:
-            return self._live().batch(method, params, window, seconds)
+            replies = connection.batch(method, params, window, seconds)
         except Unsent:
-            return self._live().batch(method, params, window, seconds)
+            connection = self._live()
+            replies = connection.batch(method, params, window, seconds)
+        if any(type(one) is dict and is_stopping(one) for one in replies):
+            self._retire(connection)
+        return replies
 
     def _live(self) -> Connection:
         # what belongs to a connection, such as a session, must not be named on the next one

@@ -60,13 +60,15 @@ class Downloads:
 
     def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Request:
         """Starts a download and returns at once; options as above. See :class:`outrider.Request`."""
-        from .started import Request
+        from .started import Request, is_known_elsewhere, sweep
 
         built = build_download(url, path, self._own(options), self._client._defaults)
+        is_known = is_known_elsewhere(self._client, options)
 
         def start() -> Request:
+            sweep(self._client)
             result = self._client._result("download.start", built.text(), FOREVER)
-            return Request(self._client, result, built.check)
+            return Request(self._client, result, built.check, is_known)
 
         return start() if self._starting is None else self._starting(start)
 

@@ -110,10 +110,10 @@ class ClientInbox(Listeners, Inbox):
 
     # What the connection tells; must not block.
 
-    def event(self, name: str, params: Any) -> None:
+    def event(self, name: str, params: Any, connection: Any = None) -> None:
         if name == CANCEL:
             # a function that runs cannot be cancelled
-            for one in [one for one in list(self._waiting) if one[1] == params.get("id")]:
+            for one in [one for one in list(self._waiting) if one[0] is connection and one[1] == params.get("id")]:
                 try:
                     self._waiting.remove(one)
                 except ValueError:
@@ -132,11 +132,19 @@ class ClientInbox(Listeners, Inbox):
         if self.replier(name, params) is None or len(self._waiting) >= self._limit:
             return False
         self._waiting.append((connection, number, name, params))
-        # What the thread of the functions waits for may be the reply to just this.
-        if not (self._absent and len(self._inside) < MOST_INSIDE and self._start_aside()):
+        # What the thread of the functions waits for may be the reply to just this. Nor does it leave a connection that
+        # lives for one to a service that is stopping.
+        isolated = self._absent or self._serves_another(connection)
+        if not (isolated and len(self._inside) < MOST_INSIDE and self._start_aside()):
             self.serve(connection)
             self._waiter.wake()
         return True
+
+    def _serves_another(self, connection: Connection) -> bool:
+        served = self._served
+        return (
+            served is not None and served is not connection and served.dead is None and served.pid == connection.pid
+        )
 
     def _start_aside(self) -> bool:
         """Runs the first waiting callback in a thread of its own, if there is one and can be one."""

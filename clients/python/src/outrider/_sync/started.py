@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import CallError
 from .._protocol.openings import endings
+from .._protocol.parameters import merged
 from .._protocol.progress import Progress, progress_of
 from .._resources.responses import Kept
 
@@ -28,8 +29,9 @@ class Request:
         request.resume()
         response = request.response()
 
-    A request that is dropped runs on. The service forgets the request after its end, once it is dropped together with
-    its response, unless it has a ``name`` or ``events``, is detached, or its :attr:`handle` was asked for.
+    A request that is dropped runs on, unless ``body_to="stream"`` was given. The service forgets the request after its
+    end, at a later ``start`` or after ten minutes, once it is dropped together with its response. With a ``name`` or
+    ``events``, detached, or with a look at its :attr:`handle`, it stays as other requests do.
     """
 
     def __init__(self, client: Caller, result: Mapping[str, Any], check: bool, is_known: bool = False) -> None:
@@ -92,6 +94,12 @@ class Request:
 
     def __repr__(self) -> str:
         return f"<Request {self._handle}>"
+
+
+def is_known_elsewhere(client: Caller, options: Mapping[str, Any]) -> bool:
+    """Whether a request has a name, events, or a life beyond its connection, and so stays though its object goes."""
+    given = merged(options, client._defaults)
+    return any(given.get(name) for name in ("detach", "events", "name"))
 
 
 def sweep(client: Caller) -> None:
