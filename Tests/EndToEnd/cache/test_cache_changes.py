@@ -274,7 +274,7 @@ class Dripping(Listening):
                 connection.sendall(b"cd")
 
 
-@pytest.mark.parametrize("limit", [{"total": 1}, {"idle": 1}])
+@pytest.mark.parametrize("limit", [{"total": 3}, {"idle": 3}])
 def test_the_time_limit_of_one_request_ends_no_other(listening, limit):
     """The request that was sent has a limit, and fails alone."""
     with Dripping() as server, contract.Wire(listening) as one, contract.Wire(listening) as other:
@@ -285,7 +285,7 @@ def test_the_time_limit_of_one_request_ends_no_other(listening, limit):
         second = other.start("data.send", spec)
         while not result(other.call("cache.stats", {"cache": "docs"}))["collapsed"]:
             pass
-        result(other.call("diagnostics.sleep", {"seconds": 1.3}))
+        result(other.call("diagnostics.sleep", {"seconds": 3.3}))
         server.go.set()
         shared = result(other.reply(second))
         assert shared["ok"] and shared["body"]["size"] == 4 and shared["cache"]["collapsed"], shared

@@ -59,6 +59,8 @@ def test_a_service_that_ends_leaves_all_cookies_in_the_databases(jars):
             result(line.call("session.create", {"cookies": name}))
             put(line, "a=1; Max-Age=100", jar=name)
         assert len(list(jars.glob("*/jar.db-wal"))) == 40
+        line.process.stdin.close()
+        line.process.wait(60)
     assert not list(jars.glob("*/jar.db-wal"))
 
 
