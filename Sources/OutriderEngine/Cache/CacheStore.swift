@@ -32,7 +32,7 @@ package final class CacheStore: Sendable {
         var filling = 0
         /// Entries that gave way, as far as observers know.
         var toldEvicted = 0
-        /// Counted up by each removal, and by each entry: what was read before is not kept.
+        /// Counted up by each removal: what was read before is not kept.
         var removals = 0
         /// The keys of URLs that were looked for lately.
         var keys: [String: CacheDigest] = [:]
@@ -184,19 +184,24 @@ package final class CacheStore: Sendable {
         // another process has removed entries meanwhile: the writer finds out whether of this URL
         let isDoubtful = mark.map { disk?.removals.differs(from: $0) ?? false } ?? false
         let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
-        if isHot {
-            state.withLock { state in
-                // a row that was read before is older
-                state.removals += 1
-                heat(entry, &state)
-            }
-        }
+        if isHot { state.withLock { heat(entry, &$0) } }
         budget.relieve(0, for: self)
         let isStored = putOnDisk(entry, isMemoryOnly, since: mark, isDoubtful) || isHot
-        // an older response on the disk would come back once this one has left the memory
-        if isHot, isMemoryOnly || entry.isMemoryOnly { disk?.remove(entry.id) }
+        if isHot, isMemoryOnly || entry.isMemoryOnly { removeRow(of: entry) }
         if isStored { count { $0.stored += 1 } }
         return isStored
+    }
+
+    /// An older response on the disk would come back once the entry has left the memory.
+    private func removeRow(of entry: CachedEntry) {
+        guard let disk else { return }
+        // most have none, and a removal is a transaction that all processes hear of
+        let lookup = DiskCache.Lookup(key: entry.id.key, principal: entry.id.principal) { variant, _ in
+            variant == entry.id.variant
+        } completion: { found in
+            if found.entry != nil { disk.remove(entry.id) }
+        }
+        disk.find(lookup)
     }
 
     private func putOnDisk(

@@ -32,7 +32,11 @@ extension CacheStore {
             place.variant(names) == variant
         } completion: { found in
             if let entry = found.entry, entry.body.isHot {
-                self.state.withLock { if $0.removals == removals { self.heat(entry, &$0) } }
+                self.state.withLock { state in
+                    // an entry that came meanwhile is newer
+                    let isNewer = state.table.entries(entry.id.key, entry.id.principal).contains { $0.id == entry.id }
+                    if state.removals == removals, !isNewer { self.heat(entry, &state) }
+                }
                 self.budget.relieve(0, for: self)
             }
             loop.execute { completion(found) }
