@@ -54,6 +54,9 @@ struct WebSocketMemoryTests {
         #expect(budget.counts.held == 960 << 10 && !memory.isFull)
         _ = memory.wait(16 << 20)
         #expect(budget.counts.held == (16 << 20) - (64 << 10) && memory.isFull)
+        // as much as before waits, although the memory for it has been taken by now
+        _ = memory.wait(16 << 20)
+        #expect(memory.isFull)
         let (long, short) = (memory.maySend(1 << 20), memory.maySend(64 << 10))
         #expect(!long && short)
         _ = memory.wait(0)

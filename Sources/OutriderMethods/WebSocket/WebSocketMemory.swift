@@ -10,8 +10,11 @@ import OutriderEngine
 struct WebSocketMemory: Sendable {
     private var incoming: WaitingMemory
     private var outgoing: WaitingMemory
+    /// The bytes for which there was memory when more was received; nil once no more than that waits.
+    private var granted: Int?
+
     /// More was received than there is memory for: nothing more is read until the client takes messages.
-    private(set) var isFull = false
+    var isFull: Bool { granted != nil }
 
     init(_ quota: BodyQuota) {
         incoming = WaitingMemory(quota, free: MemoryBudget.counted)
@@ -20,7 +23,9 @@ struct WebSocketMemory: Sendable {
 
     /// So many bytes wait for the client: they are there already, and are counted also beyond the budget.
     mutating func wait(_ bytes: Int) -> [MemoryCharge] {
-        isFull = incoming.room(for: bytes) < bytes
+        let room = incoming.room(for: bytes)
+        if room < bytes { granted = min(granted ?? room, room) }
+        if let granted, bytes <= granted { self.granted = nil }
         return incoming.fit(bytes)
     }
 
