@@ -15,18 +15,29 @@ package struct ShownMask: Sendable {
 
     package init(_ redaction: Redaction) { self.redaction = redaction }
 
-    /// Takes the secrets of an exchange.
-    package mutating func learn(_ facts: ExchangeFacts) {
+    /// Takes the secrets of exchanges: those of cookies last, since the number of secrets has a limit.
+    package mutating func learn(_ all: [ExchangeFacts]) {
         guard redaction == .masked else { return }
+        for facts in all { learn(facts) }
+        for facts in all { learnCookies(facts) }
+    }
+
+    private mutating func learnCookies(_ facts: ExchangeFacts) {
+        let (sent, received) = (facts.attempt?.fields ?? [], facts.head?.fields ?? [])
+        var found = FoundSecrets()
+        for cookie in ShownCookie.sent(sent) + ShownCookie.received(received) {
+            found.add(cookie.value, shortest: Self.shortestCookie)
+        }
+        values.add(found)
+    }
+
+    private mutating func learn(_ facts: ExchangeFacts) {
         let names = CassetteMask()
         let (sent, received) = (facts.attempt?.fields ?? [], facts.head?.fields ?? [])
         let url = facts.attempt?.url.description ?? facts.url
         var found = names.secrets(of: ReplayRequest(method: facts.method, url: url, fields: Self.withoutCookies(sent)))
         if let login = facts.attempt?.login?.credential {
             found.add(username: login.username, password: login.password)
-        }
-        for cookie in ShownCookie.sent(sent) + ShownCookie.received(received) {
-            found.add(cookie.value, shortest: Self.shortestCookie)
         }
         values.add(found)
         values.add(names.secrets(of: Self.withoutCookies(received), body: []))

@@ -93,7 +93,7 @@ struct HARExport: Method {
         let (redaction, showsBodies) = (params.redaction, params.showsBodies)
         return await background {
             var mask = ShownMask(redaction)
-            for exchange in exchanges { mask.learn(exchange.facts) }
+            mask.learn(exchanges.map(\.facts))
             let shown = mask
             let entries = exchanges.map { facts, started in
                 HAREntryShape(facts: facts, started: started, mask: shown, showsBodies: showsBodies)

@@ -42,7 +42,7 @@ struct RequestDescribe: Method {
             let facts = await record.facts(bodyBytes: ExchangeDescription.longestBody)
             let text = await background {
                 var mask = ShownMask(redaction)
-                mask.learn(facts)
+                mask.learn([facts])
                 return mask.text(ExchangeDescription.text(facts, redaction))
             }
             return Result(text: text)
