@@ -162,11 +162,12 @@ extension Exchange {
     }
 
     func unpause() {
-        let (control, isSuspended, isHeard) = state.withLock { state in
+        let (control, isHeld, isHeard) = state.withLock { state in
             state.held.release(at: .now)
-            return (state.control, state.snapshot.phase == .suspended, state.observer != nil)
+            return (state.control, state.held.isHeld, state.observer != nil)
         }
-        guard !isSuspended else { return }
+        // suspended, or within another callback
+        guard !isHeld else { return }
         watchResource()
         control?.release()
         if isHeard { watch(totalTimeout) }

@@ -52,7 +52,8 @@ struct AttemptClock: ~Copyable {
         timeouts.firstByte = max(timeouts.firstByte, Timeouts.quiet)
         timeouts.minimumRate = nil
         totalEnd = now + .seconds(Timeouts.streamTotal)
-        if headEnd != .distantFuture { headEnd = headBegan + .seconds(timeouts.firstByte) }
+        // a suspension may have moved the end further
+        if headEnd != .distantFuture { headEnd = max(headEnd, headBegan + .seconds(timeouts.firstByte)) }
         guard phaseEnd != .distantFuture, phase == .request || phase == .response else { return }
         allow(timeouts.idle, from: now)
     }
