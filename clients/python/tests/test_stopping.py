@@ -129,6 +129,8 @@ def test_a_call_that_no_service_has_read_is_sent_again(deaf: str) -> None:
 def test_an_awaited_call_that_no_service_has_read_is_sent_again(deaf: str) -> None:
     async def work() -> None:
         async with AsyncClient(socket=deaf) as client:
+            events = client.events(timeout=0.2)
             assert await client.info() == {"heard": True}
+            assert [event async for event in events] == []
 
     asyncio.run(work())

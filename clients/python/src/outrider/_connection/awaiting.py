@@ -287,7 +287,7 @@ class AsyncConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
-        if not self._heard:
+        if data and not self._heard:
             self._heard, self.queues = True, None
         try:
             arrived = self._incoming.take(data)
