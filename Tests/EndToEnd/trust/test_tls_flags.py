@@ -126,7 +126,7 @@ def test_websockets_have_the_same_options(pki, words, succeeds):
     context.load_cert_chain(pki.path(f"{name}.pem"), pki.path(f"{name}.key"))
     with websockets_server(echo, ssl=context) as url:
         url = url.replace("ws://127.0.0.1", "wss://virtual.test" if name == "virtual" else "wss://localhost")
-        done = outrider("websocket", *filled(words, pki, 0), url, stdin=b"wolf\n")
+        done = outrider("websocket", "--count", "1", *filled(words, pki, 0), url, stdin=b"wolf\n")
     assert (done.returncode, done.stdout) == ((0, b"wolf\n") if succeeds else (13, b"")), done
 
 
