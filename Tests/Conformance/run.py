@@ -5,10 +5,10 @@
 
     run.py FOLDER [--only SUITE]...
 
-FOLDER holds `clients/` and `conformance/`. $OUTRIDER is the binary, and $OUTRIDER_RELEASE a quicker one, if there is one,
-for the suites that allow a service little time. The suites write beside themselves, so a copy of
-them is run. A case that fails for a reason in exceptions.py counts as skipped; a suite that does not end counts as a
-failure. The last line is `N passed, N failed, N skipped`.
+FOLDER holds `clients/` and `conformance/`. $OUTRIDER is the binary, and $OUTRIDER_RELEASE a quicker one, if there is
+one, for the suites that allow a service little time. The suites write beside themselves, so a copy of them is run. A
+case that fails for a reason in exceptions.py counts as skipped; a suite that does not end counts as a failure. The
+last line is `N passed, N failed, N skipped`.
 """
 
 import argparse

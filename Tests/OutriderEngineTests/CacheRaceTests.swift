@@ -152,7 +152,11 @@ struct CacheRaceTests {
         transport.loop.execute { following.wait() }
         reading.open()
         _ = await disk.list(after: 0, most: 1)
-        if isRemoved { store.remove(url: "http://127.0.0.1/a") }
+        if isRemoved {
+            store.remove(url: "http://127.0.0.1/a")
+            // the file goes with the row, behind the call
+            await disk.settled()
+        }
         following.open()
         _ = await second.reached(.finish)
         await disk.settled()

@@ -81,6 +81,9 @@ def test_events_that_wait_are_counted_until_they_are_fetched(service, clients, o
     for number in range(60):
         params = ended if number == 59 else {**ended, "events": {"kinds": kinds, "pull": True}}
         handles.append(result(wire.call("data.start", params, 20))["request"])
+        if number == 0:
+            # it ends while there is room for all its events
+            result(wire.call("request.wait", {"request": handles[0]}, 20))
     for handle in handles:
         result(wire.call("request.wait", {"request": handle}, 20))
     now = memory(service)
