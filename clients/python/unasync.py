@@ -19,7 +19,7 @@ import re
 import sys
 
 PACKAGE = pathlib.Path(__file__).resolve().parent / "src/outrider"
-HAND_WRITTEN = {"__init__", "channel", "connected", "events", "oauth", "pipe", "variant", "watching"}
+HAND_WRITTEN = {"__init__", "channel", "connected", "events", "pipe", "variant", "watching"}
 
 RULES = [
     (re.compile(pattern), replacement)

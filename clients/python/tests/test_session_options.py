@@ -213,3 +213,12 @@ def test_a_request_without_options_follows_later_changes_of_its_session(client: 
         assert [based.get("/echo").url for _ in range(2)] == [f"{origin}/echo?q=1"] * 2
     with pytest.raises(TypeError, match="url must be a string"):
         session.get(None)  # type: ignore[arg-type]
+
+
+def test_a_field_of_the_session_cannot_be_none_in_a_request(client: Client, origin: str) -> None:
+    """The service adds the fields of the session, and has no form for a field that stays out."""
+    with client.session(headers={"X-A": "1", "X-B": None}) as session:
+        seen = session.get(f"{origin}/echo", headers={"X-B": None, "X-C": None}).json()["headers"]
+        assert ["X-A", "1"] in seen and "X-B" not in dict(seen)
+        with pytest.raises(ValueError, match="x-a is None, but the service sends the fields of a session"):
+            session.get(f"{origin}/echo", headers={"X-A": None})

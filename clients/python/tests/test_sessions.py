@@ -288,7 +288,7 @@ def test_functions_that_use_their_session_without_end_are_refused(client, origin
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         with pytest.raises(outrider.InterceptionError):
-            session.get(origin + "/echo", timeout=5)
+            session.get(origin + "/echo", timeout=30)
     assert client.call("diagnostics.echo", a=1) == {"a": 1}
 
 

@@ -134,3 +134,18 @@ def test_an_awaited_call_that_no_service_has_read_is_sent_again(deaf: str) -> No
             assert [event async for event in events] == []
 
     asyncio.run(work())
+
+
+def test_a_batch_that_no_service_has_read_is_sent_again(deaf: str) -> None:
+    with Client(socket=deaf) as client:
+        outcomes = client.many(["http://h/"] * 3, check=False)
+        assert [type(one) for one in outcomes] == [outrider.Response] * 3
+
+
+def test_an_awaited_batch_that_no_service_has_read_is_sent_again(deaf: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=deaf) as client:
+            outcomes = await client.many(["http://h/"] * 3, check=False)
+            assert [type(one) for one in outcomes] == [outrider.AsyncResponse] * 3
+
+    asyncio.run(work())

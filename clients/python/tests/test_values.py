@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -150,3 +151,40 @@ def test_none_leaves_a_file_out_and_wrong_events_are_named(client: Client, origi
     assert body.count("Content-Disposition") == 1 and 'name="b"' in body
     with pytest.raises(TypeError, match="events must be a boolean or kinds of events, not int"):
         client.get(f"{origin}/json", events=5)  # type: ignore[arg-type]
+
+
+def test_a_path_may_begin_with_the_home(
+    client: Client, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "sent.txt").write_text("wolf")
+    assert client.post(f"{origin}/echo", file="~/sent.txt").json()["body"] == "wolf"
+    assert "wolf" in client.post(f"{origin}/echo", files={"f": Path("~/sent.txt")}).text
+    assert client.get(f"{origin}/json").save("~/kept") == str(tmp_path / "kept") and (tmp_path / "kept").exists()
+    with pytest.raises(outrider.RequestError, match=f"{tmp_path}/none"):
+        client.post(f"{origin}/echo", file="~/none")
+
+
+@pytest.mark.parametrize("text", ["[" + "1," * 50_000 + "2]", "[" + "1," * 50_000])
+def test_the_collector_of_garbage_goes_on_after_a_long_value(text: str) -> None:
+    from outrider._protocol.frames import decode
+
+    for is_on in (True, False):
+        gc.enable() if is_on else gc.disable()
+        try:
+            if text.endswith("]"):
+                assert len(decode(text)) == 50_001
+            else:
+                with pytest.raises(ValueError):
+                    decode(text)
+            assert gc.isenabled() is is_on
+        finally:
+            gc.enable()
+
+
+def test_no_password_is_shown(client: Client) -> None:
+    r = client.get("http://ada:s3cret@127.0.0.1:1/x?a=b", check=False)
+    assert repr(r) == "<Response [0] GET http://127.0.0.1:1/x?a=b>" and "s3cret" not in repr(r.error)
+    for url in ("ada:s3cret@127.0.0.1/x", "http:ada:s3cret@127.0.0.1/x"):
+        r = client.get(url, check=False)
+        assert r.error is not None and "s3cret" not in repr(r), r

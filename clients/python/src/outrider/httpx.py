@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import httpx
 
 from ._dropins.awaiting import AsyncBody, AsyncLink, give_back
 from ._dropins.blocking import Body, Full, Link
 from ._dropins.bodies import Head
-from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
+from ._dropins.parameters import INLINE, Settings, Unsupported, limits
 from ._protocol import exceptions as errors
+from ._protocol.frames import in_base64
 from ._protocol.parameters import spec_for
 from ._resources.feeding import LONGEST, PIECE
 
@@ -61,7 +62,7 @@ class _Prepared:
         # a body that contradicts its Content-Length is refused on the way
         self.is_streamed = content is None or len(content) > INLINE or len(content) != (self.length or 0)
         if content is not None and not self.is_streamed and self.length is not None:
-            self.params["body"] = within(content)
+            self.params["body"] = {"base64": in_base64(content)}
 
 
 def _content(request: httpx.Request) -> bytes | None:
@@ -199,23 +200,15 @@ def _expect_asyncio() -> None:
         ) from None
 
 
-class Transport(httpx.BaseTransport):
-    """Sends the requests of an ``httpx.Client`` through the outrider service.
+Owner = TypeVar("Owner")
 
-    ``client`` is an :class:`outrider.Client` that other code uses, too; by default the transport connects by itself, to
-    the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests; ``verify``, ``cert`` and
-    ``http2`` are the same as for :meth:`outrider.Client.get`. ``session`` names a session of the service with settings
-    of its own. ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with
-    every request that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are the same as for
-    :meth:`outrider.Client.get`. ``connections`` is the most connections to a host at once; a ``session`` has its own
-    limit.
 
-    Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
-    """
+class _Wishes(Generic[Owner]):
+    """The arguments of both transports."""
 
     def __init__(
         self,
-        client: Client | None = None,
+        client: Owner | None = None,
         *,
         socket: str | os.PathLike[str] | None = None,
         proxy: str | None = None,
@@ -234,6 +227,30 @@ class Transport(httpx.BaseTransport):
         self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
         self._proxy = proxy
         self._trust = _trust(verify, cert, http2)
+        self._begin(client)
+
+    def _begin(self, client: Owner | None) -> None:
+        raise NotImplementedError
+
+    def _prepared(self, request: httpx.Request) -> _Prepared:
+        return _Prepared(request, self._settings, self._proxy, self._trust)
+
+
+class Transport(_Wishes["Client"], httpx.BaseTransport):
+    """Sends the requests of an ``httpx.Client`` through the outrider service.
+
+    ``client`` is an :class:`outrider.Client` that other code uses, too; by default the transport connects by itself, to
+    the user's service or to ``socket``. ``proxy`` is the URL of a proxy for all requests; ``verify``, ``cert`` and
+    ``http2`` are the same as for :meth:`outrider.Client.get`. ``session`` names a session of the service with settings
+    of its own. ``credential`` names an OAuth 2 credential, whose token goes to the origins of that credential with
+    every request that has no Authorization of its own. ``retry``, ``priority`` and ``tag`` are the same as for
+    :meth:`outrider.Client.get`. ``connections`` is the most connections to a host at once; a ``session`` has its own
+    limit.
+
+    Redirects, cookies, ``auth=`` and the decoding of bodies stay with httpx.
+    """
+
+    def _begin(self, client: Client | None) -> None:
         self._link = Link(self._settings, client)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -241,7 +258,7 @@ class Transport(httpx.BaseTransport):
         mapped = _Mapped(request)
         lease = self._link.lease()
         with mapped.sending():
-            prepared = _Prepared(request, self._settings, self._proxy, self._trust)
+            prepared = self._prepared(request)
             try:
                 patience = LONGEST if prepared.pool is None else prepared.pool
                 with lease.place(True, patience, prepared.is_streamed) as place:
@@ -261,33 +278,13 @@ class Transport(httpx.BaseTransport):
         self._link.close()
 
 
-class AsyncTransport(httpx.AsyncBaseTransport):
+class AsyncTransport(_Wishes["AsyncClient"], httpx.AsyncBaseTransport):
     """Sends the requests of an ``httpx.AsyncClient`` through the outrider service; in asyncio, not in trio.
 
     The arguments are the same as for :class:`Transport`; ``client`` is an :class:`outrider.AsyncClient`.
     """
 
-    def __init__(
-        self,
-        client: AsyncClient | None = None,
-        *,
-        socket: str | os.PathLike[str] | None = None,
-        proxy: str | None = None,
-        verify: bool | str | Mapping[str, Any] = True,
-        cert: Any = None,
-        http2: bool | None = None,
-        session: str | None = None,
-        credential: str | None = None,
-        retry: bool | Mapping[str, Any] | None = None,
-        priority: str | None = None,
-        tag: str | None = None,
-        connections: int = 100,
-    ) -> None:
-        if client is not None and socket is not None:
-            raise TypeError("give only one of client and socket")
-        self._settings = Settings(socket, session, credential, retry, priority, tag, connections)
-        self._proxy = proxy
-        self._trust = _trust(verify, cert, http2)
+    def _begin(self, client: AsyncClient | None) -> None:
         self._link = AsyncLink(self._settings, client)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -295,7 +292,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         _expect_asyncio()
         mapped = _Mapped(request)
         with mapped.sending():
-            prepared = _Prepared(request, self._settings, self._proxy, self._trust)
+            prepared = self._prepared(request)
             try:
                 place = await self._link.place(prepared.pool)
             except asyncio.TimeoutError:

@@ -38,9 +38,10 @@ from urllib3.util import Timeout
 
 from ._dropins.blocking import Body, Full, Lease, Link
 from ._dropins.bodies import Head
-from ._dropins.parameters import INLINE, Settings, Unsupported, limits, within
+from ._dropins.parameters import INLINE, Settings, Unsupported, limits
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
+from ._protocol.frames import in_base64
 from ._protocol.trust import identity, roots
 from ._resources.feeding import LONGEST, PIECE, octets
 
@@ -141,7 +142,7 @@ class Adapter(BaseAdapter):
         params.update(trust)
         if body is None or isinstance(body, bytes):
             if body is not None:
-                params["body"] = within(body)
+                params["body"] = {"base64": in_base64(body)}
             return self._link.send(lease, params)
         return self._link.upload(lease, params, body, length, read)
 

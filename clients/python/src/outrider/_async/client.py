@@ -19,6 +19,7 @@ from .._protocol.parameters import (
     own_timeout,
 )
 from .connected import AsyncConnected
+from .ends import AsyncClosing
 from .responses import AsyncResponse
 from .verbs import AsyncVerbs
 
@@ -26,25 +27,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-    from types import TracebackType
     from typing import Any, overload
 
     from typing_extensions import Unpack
 
     from .._protocol.models import Event
-    from .._protocol.options import Item, Options, SSEOptions, Timeout
+    from .._protocol.options import Item, Options, Timeout
     from .._protocol.parameters import Built
-    from .._resources.sessions import Codes
+    from .._resources.events import Functions
     from .._resources.watching import Wishes
     from .downloads import AsyncDownloads
-    from .event_source import AsyncEventSource
     from .events import AsyncEventStream
     from .oauth import AsyncCredentials
     from .reachability import AsyncReachabilities
     from .router import AsyncRouter
     from .sessions import AsyncSession
     from .started import AsyncRequest
-    from .streams import AsyncStream
     from .variant import Handler, Replier, Reply
     from .watching import AsyncWatch
 else:
@@ -53,7 +51,7 @@ else:
         """Only type checkers read overloads; the module of the real decorator costs too much to load."""
 
 
-class AsyncClient(AsyncConnected, AsyncVerbs):
+class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::
@@ -95,7 +93,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(**options)
-        self._codes: Codes | None = None
+        self._codes: Functions | None = None
         super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
@@ -245,23 +243,6 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         params = {"request": getattr(request, "_handle", request)}
         return str((await self.invoke("request.cancel", params))["state"])
 
-    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
-        """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
-
-        ::
-
-            async with client.stream("https://example.org/log") as s:
-                async for line in s.lines():
-                    print(line)
-
-        The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
-        ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
-        """
-        from .._resources.streams import build_stream
-        from .streams import AsyncStream
-
-        return AsyncStream(self, build_stream(method, url, options, self._defaults))
-
     # Any method
 
     async def call(self, name: str, /, **params: Any) -> dict[str, Any]:
@@ -299,18 +280,12 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
 
     # Events and callbacks
 
-    def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
-        """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
-        from .event_source import AsyncEventSource
-
-        return AsyncEventSource(self, url, options)
-
     def session(self, **settings: Any) -> AsyncSession:
         """Requests that share settings, and functions that decide about them; see :class:`outrider.AsyncSession`."""
-        from .._resources.sessions import Codes
+        from .._resources.events import Functions
         from .sessions import AsyncSession
 
-        self._codes = self._codes or Codes()
+        self._codes = self._codes or Functions("session")
         return AsyncSession(self, self._codes, settings)
 
     def router(
@@ -385,14 +360,6 @@ class AsyncClient(AsyncConnected, AsyncVerbs):
         inbox = self._inbox()
         inbox.repliers[name] = (functions, replier)
         # sync: inbox.serve(self._live())
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     def __repr__(self) -> str:
         where = "stdio" if self._stdio or self._command else self._socket or "the user's service"

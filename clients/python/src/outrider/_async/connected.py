@@ -11,19 +11,19 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import CALLBACK_COMES, FEEDING, INSIDE, TURN, AsyncConnection
-from .._connection.discovery import PAUSES, end, reach
+from .._connection.discovery import end, reach
 from .._connection.waiters import REPLIED
-from .._connection.wire import CALLED_BACK, Unsent
-from .._protocol.arguments import is_stopping, located
+from .._connection.wire import CALLED_BACK
+from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
+from .calls import AsyncCalls
 from .events import AsyncClientInbox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from subprocess import Popen
 
 
-class AsyncConnected:
+class AsyncConnected(AsyncCalls):
     """The address of the service, and the open connections, a connection for each event loop.
 
     A cancelled task cancels its request. A large body that the service keeps is read before the response is returned,
@@ -33,43 +33,18 @@ class AsyncConnected:
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
+        super().__init__(socket, stdio, command, spawn)
         self._connections: dict[asyncio.AbstractEventLoop, AsyncConnection] = {}
         self._opening: dict[asyncio.AbstractEventLoop, asyncio.Task[AsyncConnection]] = {}
         # those to a service that is stopping
         self._retired: list[AsyncConnection] = []
-        self._child: Popen[bytes] | None = None
         self._events = AsyncClientInbox()
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
-
-    def __getstate__(self) -> Any:
-        raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
 
     async def _message(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._here() or await self._live()
-        try:
-            message = await connection.call(method, params, seconds)
-        except Unsent:
-            connection, message = await self._again(method, params, seconds)
-        if type(message) is dict and is_stopping(message):
-            self._retire(connection)
-        return located(message, params)
+        return located(await self._say(method, params, seconds), params)
 
-    async def _again(self, method: str, params: str, seconds: float) -> tuple[AsyncConnection, Any]:
-        for pause in PAUSES:
-            connection = await self._live()
-            try:
-                return connection, await connection.call(method, params, seconds)
-            except Unsent:
-                await asyncio.sleep(pause)
-        connection = await self._live()
-        return connection, await connection.call(method, params, seconds)
+    async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
+        return await self._say_all(method, params, window, seconds)
 
     def _retire(self, connection: AsyncConnection) -> None:
         """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""
@@ -77,17 +52,6 @@ class AsyncConnected:
             del self._connections[connection.loop]
             connection.queues = self._events._open()
             self._retired = [one for one in self._retired if one.dead is None] + [connection]
-
-    async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        connection = await self._live()
-        try:
-            replies = await connection.batch(method, params, window, seconds)
-        except Unsent:
-            connection = await self._live()
-            replies = await connection.batch(method, params, window, seconds)
-        if any(type(one) is dict and is_stopping(one) for one in replies):
-            self._retire(connection)
-        return replies
 
     @asynccontextmanager
     async def _turn(self, most: int = 1) -> AsyncIterator[int]:

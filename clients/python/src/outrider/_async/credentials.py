@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import present
 from .._protocol.auth import Named
-from .._resources.login import LOGIN, DeviceLogin, Login, beginning, device, ended
-from .._resources.oauth import AccessToken, creation, settings, whose, wish
+from .._resources.login import LOGIN, DeviceLogin, Login, LoginFailed
+from .._resources.oauth import AccessToken, creation, settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class AsyncCredential(Named):
     ) -> AccessToken:
         """An access token that lasts ``min_validity`` seconds (default 60), refreshed if need be: once for all callers,
         in all programs. ``refused`` is a token that a server has just refused."""
-        return AccessToken(await self._client.invoke("oauth.token", wish(self.name, min_validity, refused, timeout)))
+        params = present(credential=self.name, minValidity=min_validity, refused=refused, timeout=timeout)
+        return AccessToken(await self._client.invoke("oauth.token", params))
 
     async def refresh(self) -> dict[str, Any]:
         """Refreshes the token, even if the current token is still valid; returns the new state."""
@@ -65,7 +67,10 @@ class AsyncCredential(Named):
 
         With ``redirect=`` the result goes to that URI; pass the URL to :meth:`callback`. With ``open=True`` the service
         opens a browser."""
-        params = beginning(self.name, redirect, listen, scope, parameters, open)
+        params = present(
+            credential=self.name, redirect=redirect, listen=None if listen is None else dict(listen), scope=scope,
+            open=open or None, parameters=parameters or None,
+        )  # fmt: skip
         return Login(await self._client.invoke("oauth.login", params))
 
     async def callback(self, url: str) -> dict[str, Any]:
@@ -74,13 +79,19 @@ class AsyncCredential(Named):
 
     async def device(self, *, scope: str | list[str] | None = None) -> DeviceLogin:
         """Begins to log in on another device."""
-        return DeviceLogin(await self._client.invoke("oauth.device", device(self.name, scope)))
+        return DeviceLogin(await self._client.invoke("oauth.device", present(credential=self.name, scope=scope)))
 
     async def wait(self, timeout: float = LOGIN) -> dict[str, Any]:
         """Waits until the login has succeeded; returns the state of the credential. Raises :class:`LoginFailed`, and
         ``TimeoutError`` after ``timeout`` seconds; the login goes on then."""
         params = {"credential": self.name, "timeout": timeout}
-        return ended(await self._client.invoke("oauth.wait", params, timeout=timeout + 10), timeout)
+        result = await self._client.invoke("oauth.wait", params, timeout=timeout + 10)
+        if result["pending"]:
+            raise TimeoutError(f"login not completed within {timeout:g} s")
+        if "error" in result:
+            raise LoginFailed(result["error"])
+        credential: dict[str, Any] = result["credential"]
+        return credential
 
     async def logout(self) -> dict[str, Any]:
         """Revokes its tokens if the server can, and forgets them; ``{"revoked": bool}``, and ``error`` if not."""
@@ -120,6 +131,8 @@ class AsyncCredentialStore:
     async def discover(self, issuer: str | None = None, *, resource: str | None = None) -> dict[str, Any]:
         """The metadata of an authorization server (RFC 8414): of ``issuer``, or of the server that ``resource`` names
         (RFC 9728)."""
-        result = await self._client.invoke("oauth.discover", whose(issuer, resource))
+        if (issuer is None) == (resource is None):
+            raise TypeError("give either an issuer or a resource")
+        result = await self._client.invoke("oauth.discover", present(issuer=issuer, resource=resource))
         found: dict[str, Any] = result["metadata"]
         return found

@@ -4,38 +4,27 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode
-from .._protocol.parameters import FOREVER, GRACE
-from .._protocol.progress import Progress
-from .._resources.downloads import BuiltDownload, build_download, build_resume, result_of_start
+from .._protocol.parameters import FOREVER
+from .._resources.downloads import BuiltDownload, build_download, build_resume
 from .responses import AsyncResponse
-from .variant import detach, settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from .caller import AsyncCaller
     from .started import AsyncRequest
+    from .verbs import AsyncVerbs
 
 
 class AsyncDownloads:
     """Files, for an :class:`~outrider.AsyncClient`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(
-        self,
-        client: AsyncCaller,
-        session: Callable[[], Awaitable[str]] | None = None,
-        within: Callable[[Callable[[], Awaitable[dict[str, Any]]]], Awaitable[dict[str, Any]]] | None = None,
-        starting: Callable[[Callable[[], Awaitable[AsyncRequest]]], Awaitable[AsyncRequest]] | None = None,
-    ) -> None:
-        self._client = client
-        self._session = session
-        self._within = within
-        self._starting = starting
+    def __init__(self, owner: AsyncVerbs) -> None:
+        # a client, or one of its sessions
+        self._owner = owner
+        self._client = owner._caller()
 
     async def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncResponse:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -54,14 +43,14 @@ class AsyncDownloads:
         The other options are the same as for :meth:`outrider.AsyncClient.get`; ``progress=True`` is a bar on a
         terminal.
         """
-        built = build_download(url, path, await self._own(options), self._client._defaults)
+        built = build_download(url, path, await self._owner._own(options), self._client._defaults)
         return await self._finished("download.send", built)
 
     async def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> AsyncRequest:
         """Starts a download and returns at once; options as above. See :class:`outrider.AsyncRequest`."""
         from .started import AsyncRequest, is_known_elsewhere, sweep
 
-        built = build_download(url, path, await self._own(options), self._client._defaults)
+        built = build_download(url, path, await self._owner._own(options), self._client._defaults)
         is_known = is_known_elsewhere(self._client, options)
 
         async def start() -> AsyncRequest:
@@ -69,7 +58,7 @@ class AsyncDownloads:
             result = await self._client._result("download.start", built.text(), FOREVER)
             return AsyncRequest(self._client, result, built.check, is_known)
 
-        return await start() if self._starting is None else await self._starting(start)
+        return await self._owner._starting(start)
 
     async def resume(self, source: str | os.PathLike[str] | AsyncRequest, **options: Any) -> AsyncResponse:
         """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
@@ -77,7 +66,7 @@ class AsyncDownloads:
         ``url`` and ``headers`` may differ.
         """
         source = getattr(source, "handle", source)
-        built = build_resume(source, await self._own(options), self._client._defaults)
+        built = build_resume(source, await self._owner._own(options), self._client._defaults)
         return await self._finished("download.resume", built)
 
     async def cancel(self, request: str | AsyncRequest) -> str | None:
@@ -87,14 +76,8 @@ class AsyncDownloads:
         data = result.get("resumeData")
         return None if data is None else str(data)
 
-    async def _own(self, options: dict[str, Any]) -> dict[str, Any]:
-        return options if self._session is None else {**options, "session": await self._session()}
-
     async def _finished(self, method: str, built: BuiltDownload) -> AsyncResponse:
-        if self._within is None:
-            result = await self._result(method, built)
-        else:
-            result = await self._within(lambda: self._result(method, built))
+        result = await self._owner._within(lambda: self._result(method, built))
         response = AsyncResponse(result, self._client.invoke)
         if built.check:
             response.raise_for_error()
@@ -106,29 +89,11 @@ class AsyncDownloads:
             return await client._result(method, built.text(), built.guard)
         started = "download.start" if method == "download.send" else method
         if built.watch is None:
-            request = result_of_start(await client._result(started, built.text(), FOREVER))
+            request = (await client._result(started, built.text(), FOREVER))["request"]
             return await client._result("request.wait", encode({"request": request}), built.guard)
-        with built.watch as show:
-            async with client.events("event.progress", "event.finish") as events:
-                text = built.text("progress", "finish")
-                request = result_of_start(await client._result(started, text, FOREVER))
-                try:
-                    async for event in events:
-                        if event.request == request:
-                            if event.name == "event.finish":
-                                return dict(event.params["response"])
-                            await settled(show(Progress(event.params)))
-                        if events.dropped:
-                            break
-                    return await client._result("request.wait", encode({"request": request}), built.guard)
-                except BaseException:
-                    # a program that stops waiting ends the download, which can be resumed
-                    detach(self._abandon(request))
-                    raise
+        from .transfers import shown
 
-    async def _abandon(self, request: str) -> object:
-        params = {"request": request, "resumeData": True}
-        try:
-            return await self._client.invoke("request.cancel", params, timeout=GRACE)
-        except OutriderError:
-            return None
+        call = (started, built.text("progress", "finish"), FOREVER)
+        # a program that stops waiting ends the download, which can be resumed
+        _, result = await shown(client, built.watch, call, built.guard, "request.cancel", resumeData=True)
+        return result

@@ -16,7 +16,6 @@ from .variant import settled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
-    from types import TracebackType
 
     from .._connection.awaiting import AsyncConnection
     from .._protocol.models import Event
@@ -165,9 +164,7 @@ class AsyncEventStream(EventQueue):
     async def __aenter__(self) -> AsyncEventStream:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
 

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
+from .._protocol.exceptions import HandleError, InvalidCall
 from .._resources.reading import CHUNK, PATIENCE, WHOLE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
+from .ends import AsyncClosing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,14 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable  # async
 
     # sync: from collections.abc import Callable, Iterator
-    from types import TracebackType
     from typing import Any
 
     from .._resources.reading import Reading
     from .pipe import AsyncPipe
 
 
-class AsyncResponse(ResponseData):
+class AsyncResponse(ResponseData, AsyncClosing):
     """The response to a request made by :class:`~outrider.AsyncClient`.
 
     A body of up to 8 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
@@ -113,7 +113,8 @@ class AsyncResponse(ResponseData):
 
         The file appears whole or not at all.
         """
-        from .._resources.saving import absolute, save_error, whole_file, write_file
+        from .._protocol.files import absolute
+        from .._resources.saving import save_error, whole_file, write_file
 
         target = absolute(path)
         if self._stored is not None and self._content is None:
@@ -145,22 +146,11 @@ class AsyncResponse(ResponseData):
             self._reading.client = None
             return
         for method, params in self._leavings():
-            try:
-                await self._call(method, params)
-            except (HandleError, ServerGone):
-                pass
+            await end_by(self._call, method, params)
         if self._reading is not None:
             self._reading.client = None
 
     release = close
-
-    async def __aenter__(self) -> AsyncResponse:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def end_check(

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
+from .ends import AsyncClosing, end_by
 from .variant import SerialLock, settled
 from .verbs import AsyncVerbs
 
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.options import Item, Options, SSEOptions
-    from .._protocol.parameters import Built
-    from .._resources.sessions import Code, Codes
+    from .._protocol.options import Item, Options
+    from .._resources.events import Functions
+    from .._resources.sessions import Code
     from .caller import AsyncCaller
     from .cookies import AsyncCookies
     from .downloads import AsyncDownloads
-    from .event_source import AsyncEventSource
     from .responses import AsyncResponse
     from .started import AsyncRequest
-    from .streams import AsyncStream
+    from .verbs import Result
 else:
 
     def overload(function: Any) -> None:
@@ -36,7 +35,7 @@ else:
 
 
 
-class AsyncSession(AsyncVerbs):
+class AsyncSession(AsyncVerbs, AsyncClosing):
     """Requests that share settings, and functions that decide about them::
 
         session = client.session(headers={"X-Api": "1"}, timeout=10)
@@ -68,8 +67,8 @@ class AsyncSession(AsyncVerbs):
     """
 
     def __init__(
-        self, client: AsyncCaller | None = None, codes: Codes | None = None, settings: Mapping[str, Any] | None = None,
-        **named: Any,
+        self, client: AsyncCaller | None = None, codes: Functions | None = None,
+        settings: Mapping[str, Any] | None = None, **named: Any,
     ) -> None:
         if client is None or codes is None or settings is None or named:
             raise TypeError("a session is made by session(…) of a client, or by outrider.session(…)")
@@ -231,8 +230,7 @@ class AsyncSession(AsyncVerbs):
         async with self._client._turn():
             return await self._client._send(method, url, {**options, "session": await self._handle()})
 
-    async def _within(self, work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Does it with a place if the service may call functions."""
+    async def _within(self, work: Callable[[], Awaitable[Result]]) -> Result:
         if not self._plan.has_functions():
             return await work()
         async with self._client._turn():
@@ -267,40 +265,19 @@ class AsyncSession(AsyncVerbs):
 
         return await self._starting(start)
 
-    async def _starting(self, work: Callable[[], Awaitable[AsyncRequest]]) -> AsyncRequest:
-        """Starts a request, when there is a place if the service may call functions."""
+    async def _starting(self, work: Callable[[], Awaitable[Result]]) -> Result:
         if not self._plan.has_functions():
             return await work()
         self._has_started = True
         async with self._client._start_turn():
             return await work()
 
-    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
-        """A stream of this session; see :meth:`AsyncClient.stream`."""
-        from .._resources.streams import build_stream
-        from .streams import AsyncStream
-
-        async def built() -> Built:
-            return build_stream(method, url, await self._own(options), self._client._defaults)
-
-        return AsyncStream(self._client, built, self._result)
-
-    def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
-        """An event stream of this session; see :meth:`AsyncClient.sse`."""
-        from .._resources.event_source import build_sse
-        from .event_source import AsyncEventSource
-
-        async def built() -> Built:
-            return build_sse(url, {**options, "session": await self._handle()}, self._client._defaults)
-
-        return AsyncEventSource(self._client, url, options, built, self._result)
-
     @property
     def download(self) -> AsyncDownloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import AsyncDownloads
 
-        return AsyncDownloads(self._client, self._handle, self._within, self._starting)
+        return AsyncDownloads(self)
 
     @property
     def cookies(self) -> AsyncCookies:
@@ -319,14 +296,5 @@ class AsyncSession(AsyncVerbs):
         if self._made is not None:
             made, self._made = self._made, None
             self._client._defaults.sessions.pop(made[1], None)
-            try:
-                await self._client.invoke("session.close", {"session": made[1]})
-            except (HandleError, ServerGone):
-                pass  # the connection that it belonged to has ended, and it with that
+            await end_by(self._client.invoke, "session.close", {"session": made[1]})
         self._plan.forget()
-
-    async def __aenter__(self) -> AsyncSession:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

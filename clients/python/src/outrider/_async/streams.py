@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import asyncio  # async
 
-from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
-from .._resources.streams import Head
+from .ends import AsyncClosing, end_by
 from .pipe import open_pipe
 from .responses import AsyncResponse, end_check
 
@@ -16,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
+    from .._protocol.models import Headers
     from .._protocol.parameters import Built
     from .caller import AsyncCaller
     from .pipe import AsyncPipe
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     Bytes = bytes
 
 
-class AsyncStream(Head):
+class AsyncStream(AsyncClosing):
     """A streamed response body; made by :meth:`outrider.AsyncClient.stream`.
 
     In ``async with client.stream(url) as s:`` the head is there: :attr:`status`, :attr:`headers`,
@@ -44,11 +43,11 @@ class AsyncStream(Head):
     def __init__(
         self,
         client: AsyncCaller,
-        built: Built | Callable[[], Awaitable[Built]],
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
+        built: Callable[[], Awaitable[Built]],
+        call: Callable[[str, str, float], Awaitable[dict[str, Any]]],
     ) -> None:
         self._client = client
-        self._call = call or client._result
+        self._call = call
         self._invoke = client.invoke
         self._reading: Reading | None = None
         self._path: str | None = None
@@ -57,8 +56,8 @@ class AsyncStream(Head):
         self._built = built  # async
         # sync: self._open(built)
 
-    async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
-        built = await given() if callable(given) else given
+    async def _open(self, build: Callable[[], Awaitable[Built]]) -> None:
+        built = await build()
         result = await self._call("stream.open", built.params, built.guard)
         self._path = self._client._socket_path()
         self._pipe = None
@@ -68,7 +67,34 @@ class AsyncStream(Head):
             await self.close()
             self.response.raise_for_error()
 
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.response.status
+
+    @property
+    def headers(self) -> Headers:
+        """The fields of the head."""
+        return self.response.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an acceptable head with a status below 400."""
+        return self.response.ok
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and for any other failure."""
+        self.response.raise_for_status()
+
     # Reading
+
+    def _charset(self) -> str | None:
+        """UTF-8 in place of a charset that a server has made up."""
+        from .._resources.lines import usable
+
+        named = self.response.encoding if hasattr(self, "response") else "utf-8"
+        charset = usable(named)
+        return None if charset == named else charset
 
     async def bytes(self) -> AsyncIterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
@@ -121,7 +147,8 @@ class AsyncStream(Head):
 
         The file appears when it is complete: a body that ends early leaves none.
         """
-        from .._resources.saving import absolute, whole_file
+        from .._protocol.files import absolute
+        from .._resources.saving import whole_file
 
         target = absolute(path)
         with whole_file(target, replace) as file:
@@ -174,22 +201,14 @@ class AsyncStream(Head):
             reading.client = None
             return
         for method, params in closing(reading):
-            try:
-                await self._invoke(method, params)
-            except (HandleError, ServerGone):
-                pass
+            await end_by(self._invoke, method, params)
         reading.client = None
 
-    async def __aenter__(self) -> AsyncStream:
+    async def __aenter__(self) -> AsyncStream:  # async
         await self._open(self._built)  # async
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+        return self  # async
 
     def __repr__(self) -> str:
         if self._reading is None:
             return "<AsyncStream that is not open>"
-        return f"<AsyncStream [{self.status}] {self.response.method} {self.response.url}>"
+        return f"<AsyncStream [{self.status}] {self.response._line}>"

@@ -6,21 +6,22 @@ from __future__ import annotations
 
 from time import monotonic
 
-from .._protocol.exceptions import HandleError, ServerGone, StreamError, from_failure
+from .._protocol.arguments import present
+from .._protocol.exceptions import StreamError, from_failure
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import late, opened
+from .ends import AsyncClosing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
     from .caller import AsyncCaller
 
 
-class AsyncTCPConnection:
+class AsyncTCPConnection(AsyncClosing):
     """Bytes both ways; made by :meth:`outrider.AsyncClient.tcp`::
 
         async with client.tcp("mail.example.org", 25) as connection:
@@ -31,7 +32,7 @@ class AsyncTCPConnection:
     requests.
     """
 
-    def __init__(self, client: AsyncCaller, given: dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    def __init__(self, client: AsyncCaller, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
         self._client = client
         self._stream: str | None = None
         self._rest = b""
@@ -49,9 +50,8 @@ class AsyncTCPConnection:
             # of an object that was never complete, or at the end of the interpreter
             pass
 
-    async def _open(self, given: dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]) -> None:
-        params = await given() if callable(given) else given
-        result = opened(await self._client.invoke("tcp.open", params))
+    async def _open(self, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+        result = opened(await self._client.invoke("tcp.open", await given()))
         self._stream, self.remote, self.tls = str(result["stream"]), result.get("remote"), result.get("tls")
 
     def _name(self) -> str:
@@ -85,8 +85,8 @@ class AsyncTCPConnection:
             is_late = await self._more(1, deadline)
             if is_late and timeout is not None and b"\n" not in self._rest:
                 raise late("the connection", timeout)
-        end = self._rest.find(b"\n") + 1 or len(self._rest)
-        found, self._rest = self._rest[:end], self._rest[end:]
+        size = self._rest.find(b"\n") + 1 or len(self._rest)
+        found, self._rest = self._rest[:size], self._rest[size:]
         return found
 
     async def lines(self) -> AsyncIterator[bytes]:
@@ -127,9 +127,8 @@ class AsyncTCPConnection:
         """
         if self._rest:
             raise StreamError("bytes came before TLS began: read them first, or do not trust the peer", code=2022)
-        given = {"serverName": server_name, "alpn": alpn}
-        params = {name: value for name, value in given.items() if value is not None}
-        result = opened(await self._client.invoke("tcp.startTls", {"stream": self._name(), **params}))
+        params = present(stream=self._name(), serverName=server_name, alpn=alpn)
+        result = opened(await self._client.invoke("tcp.startTls", params))
         self.tls = result.get("tls")
 
     # sync: def detach(self) -> Any:
@@ -155,20 +154,12 @@ class AsyncTCPConnection:
         """Ends the connection in both directions. Harmless when done twice."""
         stream, self._stream = self._stream, None
         if stream is not None:
-            try:
-                await self._client.invoke("stream.close", {"stream": stream})
-            except (HandleError, ServerGone):
-                pass
+            await end_by(self._client.invoke, "stream.close", {"stream": stream})
 
-    async def __aenter__(self) -> AsyncTCPConnection:
+    async def __aenter__(self) -> AsyncTCPConnection:  # async
         if self._stream is None:  # async
             await self._open(self._given)  # async
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+        return self  # async
 
     def __repr__(self) -> str:
         return f"<AsyncTCPConnection {self.remote if self._stream else 'not open'}>"

@@ -6,17 +6,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any, TypeVar
 
     from typing_extensions import Unpack
 
-    from .._protocol.options import Options
+    from .._protocol.options import Options, SSEOptions
     from .._protocol.parameters import Built
     from .caller import AsyncCaller
+    from .event_source import AsyncEventSource
     from .responses import AsyncResponse
+    from .streams import AsyncStream
     from .tcp import AsyncTCPConnection
     from .websockets import AsyncWebSocket
+
+    Result = TypeVar("Result")
 
 
 class AsyncVerbs:
@@ -34,6 +38,48 @@ class AsyncVerbs:
     async def _own(self, options: Any) -> Any:
         """The options, with the session that they are for."""
         return options
+
+    async def _within(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Does it with a place if the service may call functions."""
+        return await work()
+
+    async def _starting(self, work: Callable[[], Awaitable[Result]]) -> Result:
+        """Starts a request, when there is a place if the service may call functions."""
+        return await work()
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> AsyncStream:
+        """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
+
+        ::
+
+            async with client.stream("https://example.org/log") as s:
+                async for line in s.lines():
+                    print(line)
+
+        The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
+        ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
+        """
+        from .._resources.streams import build_stream
+        from .streams import AsyncStream
+
+        client = self._caller()
+
+        async def built() -> Built:
+            return build_stream(method, url, await self._own(options), client._defaults)
+
+        return AsyncStream(client, built, self._result)
+
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
+        """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
+        from .._resources.event_source import build_sse, first_id
+        from .event_source import AsyncEventSource
+
+        client = self._caller()
+
+        async def built() -> Built:
+            return build_sse(url, await self._own(options), client._defaults)
+
+        return AsyncEventSource(client, built, self._result, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> AsyncWebSocket:
         """Opens a WebSocket; see :class:`outrider.AsyncWebSocket`.

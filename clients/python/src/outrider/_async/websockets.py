@@ -5,20 +5,20 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
 from time import monotonic
 
+from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
+from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
     from .._protocol.parameters import Built
@@ -29,7 +29,7 @@ _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
-class AsyncWebSocket:
+class AsyncWebSocket(AsyncClosing):
     """A WebSocket; made by :meth:`outrider.AsyncClient.websocket`::
 
         async with client.websocket("wss://example.org/live", protocols=["chat"]) as ws:
@@ -50,11 +50,11 @@ class AsyncWebSocket:
     def __init__(
         self,
         client: AsyncCaller,
-        built: Built | Callable[[], Awaitable[Built]],
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]] | None = None,
+        built: Callable[[], Awaitable[Built]],
+        call: Callable[[str, str, float], Awaitable[dict[str, Any]]],
     ) -> None:
         self._client = client
-        self._call = call or client._result
+        self._call = call
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: AsyncChannel | None = None
@@ -77,8 +77,8 @@ class AsyncWebSocket:
             # of an object that was never complete, or at the end of the interpreter
             pass
 
-    async def _open(self, given: Built | Callable[[], Awaitable[Built]]) -> None:
-        built = await given() if callable(given) else given
+    async def _open(self, build: Callable[[], Awaitable[Built]]) -> None:
+        built = await build()
         result = await self._call("websocket.open", built.params, built.guard)
         self.response = AsyncResponse(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
@@ -94,8 +94,7 @@ class AsyncWebSocket:
                 self._channel = await open_channel(path, self._stream)
             except BaseException:
                 self._over, stream, self._stream = True, self._stream, None
-                with suppress(HandleError, ServerGone):
-                    await self._client.invoke("stream.close", {"stream": stream})
+                await end_by(self._client.invoke, "stream.close", {"stream": stream})
                 raise
             # a record that meets a lost connection is dropped, where a call tells that it is to be sent again
             self._sends_records = '"reconnect":' not in built.params
@@ -213,8 +212,8 @@ class AsyncWebSocket:
         """Sends a ping, and returns the seconds until its pong."""
         if self._stream is None:
             raise WebSocketClosed(self._close)
-        limit = {} if timeout is None else {"timeout": timeout}
-        return float((await self._client.invoke("websocket.ping", {"stream": self._stream, **limit}))["rtt"])
+        params = present(stream=self._stream, timeout=timeout)
+        return float((await self._client.invoke("websocket.ping", params))["rtt"])
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Closes the WebSocket, and waits a little for the server's Close frame. Harmless when done twice.
@@ -260,15 +259,10 @@ class AsyncWebSocket:
                 return
         await self._client.invoke("stream.close", {"stream": stream})
 
-    async def __aenter__(self) -> AsyncWebSocket:
+    async def __aenter__(self) -> AsyncWebSocket:  # async
         if self._stream is None and not self._over:  # async
             await self._open(self._built)  # async
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+        return self  # async
 
     def __repr__(self) -> str:
         return f"<AsyncWebSocket {'closed' if self._over else 'open' if self._stream else 'not open'}>"

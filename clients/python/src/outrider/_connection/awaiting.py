@@ -64,11 +64,12 @@ class AsyncConnection(asyncio.Protocol):
         self._incoming = Incoming()
         self._outgoing: list[bytes] = []
         self._refusal: Any = None
-        self._turn = 1
-        self._unsent = 1
+        self._turn = self._unsent = 1
         # the call that was written last, and whether the service left its end unread
         self._last: Pending | None = None
-        self._unread = self._heard = False
+        self._unread = False
+        # what goes before the first call, until the service has said something
+        self.greeting = GREETING
         # the iterations that end with this connection: none if the service has said nothing, and None for all
         self.queues: list[Any] | None = []
         self._transport: asyncio.Transport | None = None
@@ -159,7 +160,8 @@ class AsyncConnection(asyncio.Protocol):
         A call without a reply has an exception in its place. ``seconds`` is how long nothing may arrive.
         """
         await self._reserve()
-        batch = AsyncBatch(method, params, min(window, IN_FLIGHT), self.loop.create_future(), self._send_batch)
+        future = self.loop.create_future()
+        batch = AsyncBatch(method, params, min(window, IN_FLIGHT), future, self._turn, self._send_batch)
         watch = self.loop.create_task(self._watch(batch, seconds))
         self._batches.append(batch)
         try:
@@ -200,8 +202,7 @@ class AsyncConnection(asyncio.Protocol):
         self.write(b"".join([cancel_frame(number) for number in batch.places]))
 
     def _expire(self, number: int) -> None:
-        pending = self._waiting.pop(number, None)
-        if pending is not None:
+        if pending := self._waiting.pop(number, None):
             pending.fail(_late(pending.method))
 
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
@@ -228,7 +229,7 @@ class AsyncConnection(asyncio.Protocol):
     def _flush(self) -> None:
         outgoing, self._outgoing = self._outgoing, []
         if self._turn == 1:
-            outgoing.insert(0, GREETING)
+            outgoing.insert(0, self.greeting)
         self._turn += 1
         transport = self._transport
         if transport is not None and self.dead is None:
@@ -287,8 +288,8 @@ class AsyncConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
-        if data and not self._heard:
-            self._heard, self.queues = True, None
+        if data and self.greeting:
+            self.greeting, self.queues = b"", None
         try:
             arrived = self._incoming.take(data)
         except ProtocolError as problem:

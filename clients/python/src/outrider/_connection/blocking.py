@@ -25,7 +25,7 @@ from itertools import count
 from time import monotonic, sleep
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
-from .._protocol.frames import GREETING, call_frame, cancel_frame, decode, encode, quote
+from .._protocol.frames import call_frame, cancel_frame, decode, encode, quote
 from .locks import atomic_acquire
 from .waiters import Batch, Waiter
 from .wire import IN_FLIGHT, NESTED, Unsent, Wire
@@ -48,7 +48,6 @@ class Connection(Wire):
         self._next = count(1).__next__
         self._waiting: dict[int, Waiter] = {}
         self._handed = 0
-        self._greeting = GREETING
         # the reads of streams that an exception interrupted, by their streams
         self._left: dict[str, tuple[int, Waiter]] = {}
         # the methods of interrupted calls that open something, by their numbers

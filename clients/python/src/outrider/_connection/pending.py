@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .wire import Unsent
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
@@ -82,9 +84,10 @@ class AsyncBatch(Pending):
         params: Sequence[str],
         wanted: int,
         future: asyncio.Future[Any],
+        turn: int,
         send: Callable[[AsyncBatch, int, int], None],
     ) -> None:
-        super().__init__(method, future, 0)
+        super().__init__(method, future, turn)
         self.send = send
         self.params = params
         self.wanted = min(wanted, len(params))
@@ -121,7 +124,9 @@ class AsyncBatch(Pending):
             self.future.set_result(None)
 
     def fail(self, problem: OutriderError) -> None:
-        """Fails all calls that still wait."""
+        """Fails all calls that still wait; the batch, if none has been sent."""
+        if isinstance(problem, Unsent) and self.left == len(self.params) and not self.future.done():
+            self.future.set_exception(problem)
         self.replies = [problem if reply is None else reply for reply in self.replies]
         if not self.future.done():
             self.future.set_result(None)

@@ -24,7 +24,7 @@ from errno import ECONNRESET
 from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
-from .._protocol.frames import Incoming
+from .._protocol.frames import GREETING, Incoming
 from .locks import atomic_acquire
 from .peers import is_hung_up
 from .polling import PATIENCE, BusyPolling
@@ -42,7 +42,7 @@ NESTED = 12
 """The calls of functions for which other calls wait: so many more may be in flight."""
 
 CALLED_BACK = 56
-"""The most requests of sessions with functions at a time. The service lets 64 callbacks wait, and fails the next."""
+"""The most requests of sessions with functions at a time. Requests of functions have the rest of the 64 places."""
 
 UPLOADED = 200
 """The most requests at a time whose bodies are written piece by piece. The service allows 256 streams, and
@@ -79,7 +79,7 @@ class Wire:
         self._stash: list[bytes] = []
         self._fresh: bytes | int | None = None
         self._owed: list[bytes] = []
-        self._greeting, self._written = b"", 0
+        self.greeting, self._written = GREETING, 0
         # the number of writes, and whether the end of the last one is unread: that resets a Unix socket
         self._writes, self._unread = 0, False
         self._refusal: Any = None
@@ -177,8 +177,8 @@ class Wire:
             self._writer = me
             if self.dead is not None:
                 raise self._unsent()
-            if self._greeting:
-                frame, self._greeting = self._greeting + frame, b""
+            if self.greeting:
+                frame, self.greeting = self.greeting + frame, b""
             self._write(frame, reading)
             return self._writes
         finally:

@@ -13,7 +13,7 @@ from .._async.feeding import feed
 from .._connection.awaiting import FEEDING
 from .._protocol.exceptions import CallError
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .bodies import WAIT, BodyState, abandoned, arrived, ending, headless, is_of_session
+from .bodies import WAIT, BodyState, abandoned, arrived, ending, headed, is_of_session
 from .parameters import fed
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class AsyncLink:
 
     async def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""
-        return self._headed(await self._call("data.send", params))
+        return headed(await self._call("data.send", params), self.client)
 
     async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
@@ -107,12 +107,6 @@ class AsyncLink:
                 raise
         params["session"] = await self._begin(session)
         return await invoke(method, params, timeout=LONGEST)
-
-    def _headed(self, result: dict[str, Any]) -> dict[str, Any]:
-        problem = headless(result, self.client, self.client.invoke)
-        if problem is not None:
-            raise problem
-        return result
 
     async def _begin(self, last: str | None) -> str:
         """A session that opens as many connections to a host as the library would.
@@ -166,7 +160,7 @@ class AsyncLink:
             result = await feed(client.invoke, stream, body, Patience(write), head)
             while result is None:
                 result = await _next_head(client, started, WAIT)
-            return self._headed(result)
+            return headed(result, client)
         except BaseException:
             client._leave(abandoned(stream, started))
             raise

@@ -12,7 +12,7 @@ from .._protocol.exceptions import CallError, OutriderError
 from .._resources.feeding import LONGEST, PIECE, Patience
 from .._sync.client import Client
 from .._sync.feeding import feed
-from .bodies import WAIT, BodyState, abandoned, arrived, ending, headless, is_of_session
+from .bodies import WAIT, BodyState, abandoned, arrived, ending, headed, is_of_session
 from .parameters import fed
 
 TYPE_CHECKING = False
@@ -147,7 +147,7 @@ class Link:
 
     def send(self, lease: Lease, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""
-        return self._headed(lease, self._call(lease, "data.send", params))
+        return headed(self._call(lease, "data.send", params), lease.client)
 
     def _call(self, lease: Lease, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Calls in the session of this drop-in, unless the caller named another session."""
@@ -163,13 +163,6 @@ class Link:
         params["session"] = lease.begin(self.settings.connections, session)
         return invoke(method, params, timeout=LONGEST)
 
-    @staticmethod
-    def _headed(lease: Lease, result: dict[str, Any]) -> dict[str, Any]:
-        problem = headless(result, lease.client, lease.client.invoke)
-        if problem is not None:
-            raise problem
-        return result
-
     def upload(
         self, lease: Lease, params: dict[str, Any], body: Iterable[bytes], length: int | None, write: float | None
     ) -> dict[str, Any]:
@@ -184,7 +177,7 @@ class Link:
             result = feed(invoke, stream, body, Patience(write), lambda: _next_head(invoke, request, 0))
             while result is None:
                 result = _next_head(invoke, started, WAIT)
-            return self._headed(lease, result)
+            return headed(result, lease.client)
         except BaseException:
             for method, given in abandoned(stream, started):
                 _end(invoke, method, given)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from .._protocol.exceptions import OutriderError
     from .._resources.caller import Leaver
 
 WAIT = 600.0
@@ -82,14 +81,14 @@ def _as_received(value: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1")
 
 
-def headless(result: dict[str, Any], owner: Leaver, call: Callable[..., Any]) -> OutriderError | None:
-    """Why no head arrived; ``None`` after a head. A failure after the head appears while the body is read."""
+def headed(result: dict[str, Any], client: Any) -> dict[str, Any]:
+    """The result, after a head; raises why none arrived. A failure after the head appears while the body is read."""
     failure = result.get("error")
     if result.get("status") is not None or failure is None:
-        return None
+        return result
     if "request" in result:
-        owner._leave([("request.forget", {"request": result["request"]})])
-    return from_failure(failure, ResponseData(result, call))
+        client._leave([("request.forget", {"request": result["request"]})])
+    raise from_failure(failure, ResponseData(result, client.invoke))
 
 
 class BodyState:

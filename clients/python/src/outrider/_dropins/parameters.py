@@ -9,8 +9,8 @@ sent it: redirects, cookies, authentication and Content-Encoding stay with the l
 from __future__ import annotations
 
 import os
-from binascii import b2a_base64
 
+from .._protocol.arguments import present
 from .._resources.feeding import LONGEST, seconds
 
 TYPE_CHECKING = False
@@ -47,8 +47,7 @@ class Settings:
         self.session = session
         self.credential = credential
         self.connections = connections
-        given = {"session": session, "retry": retry, "priority": priority, "tag": tag}
-        self.members = {name: value for name, value in given.items() if value is not None}
+        self.members = present(session=session, retry=retry, priority=priority, tag=tag)
 
     def params(
         self,
@@ -134,11 +133,6 @@ def limits(connect: float | None, read: float | None) -> dict[str, float]:
         "idle": silence,
         "total": LONGEST,
     }
-
-
-def within(content: bytes) -> dict[str, str]:
-    """A body that is sent within the message."""
-    return {"base64": b2a_base64(content, newline=False).decode("ascii")}
 
 
 def flowing(params: dict[str, Any]) -> None:

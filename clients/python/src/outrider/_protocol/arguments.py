@@ -6,12 +6,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 
 LONGEST_MESSAGE = 12_000_000
 """The most characters of the parameters of a call; the service takes messages of 16 MiB."""
+
+
+def present(**values: Any) -> dict[str, Any]:
+    """The values that are not ``None``."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def text_of(value: object, name: str) -> str:
@@ -21,17 +26,22 @@ def text_of(value: object, name: str) -> str:
     return value
 
 
+def each_of(pairs: object, name: str, second: str = "value") -> Iterator[tuple[Any, Any]]:
+    """The names and values of a mapping, or of pairs in which a name may occur again, in their order."""
+    items = getattr(pairs, "items", None)
+    given: Any = items() if callable(items) else pairs
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
+    for pair in given:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{name} must consist of pairs of name and {second}")
+        yield pair[0], pair[1]
+
+
 def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]:
     """Fields in their order, a tuple for each, from a mapping or from pairs."""
-    items = getattr(headers, "items", None)
-    pairs: Any = items() if callable(items) else headers
-    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
-        raise TypeError(f"{name} must be a mapping or pairs, not {type(headers).__name__}")
     fields: list[tuple[str, str]] = []
-    for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(f"{name} must consist of pairs of name and value")
-        key, value = pair
+    for key, value in each_of(headers, name):
         key = text_of(key, f"a name in {name}")
         for one in value if isinstance(value, (tuple, list)) else (value,):
             if one is not None:
@@ -40,18 +50,14 @@ def header_list(headers: object, name: str = "headers") -> list[tuple[str, str]]
 
 
 def pairs_of(pairs: object, name: str) -> list[tuple[str, Any]]:
-    """The names and values of a mapping, or of pairs in which a name may occur again, in their order."""
-    items = getattr(pairs, "items", None)
-    given: Any = items() if callable(items) else pairs
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-        raise TypeError(f"{name} must be a mapping or pairs, not {type(pairs).__name__}")
-    found: list[tuple[str, Any]] = []
-    for pair in given:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(f"{name} must consist of pairs of name and value")
-        value = list(pair[1]) if isinstance(pair[1], (tuple, set, frozenset)) else pair[1]
-        found.append((str(_textual(pair[0], f"the name {pair[0]!r} in {name}")), value))
-    return found
+    """The same with names as text, and several values as a list."""
+    return [
+        (
+            str(_textual(key, f"the name {key!r} in {name}")),
+            list(value) if isinstance(value, (tuple, set, frozenset)) else value,
+        )
+        for key, value in each_of(pairs, name)
+    ]
 
 
 def _textual(value: Any, place: str) -> Any:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .arguments import text_of
+from .frames import in_base64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ def basic(auth: object) -> str:
     user, password = text_of(auth[0], "the user name in auth"), text_of(auth[1], "the password in auth")
     if ":" in user:
         raise ValueError("the user name in auth must not contain a colon (RFC 7617)")
-    from binascii import b2a_base64
-
-    return "Basic " + b2a_base64(f"{user}:{password}".encode(), newline=False).decode("ascii")
+    return "Basic " + in_base64(f"{user}:{password}".encode())
 
 
 def credential(given: Any) -> dict[str, Any]:

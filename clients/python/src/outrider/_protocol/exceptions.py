@@ -203,16 +203,16 @@ class ExchangeError(OutriderError):
     @property
     def resume_data(self) -> str | None:
         """The data for ``client.download.resume``; ``None`` if nothing was kept, or this was no download."""
-        data = self.data.get("data")
-        found = data.get("resumeData") if isinstance(data, dict) else None
-        return found if isinstance(found, str) else None
+        return self._detail("resumeData")
 
     @property
     def instance_pointer(self) -> str | None:
         """The place of the fault in the body, as a JSON pointer; ``None`` if the fault is not in the body."""
-        data = self.data.get("data")
-        pointer = data.get("instancePointer") if isinstance(data, dict) else None
-        return pointer if isinstance(pointer, str) else None
+        return self._detail("instancePointer")
+
+    def _detail(self, name: str) -> str | None:
+        found = data.get(name) if isinstance(data := self.data.get("data"), dict) else None
+        return found if isinstance(found, str) else None
 
 
 class RequestError(ExchangeError, ValueError):

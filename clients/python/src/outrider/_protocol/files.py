@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Open files that the service can read by itself. Loaded with the first body that is an object to read from."""
+"""Files that the service can read by itself. Loaded with the first path, and the first object to read from."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+def absolute(path: Any, name: str = "path") -> str:
+    """A path of this program, for the service, which has another working directory; ``~/`` is the user's home."""
+    from os.path import abspath, expanduser
+
+    place = path.__fspath__() if hasattr(path, "__fspath__") else path
+    if not isinstance(place, str):
+        raise TypeError(f"{name} must be a path, not {type(place).__name__}")
+    # ``~name`` is usual for files that are copies
+    return abspath(expanduser(place) if place.startswith("~/") else place)
 
 
 def path_of(file: Any) -> str | None:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .arguments import header_list, named, pairs_of, text_of
+from .arguments import each_of, header_list, named, pairs_of, text_of
 from .exceptions import InvalidCall
-from .files import path_of
-from .frames import encode
+from .files import absolute, path_of
+from .frames import encode, in_base64
 from .places import fault, is_plain
 
 TYPE_CHECKING = False
@@ -51,10 +51,8 @@ def body(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         return {"text": value}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        from binascii import b2a_base64
-
         # of a view that leaves bytes out, too
-        return {"base64": b2a_base64(bytes(value), newline=False).decode("ascii")}
+        return {"base64": in_base64(bytes(value))}
     if hasattr(value, "__fspath__"):
         raise TypeError("data must not be a path: give file=, which the service reads")
     in_pieces = hasattr(value, "__aiter__")
@@ -106,16 +104,9 @@ def parts(fields: object, files: object) -> list[dict[str, Any]]:
             for one in value if isinstance(value, list) else [value]:
                 if one is not None:
                     found.append({"name": name, **_content(one, f"data[{name!r}]")})
-    items = getattr(files, "items", None)
-    pairs: Any = items() if callable(items) else files
-    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
-        raise TypeError(f"files must be a mapping or pairs, not {type(files).__name__}")
-    for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError("files must consist of pairs of name and file")
-        if pair[1] is None:
-            continue
-        found.append(_file(text_of(pair[0], "a name in files"), pair[1]))
+    for key, file in each_of(files, "files", "file"):
+        if file is not None:
+            found.append(_file(text_of(key, "a name in files"), file))
     return found
 
 
@@ -144,9 +135,7 @@ def _file(name: str, value: Any) -> dict[str, Any]:
 
 def _content(value: Any, place: str) -> dict[str, Any]:
     if hasattr(value, "__fspath__"):
-        from os.path import abspath
-
-        return {"file": abspath(text_of(value.__fspath__(), f"the path in {place}"))}
+        return {"file": absolute(value, f"the path in {place}")}
     if hasattr(value, "read"):
         path = path_of(value)
         if path is not None:
@@ -157,9 +146,7 @@ def _content(value: Any, place: str) -> dict[str, Any]:
     if isinstance(value, (str, int, float)):
         return {"text": str(value)}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        from binascii import b2a_base64
-
-        return {"base64": b2a_base64(value, newline=False).decode("ascii")}
+        return {"base64": in_base64(value)}
     raise TypeError(f"{place} must be a path, an open file, bytes or text, not {type(value).__name__}")
 
 

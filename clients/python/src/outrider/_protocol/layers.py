@@ -28,7 +28,7 @@ def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         if "auth" in over:
             fields = [field for field in fields if field[0].lower() != "authorization"]
         own_fields = header_list(over.get("headers") or ())
-        without = _left_out(over.get("headers"))
+        without = left_out(over.get("headers"))
         made["headers"] = replaced([field for field in fields if field[0].lower() not in without], own_fields)
     if "params" in under and "params" in over:
         own = _pairs(over["params"])
@@ -37,7 +37,7 @@ def laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _left_out(headers: Any) -> set[str]:
+def left_out(headers: Any) -> set[str]:
     """The names of fields that are ``None``, as in requests."""
     items = getattr(headers, "items", None)
     pairs = items() if callable(items) else headers if isinstance(headers, (list, tuple)) else ()

@@ -39,7 +39,6 @@ def endings(method: str, message: Any) -> list[tuple[str, dict[str, Any]]]:
     if method in ("upload.open", *_RUNNING) or body.get("kind") == "stream":
         stream = result.get("stream", body.get("stream"))
         if stream is not None:
-            # a request that is forgotten leaves its stream
             calls.append(("stream.close", {"stream": stream}))
         if "request" in result:
             calls.append(("request.forget", {"request": result["request"]}))

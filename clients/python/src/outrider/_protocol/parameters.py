@@ -7,7 +7,7 @@ Both clients use these builders, so a request means the same in both. Nothing he
 
 from __future__ import annotations
 
-from .arguments import header_list, named, phases, text_of, timeout_of
+from .arguments import header_list, named, phases, present, text_of, timeout_of
 from .frames import encode, quote
 from .layers import absolute_url, laid, replaced
 
@@ -81,10 +81,10 @@ def _put_data(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_file(spec: dict[str, Any], value: Any) -> None:
-    from os.path import abspath
+    from .files import absolute
 
-    path = value.__fspath__() if hasattr(value, "__fspath__") else value
-    _put_body(spec, {"file": abspath(text_of(path, "file"))})
+    path = value if hasattr(value, "__fspath__") else text_of(value, "file")
+    _put_body(spec, {"file": absolute(path, "file")})
 
 
 def _put_auth(spec: dict[str, Any], value: Any) -> None:
@@ -159,13 +159,25 @@ def _refuse_progress(spec: dict[str, Any], value: Any) -> None:
         raise TypeError("progress goes with one request that is waited for; elsewhere ask for events")
 
 
-def _plain(name: str) -> Callable[[dict[str, Any], Any], None]:
+def _plain(member: str) -> Callable[[dict[str, Any], Any], None]:
     def put(spec: dict[str, Any], value: Any) -> None:
-        spec[name] = value
+        spec[member] = value
 
     return put
 
 
+def camel(name: str) -> str:
+    """``token_url`` in the protocol's form: ``tokenUrl``."""
+    first, *rest = name.split("_")
+    return first + "".join([word[:1].upper() + word[1:] for word in rest])
+
+
+_PLAIN = (
+    "compress", "expect_continue", "encoding", "connect_to", "cache", "validate", "handlers", "max_body",
+    "expected_size", "body_to", "max_inline", "redirect", "session", "interceptors", "disposition", "challenge",
+    "priority", "start_immediately", "metrics", "tag", "detach", "name", "addresses", "allow_get_body",
+    "default_headers", "decode", "content_type", "check",
+)  # fmt: skip
 _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "params": _put_params,
     "headers": _put_headers,
@@ -173,48 +185,21 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "data": _put_data,
     "file": _put_file,
     "files": lambda spec, value: _put_body(spec, {"multipart": value}),
-    "compress": _plain("compress"),
-    "expect_continue": _plain("expectContinue"),
     "parameters": _put_parameters,
-    "encoding": _plain("encoding"),
     "auth": _put_auth,
     "timeout": _put_timeout,
     "proxy": _put_proxy,
     "verify": _put_verify,
     "cert": _put_cert,
     "http2": _put_http2,
-    "connect_to": _plain("connectTo"),
     "cookies": _put_cookies,
-    "cache": _plain("cache"),
     "serialize": _put_serialize,
-    "validate": _plain("validate"),
-    "handlers": _plain("handlers"),
-    "max_body": _plain("maxBody"),
     "events": _put_events,
-    "expected_size": _plain("expectedSize"),
     "progress": _refuse_progress,
-    "body_to": _plain("bodyTo"),
-    "max_inline": _plain("maxInline"),
-    "redirect": _plain("redirect"),
     "allow_redirects": _put_following,
     "follow_redirects": _put_following,
     "retry": _put_retry,
-    "session": _plain("session"),
-    "interceptors": _plain("interceptors"),
-    "disposition": _plain("disposition"),
-    "challenge": _plain("challenge"),
-    "priority": _plain("priority"),
-    "start_immediately": _plain("startImmediately"),
-    "metrics": _plain("metrics"),
-    "tag": _plain("tag"),
-    "detach": _plain("detach"),
-    "name": _plain("name"),
-    "addresses": _plain("addresses"),
-    "allow_get_body": _plain("allowGetBody"),
-    "default_headers": _plain("defaultHeaders"),
-    "decode": _plain("decode"),
-    "content_type": _plain("contentType"),
-    "check": _plain("check"),
+    **{name: _plain(camel(name)) for name in _PLAIN},
 }
 
 SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
@@ -262,7 +247,7 @@ class Defaults:
 
     def __init__(self, **options: Any) -> None:
         self.sessions: dict[str, SessionPlan] = {}
-        self.options = {name: value for name, value in options.items() if value is not None}
+        self.options = present(**options)
         spec, self.guard, self.check = spec_for("GET", "", self.options)
         self.plain: str | None = None
         plain = {"url", "headers", "auth", "timeout", "proxy", "trust", "tls", "httpVersion"}
@@ -300,12 +285,22 @@ def _handle_of(session: Any) -> str:
 
 def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     """The options of a request with the options of its session, if this client made the session, and of its client."""
-    own = {name: value for name, value in options.items() if value is not None}
+    own = present(**options)
     session = own.get("session", "")
     if not isinstance(session, str):
         own["session"] = _handle_of(session)
     plan = defaults.sessions.get(own.get("session", ""))
     return laid(defaults.options, own) if plan is None else plan.options(own, defaults.options)
+
+
+def merged_but(
+    names: tuple[str, ...], what: str, options: Mapping[str, Any], defaults: Defaults
+) -> dict[str, Any]:
+    """As :func:`merged`, for ``what`` that has no such options: those of the client are for its requests."""
+    for name in names:
+        if options.get(name) is not None:
+            raise TypeError(f"{what} has no option {name}")
+    return {name: value for name, value in merged(options, defaults).items() if name not in names}
 
 
 def build(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:

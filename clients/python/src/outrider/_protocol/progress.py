@@ -7,16 +7,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
     from typing import Any, Protocol
 
     class Watcher(Protocol):
         """Something that is told how far a transfer is, between its beginning and its end."""
 
         def __enter__(self) -> Callable[[Progress], object]: ...
-        def __exit__(
-            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-        ) -> object: ...
+        def __exit__(self, kind: Any, error: Any, trace: Any, /) -> object: ...
 
 
 class Progress:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from .files import absolute
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -15,22 +17,11 @@ class UnverifiedWarning(Warning):
     """A program asked for ``verify=False``: the server may be any."""
 
 
-def _absolute(path: Any, name: str) -> str:
-    from os import fspath
-    from os.path import abspath, expanduser
-
-    try:
-        text: str = fspath(path)
-        return abspath(expanduser(text))
-    except TypeError:
-        raise TypeError(f"{name} must be a path, not {type(path).__name__}") from None
-
-
 def roots(path: Any) -> dict[str, str]:
     """The roots in a file, or in the files of a directory."""
     from os.path import isdir
 
-    place = _absolute(path, "verify")
+    place = absolute(path, "verify")
     return {"directory" if isdir(place) else "file": place}
 
 
@@ -38,11 +29,11 @@ def identity(cert: Any) -> dict[str, str]:
     """``cert`` in the form of the service: a path, a tuple of certificate, key and passphrase, or a mapping."""
     if hasattr(cert, "items"):
         paths = ("certificate", "key", "pkcs12")
-        return {name: _absolute(value, f"cert[{name!r}]") if name in paths else value for name, value in cert.items()}
+        return {name: absolute(value, f"cert[{name!r}]") if name in paths else value for name, value in cert.items()}
     given = cert if isinstance(cert, (tuple, list)) else (cert,)
     if not 1 <= len(given) <= 3:
         raise ValueError("cert must be a path, (certificate, key) or (certificate, key, passphrase)")
-    found = {name: _absolute(path, f"the {name} in cert") for name, path in zip(("certificate", "key"), given) if path}
+    found = {name: absolute(path, f"the {name} in cert") for name, path in zip(("certificate", "key"), given) if path}
     return found if len(given) < 3 or given[2] is None else {**found, "passphrase": given[2]}
 
 

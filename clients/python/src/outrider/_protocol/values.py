@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from .frames import in_base64
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -20,9 +22,7 @@ def tagged(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [tagged(item) for item in value]
     if isinstance(value, (bytes, bytearray, memoryview)):
-        from binascii import b2a_base64
-
-        return {"$data": b2a_base64(value, newline=False).decode("ascii")}
+        return {"$data": in_base64(value)}
     if hasattr(value, "timestamp"):
         return {"$date": value.timestamp()}
     if hasattr(value, "as_tuple"):

@@ -7,9 +7,10 @@ from __future__ import annotations
 import os
 
 from .._protocol.arguments import text_of
+from .._protocol.files import absolute
 from .._protocol.frames import encode
 from .._protocol.layers import absolute_url
-from .._protocol.parameters import FOREVER, Defaults, merged, spec_for
+from .._protocol.parameters import FOREVER, Defaults, camel, merged_but, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,16 +20,8 @@ if TYPE_CHECKING:
     from .._protocol.progress import Watcher
 
 
-_OWN = {
-    "checksum": "checksum",
-    "verify_digest": "verifyDigest",
-    "segments": "segments",
-    "rate_limit": "rateLimit",
-    "resume": "resume",
-    "if_range": "ifRange",
-    "when_changed": "whenChanged",
-}
-_PLACE = {"filename": "filename", "replace": "replace", "create_directories": "createDirectories"}
+_OWN = ("checksum", "verify_digest", "segments", "rate_limit", "resume", "if_range", "when_changed")
+_PLACE = ("filename", "replace", "create_directories")
 _NOT = ("body_to", "max_inline", "serialize")
 
 
@@ -51,28 +44,24 @@ class BuiltDownload:
         return encode(self.params)
 
 
-def _absolute(path: Any, name: str) -> str:
-    return os.path.abspath(os.path.expanduser(text_of(os.fspath(path), name)))
-
-
 def build_download(url: str, path: Any, options: Mapping[str, Any], defaults: Defaults) -> BuiltDownload:
     """The parameters of ``download.send`` and ``download.start``."""
     if defaults.options.get("validate") is None:
         options = {"validate": {"status": ["200..299"]}, **options}
-    given = _merged(options, defaults)
+    given = merged_but(_NOT, "a download", options, defaults)
     watch = _watcher(given, url)
-    params = _taken(given)
+    params = _taken(given, _OWN)
     directory = given.pop("directory", None)
-    place: dict[str, Any] = {_PLACE[name]: given.pop(name) for name in _PLACE if given.get(name) is not None}
+    place = _taken(given, _PLACE)
     if path is not None and directory is not None:
         raise TypeError("give only one of path and directory")
     if path is not None:
         # abspath drops the slash
         if text_of(os.fspath(path), "path").endswith("/"):
             raise ValueError(f"path names a directory: {path!r}; give it as directory, or add the name of the file")
-        place["path"] = _absolute(path, "path")
+        place["path"] = absolute(path, "path")
     else:
-        place["directory"] = _absolute("." if directory is None else directory, "directory")
+        place["directory"] = absolute("." if directory is None else directory, "directory")
     plan = defaults.sessions.get(given.get("session", ""))
     params["destination"] = place if plan is None else {**place, **plan.callbacks.get("destination", {})}
     params.setdefault("resume", True)
@@ -85,11 +74,11 @@ def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) ->
     """The parameters of ``download.resume``: ``source`` is resume data, a handle, or the path of the file."""
     if source is None or source == "":
         raise TypeError(f"source must be resume data or a path, not {source!r}: if nothing was kept, start again")
-    given = _merged(options, defaults)
+    given = merged_but(_NOT, "a download", options, defaults)
     given["params"] = options.get("params")
     url = given.pop("url", None)
     watch = _watcher(given, str(url or (source if not str(source).startswith("eyJ") else "download")))
-    params = _taken(given)
+    params = _taken(given, _OWN)
     spec, guard, check = spec_for("GET", "", {**given, "base_url": None})
     del spec["url"]
     if url is not None:
@@ -100,7 +89,7 @@ def build_resume(source: Any, options: Mapping[str, Any], defaults: Defaults) ->
         # base64 of {"
         spec["resumeData"] = source
     else:
-        spec["path"] = _absolute(source, "source")
+        spec["path"] = absolute(source, "source")
     return BuiltDownload({**spec, **params}, FOREVER if options.get("timeout") is None else guard, check, watch)
 
 
@@ -114,17 +103,5 @@ def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
     return watcher(progress, label(name, {}))
 
 
-def _merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
-    for name in _NOT:
-        if options.get(name) is not None:
-            raise TypeError(f"a download has no option {name}: its body is a file")
-    return {name: value for name, value in merged(options, defaults).items() if name not in _NOT}
-
-
-def _taken(given: dict[str, Any]) -> dict[str, Any]:
-    return {_OWN[name]: given.pop(name) for name in _OWN if given.get(name) is not None}
-
-
-def result_of_start(result: Mapping[str, Any]) -> str:
-    """The handle that ``download.start`` and ``download.resume`` give."""
-    return str(result["request"])
+def _taken(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {camel(name): given.pop(name) for name in names if given.get(name) is not None}

@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from .._protocol.arguments import header_list
-from .._protocol.exceptions import OutriderError, ServerGone, from_failure
 from .._protocol.frames import decode, encode
-from .._protocol.parameters import FOREVER, Built, merged, spec_for
+from .._protocol.parameters import FOREVER, Built, merged_but, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from .._protocol.exceptions import ExchangeError
     from .._protocol.parameters import Defaults
-    from .caller import Leaver
 
 
 BATCH = 49_152
@@ -70,10 +67,7 @@ class ServerSentEvent:
 
 def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``sse.open``."""
-    for name in _OTHERS:
-        if options.get(name) is not None:
-            raise TypeError(f"an event stream has no option {name}")
-    options = {name: given for name, given in merged(options, defaults).items() if name not in _OTHERS}
+    options = merged_but(_OTHERS, "an event stream", options, defaults)
     own = {name: options[name] for name in _OWN if options.get(name) is not None}
     rest = {name: value for name, value in options.items() if name not in _OWN and name != "method"}
     # without a method the service takes POST where there is a body, and GET elsewhere
@@ -102,52 +96,3 @@ def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
         else:
             last_id = value.get("id", last_id)
             yield ServerSentEvent(value["data"], value.get("event", "message"), last_id, value.get("retry"))
-
-
-class Reading:
-    """The state of an event source between two reads, for both clients."""
-
-    def __init__(self, client: Leaver, last_event_id: str) -> None:
-        self.stream: str | None = None
-        """The handle of the stream; ``None`` before the opening, and after the end."""
-        self._client = client
-        self.last_event_id = last_event_id
-        """The id of the last event that was given; open another source with ``last_event_id=`` to go on from there."""
-        self.error: OutriderError | None = None
-        """Why the stream ended early, after the end."""
-        self.request: str | None = None
-        """The handle of the request."""
-
-    def __del__(self) -> None:
-        try:
-            if self.stream is not None:
-                self._client._leave([("stream.close", {"stream": self.stream})])
-        except Exception:
-            # at the end of the interpreter functions may be gone
-            pass
-
-    def _lost(self) -> ServerGone:
-        """The connection of the stream is lost, and so is the stream."""
-        self.stream = None
-        return ServerGone("the service lost the event stream: open it again with last_event_id")
-
-    def _refused(self, problem: ExchangeError | None, check: bool) -> None:
-        """There are no events; raises why, if that is wanted."""
-        stream, self.stream = self.stream, None
-        if stream is not None:
-            self._client._leave([("stream.close", {"stream": stream})])
-        self.error = problem
-        if check and problem is not None and problem.code != NO_MORE:
-            raise problem
-
-    def _ended(self, result: Mapping[str, Any], response: Any) -> ExchangeError | None:
-        """Records the end, if present; returns the exception to raise, if any."""
-        if result["end"] is not True:
-            return None
-        self.stream = None
-        failure = result.get("error")
-        if failure is None:
-            return None
-        problem = from_failure(failure, response)
-        self.error = problem
-        return None if problem.code == NO_MORE else problem

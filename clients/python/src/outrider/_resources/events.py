@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from _weakref import ref
 from collections import deque
+from itertools import count
 
 from .._protocol.models import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Mapping
     from typing import Any
 
+
+_numbers = count(1).__next__
 
 CANCEL = "$/cancelRequest"
 """The notification that the service wants no reply to a callback any more. It is no event of the program."""
@@ -26,6 +29,27 @@ class Told(Exception):
 def refused(problem: BaseException) -> str:
     """The error for the service for a function's exception."""
     return str(problem) if isinstance(problem, Told) else f"{type(problem).__name__}: {problem}"
+
+
+class Functions:
+    """Functions of a program by their callback names: of the sessions of a client, or of its credentials."""
+
+    def __init__(self, owner: str) -> None:
+        self.functions: dict[str, Callable[[Any], Any]] = {}
+        self._owner = owner
+
+    def add(self, function: Callable[[Any], Any]) -> str:
+        """Its name."""
+        name = f"{getattr(function, '__name__', self._owner)}#{_numbers()}"
+        self.functions[name] = function
+        return name
+
+    def find(self, params: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """The function that a callback is for."""
+        try:
+            return self.functions[params["callback"]]
+        except KeyError:
+            raise LookupError(f"no {self._owner} has a function named {params.get('callback')!r}") from None
 
 
 class EventQueue:

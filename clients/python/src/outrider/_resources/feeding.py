@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from binascii import a2b_base64, b2a_base64
+from binascii import a2b_base64
 from contextlib import contextmanager
 from itertools import chain
 from time import monotonic
@@ -14,7 +14,7 @@ from time import monotonic
 from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import LimitError, RequestTimeout
 from .._protocol.forms import Fed, Form, form_text
-from .._protocol.frames import encode
+from .._protocol.frames import encode, in_base64
 from .._protocol.parameters import merged
 
 TYPE_CHECKING = False
@@ -291,7 +291,7 @@ def _place(file: Any) -> tuple[int | None, int | None]:
 
 def written(stream: str, piece: bytes, wait: float) -> dict[str, Any]:
     """The parameters of a ``stream.write``."""
-    return {"stream": stream, "base64": b2a_base64(piece, newline=False).decode("ascii"), "wait": wait}
+    return {"stream": stream, "base64": in_base64(piece), "wait": wait}
 
 
 def unhurried(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:

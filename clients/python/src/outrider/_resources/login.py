@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Logging in to credentials of OAuth 2: parameters and results of the methods."""
+"""Logging in to credentials of OAuth 2."""
 
 from __future__ import annotations
 
@@ -14,35 +14,6 @@ if TYPE_CHECKING:
 
 LOGIN = 1900.0
 """Seconds after which waiting for a login is given up, unless said otherwise: codes of devices last half an hour."""
-
-
-# What both clients build: nothing here is sent
-
-
-def beginning(
-    credential: str, redirect: str | None, listen: Mapping[str, Any] | None, scope: str | list[str] | None,
-    parameters: Mapping[str, str], opens: bool = False,
-) -> dict[str, Any]:
-    """The parameters of ``oauth.login``."""
-    given = {"redirect": redirect, "listen": None if listen is None else dict(listen), "scope": scope,
-             "open": True if opens else None}
-    found = {name: value for name, value in given.items() if value is not None}
-    return {"credential": credential, **found, **({"parameters": dict(parameters)} if parameters else {})}
-
-
-def device(credential: str, scope: str | list[str] | None) -> dict[str, Any]:
-    """The parameters of ``oauth.device``."""
-    return {"credential": credential, **({} if scope is None else {"scope": scope})}
-
-
-def ended(result: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """How the credential stands after a login; raises :class:`LoginFailed`, or ``TimeoutError``."""
-    if result["pending"]:
-        raise TimeoutError(f"login not completed within {seconds:g} s")
-    if "error" in result:
-        raise LoginFailed(result["error"])
-    credential: dict[str, Any] = result["credential"]
-    return credential
 
 
 class LoginFailed(OutriderError):

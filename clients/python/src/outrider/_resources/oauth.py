@@ -4,21 +4,13 @@
 
 from __future__ import annotations
 
-from itertools import count
+from .._protocol.arguments import present
+from .._protocol.parameters import camel as camel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
-
-
-_numbers = count(1).__next__
-
-
-def camel(name: str) -> str:
-    """``token_url`` in the protocol's form: ``tokenUrl``."""
-    first, *rest = name.split("_")
-    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def tokens(given: Any) -> dict[str, Any]:
@@ -62,7 +54,7 @@ def moment(given: Any) -> str:
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of ``oauth.create`` and ``oauth.set`` that are not ``None``."""
-    params = {camel(name): value for name, value in given.items() if value is not None}
+    params = {camel(name): value for name, value in present(**given).items()}
     if "token" in params:
         params["token"] = tokens(params["token"])
     if isinstance(params.get("origins"), str):
@@ -75,22 +67,7 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def creation(name: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of ``oauth.create``: the default grant is ``refresh``."""
-    return {"grant": "refresh", **({} if name is None else {"name": name}), **settings(given)}
-
-
-def wish(
-    credential: str, min_validity: float | None, refused: str | None, timeout: float | None
-) -> dict[str, Any]:
-    """The parameters of ``oauth.token``."""
-    given = {"credential": credential, "minValidity": min_validity, "refused": refused, "timeout": timeout}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def whose(issuer: str | None, resource: str | None) -> dict[str, Any]:
-    """The parameters of ``oauth.discover``."""
-    if (issuer is None) == (resource is None):
-        raise TypeError("give either an issuer or a resource")
-    return {"issuer": issuer} if resource is None else {"resource": resource}
+    return {"grant": "refresh", **present(name=name), **settings(given)}
 
 
 class Asked:
@@ -108,58 +85,12 @@ class LoggedOut(Exception):
     """Raised by a refresh function: only a person can help, so that the function is not called again."""
 
 
-def refreshed(given: Any) -> dict[str, Any]:
-    """The result of a refresh function, for the service."""
-    found = tokens(given)
-    found.pop("refreshToken", None)
-    return {"token": found}
-
-
-class Refreshers:
-    """The refresh functions of a client, by their callback names."""
-
-    def __init__(self) -> None:
-        self.functions: dict[str, Callable[[Asked], Any]] = {}
-
-    def add(self, function: Callable[[Asked], Any]) -> str:
-        """Its name."""
-        name = f"{getattr(function, '__name__', 'refresh')}#{_numbers()}"
-        self.functions[name] = function
-        return name
-
-    def find(self, params: Mapping[str, Any]) -> Callable[[Asked], Any]:
-        """The function that a callback is for."""
-        try:
-            return self.functions[params["callback"]]
-        except KeyError:
-            raise LookupError(f"no credential has a function named {params.get('callback')!r}") from None
-
-    def reply(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Calls the function."""
-        try:
-            return refreshed(self.find(params)(Asked(params)))
-        except LoggedOut as error:
-            return {"error": str(error) or "the user has logged out", "final": True}
-
-
 class Locked:
     """The store of credentials is locked: ``store`` is its directory, ``failures`` counts wrong answers before."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.store: str = params["store"]
         self.failures: int = params["failures"]
-
-
-def passphrase_result(given: Any) -> dict[str, Any]:
-    """The result of a passphrase function, for the service: ``None`` and ``""`` decline."""
-    if given is not None and not isinstance(given, str):
-        raise TypeError(f"a passphrase must be a string or None, not {type(given).__name__}")
-    return {"passphrase": given} if given else {}
-
-
-def offer(timeout: float) -> dict[str, Any]:
-    """The parameters of ``oauth.offerPassphrase``."""
-    return {"callback": "passphrase", "timeout": timeout}
 
 
 ASKING = 120.0

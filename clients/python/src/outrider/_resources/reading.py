@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from binascii import a2b_base64
 
+from .._protocol.arguments import present
 from .._protocol.exceptions import OutriderError, from_failure
 from .._protocol.frames import call_frame, encode
 
@@ -81,7 +82,7 @@ class Reading:
 
     def begin(self, kind: str, **wishes: Any) -> None:
         """Sets the kind of items. The first call decides."""
-        wishes = {name: value for name, value in wishes.items() if value is not None}
+        wishes = present(**wishes)
         if self.kind and (kind, wishes) != (self.kind, self.wishes):
             raise RuntimeError(f"this stream is being read as {self.kind} already")
         self.kind, self.wishes = kind, wishes

@@ -7,7 +7,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 
 from .._protocol.exceptions import ExchangeError, StatusError, from_failure
-from .._protocol.frames import decode, json_text, packed_body, rewritten
+from .._protocol.frames import decode, packed_body, rewritten
 from .._protocol.parameters import CONTENT
 from .._protocol.raised import raised_for
 from .facts import Facts
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     Kind = TypeVar("Kind", bound="ResponseData")
 
 BYTE_ORDER_MARK = "\ufeff"
+
+
+def _json_text(content: bytes) -> str:
+    """JSON as text: UTF-8, or the encoding of its first bytes. Raises :class:`UnicodeDecodeError`."""
+    head = content[:4]
+    if 0 not in head and head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-8")
+    from json import detect_encoding
+
+    return content.decode(detect_encoding(content))
 
 
 class Kept:
@@ -63,7 +73,14 @@ class ResponseData(Facts):
         return _copied, (type(self), self._raw, self._content, self._seconds)
 
     def __repr__(self) -> str:
-        return f"<Response [{self.status}] {self.method} {self.url}>"
+        return f"<Response [{self.status}] {self._line}>"
+
+    @property
+    def _line(self) -> str:
+        """The method and the URL, without the password of a URL that was refused."""
+        scheme, mark, rest = self.url.partition("://") if "://" in self.url else ("", "", self.url)
+        place, slash, path = rest.partition("/")
+        return f"{self.method} {scheme}{mark}{place.rpartition('@')[2]}{slash}{path}"
 
     @property
     def handle(self) -> str | None:
@@ -251,7 +268,7 @@ class ResponseData(Facts):
 
     def _json(self, content: bytes) -> Any:
         try:
-            text = json_text(content)
+            text = _json_text(content)
         except UnicodeDecodeError:
             if self.encoding.lower() in ("utf-8", "utf8"):
                 raise

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import present
 from .._protocol.parameters import BYTES, spec_for
 
 TYPE_CHECKING = False
@@ -74,6 +75,6 @@ def bound(function: Callable[..., Any]) -> tuple[dict[str, Any], Callable[..., d
         arguments = dict(found.bind(*given, **named).arguments)
         for name in rest:
             arguments.update(arguments.pop(name, {}))
-        return {name: value for name, value in arguments.items() if value is not None}
+        return present(**arguments)
 
     return defaults, params

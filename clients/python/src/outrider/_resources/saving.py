@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 
-def absolute(path: str | os.PathLike[str]) -> str:
-    from os import fspath
-    from os.path import abspath
-
-    return abspath(fspath(path))
-
-
 class NotSaved(InvalidCall):
     """The service did not save a body; also the exception of a local write."""
 

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from itertools import count
-
+from .._protocol.arguments import header_list, present
 from .._protocol.auth import credential
+from .._protocol.files import absolute
 from .._protocol.frames import encode
-from .._protocol.layers import laid
+from .._protocol.layers import laid, left_out
 from .._protocol.models import Headers
 from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, spec_for
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from .._protocol.parameters import Defaults
+    from .events import Functions
 
     Code = TypeVar("Code", bound=Callable[[Any], Any])
-
-
-_numbers = count(1).__next__
 
 
 class Attempt:
@@ -215,11 +213,8 @@ def led(redirect: Redirect, given: Any) -> dict[str, Any]:
 
 def placed(_: Arrived, given: Any) -> dict[str, Any]:
     """Where a file goes: a path, or a mapping with ``path``, ``replace`` and ``createDirectories``."""
-    from os import fspath
-    from os.path import abspath, expanduser
-
     said = dict(given) if hasattr(given, "items") else {"path": given}
-    return {**said, "path": abspath(expanduser(fspath(said["path"])))}
+    return {**said, "path": absolute(said["path"], "the destination")}
 
 
 def believed(_: PresentedServer, given: Any) -> dict[str, Any]:
@@ -251,26 +246,6 @@ KINDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], dict[str, Any]
 """For each kind of callback: the argument of the function, and the conversion of its result for the service."""
 
 
-class Codes:
-    """The functions of all sessions of a client, by their callback names."""
-
-    def __init__(self) -> None:
-        self.functions: dict[str, Callable[[Any], Any]] = {}
-
-    def add(self, function: Callable[[Any], Any]) -> str:
-        """Its name."""
-        name = f"{getattr(function, '__name__', 'code')}#{_numbers()}"
-        self.functions[name] = function
-        return name
-
-    def find(self, params: Mapping[str, Any]) -> Callable[[Any], Any]:
-        """The function that a callback is for."""
-        try:
-            return self.functions[params["callback"]]
-        except KeyError:
-            raise LookupError(f"no session has a function named {params.get('callback')!r}") from None
-
-
 _OWN = {
     "connections_per_host": "connectionsPerHost",
     **{name: name for name in ("name", "shared", "headers", "limits", "credentials", "cookies", "hsts")},
@@ -282,8 +257,8 @@ _SETTINGS = {*_OWN, *SHARED}
 class Plan:
     """The settings of a session, and the functions that decide about its requests."""
 
-    def __init__(self, codes: Codes, settings: Mapping[str, Any]) -> None:
-        given = {name: value for name, value in settings.items() if value is not None}
+    def __init__(self, codes: Functions, settings: Mapping[str, Any]) -> None:
+        given = present(**settings)
         self.codes = codes
         self.functions: dict[str, Callable[[Any], Any]] = {}
         self.interceptors: list[Any] = list(given.pop("interceptors", ()))
@@ -391,7 +366,14 @@ class Plan:
         layer = dict(self.layer)
         if "timeout" in self.settings:
             layer["timeout"] = self.settings["timeout"]
-        if "headers" in self.settings and ("headers" in inherited or "auth" in inherited):
-            layer["headers"] = self.settings["headers"]
+        if "headers" in self.settings:
+            fields = self.settings["headers"]
+            if "headers" in inherited or "auth" in inherited:
+                layer["headers"] = fields
+            if without := left_out(given.get("headers")) & {name.lower() for name, _ in header_list(fields)}:
+                raise ValueError(
+                    f"headers: {min(without)} is None, but the service sends the fields of a session with each request:"
+                    " give another value, or the field to the client or the requests in place of the session"
+                )
         under = {name: value for name, value in inherited.items() if name == "headers" or name not in self.settings}
         return laid(laid(under, layer), own)

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from binascii import a2b_base64, b2a_base64
+from binascii import a2b_base64
 
 from .._protocol.arguments import timeout_of
 from .._protocol.exceptions import RequestTimeout, StreamError, from_failure
-from .._protocol.frames import encode
-from .._protocol.parameters import Built, merged, spec_for
+from .._protocol.frames import encode, in_base64
+from .._protocol.parameters import Built, camel, merged_but, spec_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ _NOT = (
     "serialize", "handlers", "body_to", "max_inline", "json", "data", "file", "files", "compress", "expect_continue",
     "validate", "max_body", "progress",
 )  # fmt: skip
-_OF_WEBSOCKETS = {
-    "protocols": "protocols", "compression": "compression", "max_message": "maxMessage", "backlog": "backlog",
-    "overflow": "overflow", "ping": "ping", "reconnect": "reconnect", "greeting": "greeting",
-}  # fmt: skip
+_OWN = ("protocols", "compression", "max_message", "backlog", "overflow", "ping", "reconnect", "greeting")
 
 ORDERLY = (1000, 1001, 1005)
 """Codes with which a WebSocket ends as planned: normal, going away, none (RFC 6455 section 7.4)."""
@@ -45,17 +42,15 @@ class WebSocketClosed(StreamError):
 
 def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
     """The parameters of ``websocket.open``."""
-    for name in _NOT:
-        if options.get(name) is not None:
-            raise TypeError(f"a WebSocket has no option {name}")
-    given = {name: value for name, value in merged(options, defaults).items() if name not in _NOT}
+    given = merged_but(_NOT, "a WebSocket", options, defaults)
     if options.get("http2") is None:
         # the client's default is for its requests: a handshake is one of HTTP/1.1
         given.pop("http2", None)
-    own = {name: given.pop(name) for name in _OF_WEBSOCKETS if name in given}
+    own = {camel(name): given.pop(name) for name in _OWN if name in given}
+    if "greeting" in own:
+        own["greeting"] = [messages_of(one) for one in own["greeting"]]
     spec, guard, check = spec_for("GET", url, given)
-    for name, value in own.items():
-        spec[_OF_WEBSOCKETS[name]] = [messages_of(one) for one in value] if name == "greeting" else value
+    spec.update(own)
     spec.update(mode="pull", compact=True)
     return Built(encode(spec, "the WebSocket"), guard, check)
 
@@ -65,7 +60,7 @@ def messages_of(message: Any) -> dict[str, Any]:
     if isinstance(message, str):
         return {"text": message}
     if isinstance(message, (bytes, bytearray, memoryview)):
-        return {"base64": b2a_base64(message, newline=False).decode("ascii")}
+        return {"base64": in_base64(message)}
     if hasattr(message, "items"):
         return dict(message)
     raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Streams: the parameters of ``stream.open``, and the response head of both kinds of stream."""
+"""Streams: the parameters of ``stream.open``, and connections that carry nothing else."""
 
 from __future__ import annotations
 
 from .._protocol.arguments import phases
 from .._protocol.exceptions import ServerGone, from_error
 from .._protocol.frames import decode
-from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged
+from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged_but
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: De
 
     A number as timeout applies to each phase, since the duration of a stream is unknown.
     """
-    for name in _NOT_OF_STREAMS:
-        if options.get(name) is not None:
-            raise TypeError(f"a stream has no option {name}")
-    options = {name: given for name, given in merged(options, defaults).items() if name not in _NOT_OF_STREAMS}
+    options = merged_but(_NOT_OF_STREAMS, "a stream", options, defaults)
     timeout = options.get("timeout")
     built = build_merged(method, url, {**options, "timeout": phases(timeout)})
     guard = FOREVER if options.get("retry") else guard_for(timeout)
@@ -46,38 +43,3 @@ def cut(problem: OSError | None = None) -> ServerGone:
     """The service that had the body is not there any more."""
     why = "" if problem is None or not problem.strerror else f": {problem.strerror}"
     return ServerGone(f"the service has gone, and with it the rest of the stream{why}")
-
-
-class Head:
-    """The response head in the streams of both clients."""
-
-    response: Any
-
-    def _charset(self) -> str | None:
-        """UTF-8 in place of a charset that a server has made up."""
-        from .lines import usable
-
-        named = self.response.encoding if hasattr(self, "response") else "utf-8"
-        charset = usable(named)
-        return None if charset == named else charset
-
-    @property
-    def status(self) -> int | None:
-        """The status code; ``None`` when no head arrived."""
-        status: int | None = self.response.status
-        return status
-
-    @property
-    def headers(self) -> Any:
-        """The fields of the head."""
-        return self.response.headers
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is an acceptable head with a status below 400."""
-        ok: bool = self.response.ok
-        return ok
-
-    def raise_for_status(self) -> None:
-        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and for any other failure."""
-        self.response.raise_for_status()

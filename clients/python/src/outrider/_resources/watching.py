@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from .._protocol.arguments import present
 from .events import EventQueue
 
 TYPE_CHECKING = False
@@ -37,8 +38,8 @@ def wish(
     """The parameters of ``events.subscribe``."""
     if not topics:
         raise ValueError('name at least one topic, such as "request.*"')
-    about = {"session": session, "request": getattr(request, "handle", request), "queue": queue, "drop": drop}
-    return {"topics": list(topics), **{name: value for name, value in about.items() if value is not None}}
+    request = getattr(request, "handle", request)
+    return present(topics=list(topics), session=session, request=request, queue=queue, drop=drop)
 
 
 def interrupted(params: dict[str, Any]) -> str:

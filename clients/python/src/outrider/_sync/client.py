@@ -20,6 +20,7 @@ from .._protocol.parameters import (
     own_timeout,
 )
 from .connected import Connected
+from .ends import Closing
 from .responses import Response
 from .verbs import Verbs
 
@@ -27,25 +28,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-    from types import TracebackType
     from typing import Any, overload
 
     from typing_extensions import Unpack
 
     from .._protocol.models import Event
-    from .._protocol.options import Item, Options, SSEOptions, Timeout
+    from .._protocol.options import Item, Options, Timeout
     from .._protocol.parameters import Built
-    from .._resources.sessions import Codes
+    from .._resources.events import Functions
     from .._resources.watching import Wishes
     from .downloads import Downloads
-    from .event_source import EventSource
     from .events import EventStream
     from .oauth import Credentials
     from .reachability import Reachabilities
     from .router import Router
     from .sessions import Session
     from .started import Request
-    from .streams import Stream
     from .variant import Handler, Replier, Reply
     from .watching import Watch
 else:
@@ -54,7 +52,7 @@ else:
         """Only type checkers read overloads; the module of the real decorator costs too much to load."""
 
 
-class Client(Connected, Verbs):
+class Client(Connected, Verbs, Closing):
     """Makes HTTP requests through the outrider service, one at a time or many at once.
 
     ::
@@ -96,7 +94,7 @@ class Client(Connected, Verbs):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(**options)
-        self._codes: Codes | None = None
+        self._codes: Functions | None = None
         super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
@@ -236,23 +234,6 @@ class Client(Connected, Verbs):
         params = {"request": getattr(request, "_handle", request)}
         return str((self.invoke("request.cancel", params))["state"])
 
-    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
-        """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
-
-        ::
-
-            with client.stream("https://example.org/log") as s:
-                for line in s.lines():
-                    print(line)
-
-        The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
-        ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
-        """
-        from .._resources.streams import build_stream
-        from .streams import Stream
-
-        return Stream(self, build_stream(method, url, options, self._defaults))
-
     # Any method
 
     def call(self, name: str, /, **params: Any) -> dict[str, Any]:
@@ -290,18 +271,12 @@ class Client(Connected, Verbs):
 
     # Events and callbacks
 
-    def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
-        """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
-        from .event_source import EventSource
-
-        return EventSource(self, url, options)
-
     def session(self, **settings: Any) -> Session:
         """Requests that share settings, and functions that decide about them; see :class:`outrider.Session`."""
-        from .._resources.sessions import Codes
+        from .._resources.events import Functions
         from .sessions import Session
 
-        self._codes = self._codes or Codes()
+        self._codes = self._codes or Functions("session")
         return Session(self, self._codes, settings)
 
     def router(
@@ -375,14 +350,6 @@ class Client(Connected, Verbs):
         inbox = self._inbox()
         inbox.repliers[name] = (functions, replier)
         inbox.serve(self._live())
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         where = "stdio" if self._stdio or self._command else self._socket or "the user's service"

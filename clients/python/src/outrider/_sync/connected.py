@@ -6,26 +6,25 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock, get_ident
-from time import sleep
 
 from .._connection.blocking import Connection
-from .._connection.discovery import PAUSES, end, reach
+from .._connection.discovery import end, reach
 from .._connection.inbox import Inbox
 from .._connection.waiters import StartTurn, Turn
-from .._connection.wire import UPLOADED, Unsent
-from .._protocol.arguments import is_stopping, located
+from .._connection.wire import UPLOADED
+from .._protocol.arguments import located
 from .._protocol.exceptions import ServerGone
+from .calls import Calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from subprocess import Popen
     from typing import Any
 
     from .events import ClientInbox
 
 
-class Connected:
+class Connected(Calls):
     """The address of the service, and the open connection.
 
     Many threads may use the same client, also after a fork: a child opens a connection of its own. After the end of
@@ -35,51 +34,18 @@ class Connected:
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
     ) -> None:
-        self._socket = None if socket is None else os.fspath(socket)
-        self._command = None if command is None else list(command)
-        self._stdio = stdio
-        self._spawn = spawn
+        super().__init__(socket, stdio, command, spawn)
         self._connection: Connection | None = None
         # the last one to a service that is stopping
         self._retired: Connection | None = None
-        self._child: Popen[bytes] | None = None
         self._subscriptions: ClientInbox | None = None
         self._opening = allocate_lock()
         self._opener = 0
-        self._pid = os.getpid()
-        self._closed = False
-        # the started requests that were dropped while they ran
-        self._dropped: list[str] = []
-
-    def __getstate__(self) -> Any:
-        raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
 
     def _message(self, method: str, params: str, seconds: float) -> Any:
         if self._subscriptions is not None:
             return located(self._subscriptions.beside(self._say, method, params, seconds), params)
         return located(self._say(method, params, seconds), params)
-
-    def _say(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._connection
-        if connection is None or connection.dead is not None or connection.pid != os.getpid():
-            connection = self._open()
-        try:
-            message = connection.call(method, params, seconds)
-        except Unsent:
-            connection, message = self._again(method, params, seconds)
-        if type(message) is dict and is_stopping(message):
-            self._retire(connection)
-        return message
-
-    def _again(self, method: str, params: str, seconds: float) -> tuple[Connection, Any]:
-        for pause in PAUSES:
-            connection = self._open()
-            try:
-                return connection, connection.call(method, params, seconds)
-            except Unsent:
-                sleep(pause)
-        connection = self._open()
-        return connection, connection.call(method, params, seconds)
 
     def _retire(self, connection: Connection) -> None:
         """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""
@@ -95,23 +61,15 @@ class Connected:
             return replies
         return self._say_all(method, params, window, seconds)
 
-    def _say_all(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
-        connection = self._live()
-        try:
-            replies = connection.batch(method, params, window, seconds)
-        except Unsent:
-            connection = self._live()
-            replies = connection.batch(method, params, window, seconds)
-        if any(type(one) is dict and is_stopping(one) for one in replies):
-            self._retire(connection)
-        return replies
+    def _here(self) -> Connection | None:
+        """The connection of this process, if it has not ended as far as is known."""
+        connection = self._connection
+        return connection if connection and connection.dead is None and connection.pid == os.getpid() else None
 
     def _live(self) -> Connection:
         # what belongs to a connection, such as a session, must not be named on the next one
-        connection = self._connection
-        if connection is None or connection.pid != os.getpid() or connection.has_ended():
-            return self._open()
-        return connection
+        connection = self._here()
+        return self._open() if connection is None or connection.has_ended() else connection
 
     def _turn(self, most: int = 1) -> Turn:
         """A place for a request with functions, or several; functions themselves wait for none."""

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from .._protocol.arguments import present
 from .._protocol.cookies import jar_of, specs_of
+from .._protocol.files import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +37,7 @@ class Cookies:
         self._session = session
 
     def _call(self, method: str, **params: Any) -> dict[str, Any]:
-        given = {name: value for name, value in params.items() if value is not None}
-        return self._client.invoke(method, {"session": self._session(), **given})
+        return self._client.invoke(method, {"session": self._session(), **present(**params)})
 
     def all(
         self, name: str | None = None, *, url: str | None = None, domain: str | None = None, path: str | None = None
@@ -103,8 +104,6 @@ class Cookies:
     def load(self, path: str | os.PathLike[str]) -> int:
         """Adds the cookies of a file in the format of curl, wget and browsers' exporters; returns their number. Skips
         lines that are no cookies, and raises ValueError if all are."""
-        from .._resources.saving import absolute
-
         found = self._call("cookies.import", format="netscape", path=absolute(path))
         if not found["imported"] and found["skipped"]:
             first = found["skipped"][0]
@@ -116,8 +115,6 @@ class Cookies:
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes such a file, readable by this user only. Gives its absolute path."""
-        from .._resources.saving import absolute
-
         target = absolute(path)
         self._call("cookies.export", format="netscape", file=target, replace=replace or None)
         return target

@@ -5,38 +5,27 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode
-from .._protocol.parameters import FOREVER, GRACE
-from .._protocol.progress import Progress
-from .._resources.downloads import BuiltDownload, build_download, build_resume, result_of_start
+from .._protocol.parameters import FOREVER
+from .._resources.downloads import BuiltDownload, build_download, build_resume
 from .responses import Response
-from .variant import detach, settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from .caller import Caller
     from .started import Request
+    from .verbs import Verbs
 
 
 class Downloads:
     """Files, for an :class:`~outrider.Client`: ``client.download(url, path)`` and its methods."""
 
-    def __init__(
-        self,
-        client: Caller,
-        session: Callable[[], str] | None = None,
-        within: Callable[[Callable[[], dict[str, Any]]], dict[str, Any]] | None = None,
-        starting: Callable[[Callable[[], Request]], Request] | None = None,
-    ) -> None:
-        self._client = client
-        self._session = session
-        self._within = within
-        self._starting = starting
+    def __init__(self, owner: Verbs) -> None:
+        # a client, or one of its sessions
+        self._owner = owner
+        self._client = owner._caller()
 
     def __call__(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
         """Downloads a file, and returns when the file is complete: see ``path`` and ``size`` of the response.
@@ -55,14 +44,14 @@ class Downloads:
         The other options are the same as for :meth:`outrider.Client.get`; ``progress=True`` is a bar on a
         terminal.
         """
-        built = build_download(url, path, self._own(options), self._client._defaults)
+        built = build_download(url, path, self._owner._own(options), self._client._defaults)
         return self._finished("download.send", built)
 
     def start(self, url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Request:
         """Starts a download and returns at once; options as above. See :class:`outrider.Request`."""
         from .started import Request, is_known_elsewhere, sweep
 
-        built = build_download(url, path, self._own(options), self._client._defaults)
+        built = build_download(url, path, self._owner._own(options), self._client._defaults)
         is_known = is_known_elsewhere(self._client, options)
 
         def start() -> Request:
@@ -70,7 +59,7 @@ class Downloads:
             result = self._client._result("download.start", built.text(), FOREVER)
             return Request(self._client, result, built.check, is_known)
 
-        return start() if self._starting is None else self._starting(start)
+        return self._owner._starting(start)
 
     def resume(self, source: str | os.PathLike[str] | Request, **options: Any) -> Response:
         """Resumes a download: by the result of :meth:`cancel`, by its request, or by the path of its file.
@@ -78,7 +67,7 @@ class Downloads:
         ``url`` and ``headers`` may differ.
         """
         source = getattr(source, "handle", source)
-        built = build_resume(source, self._own(options), self._client._defaults)
+        built = build_resume(source, self._owner._own(options), self._client._defaults)
         return self._finished("download.resume", built)
 
     def cancel(self, request: str | Request) -> str | None:
@@ -88,14 +77,8 @@ class Downloads:
         data = result.get("resumeData")
         return None if data is None else str(data)
 
-    def _own(self, options: dict[str, Any]) -> dict[str, Any]:
-        return options if self._session is None else {**options, "session": self._session()}
-
     def _finished(self, method: str, built: BuiltDownload) -> Response:
-        if self._within is None:
-            result = self._result(method, built)
-        else:
-            result = self._within(lambda: self._result(method, built))
+        result = self._owner._within(lambda: self._result(method, built))
         response = Response(result, self._client.invoke)
         if built.check:
             response.raise_for_error()
@@ -107,29 +90,11 @@ class Downloads:
             return client._result(method, built.text(), built.guard)
         started = "download.start" if method == "download.send" else method
         if built.watch is None:
-            request = result_of_start(client._result(started, built.text(), FOREVER))
+            request = (client._result(started, built.text(), FOREVER))["request"]
             return client._result("request.wait", encode({"request": request}), built.guard)
-        with built.watch as show:
-            with client.events("event.progress", "event.finish") as events:
-                text = built.text("progress", "finish")
-                request = result_of_start(client._result(started, text, FOREVER))
-                try:
-                    for event in events:
-                        if event.request == request:
-                            if event.name == "event.finish":
-                                return dict(event.params["response"])
-                            settled(show(Progress(event.params)))
-                        if events.dropped:
-                            break
-                    return client._result("request.wait", encode({"request": request}), built.guard)
-                except BaseException:
-                    # a program that stops waiting ends the download, which can be resumed
-                    detach(self._abandon(request))
-                    raise
+        from .transfers import shown
 
-    def _abandon(self, request: str) -> object:
-        params = {"request": request, "resumeData": True}
-        try:
-            return self._client.invoke("request.cancel", params, timeout=GRACE)
-        except OutriderError:
-            return None
+        call = (started, built.text("progress", "finish"), FOREVER)
+        # a program that stops waiting ends the download, which can be resumed
+        _, result = shown(client, built.watch, call, built.guard, "request.cancel", resumeData=True)
+        return result

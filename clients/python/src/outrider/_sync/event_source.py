@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone
-from .._resources.event_source import BATCH, PATIENCE, WAIT, Reading, ServerSentEvent, build_sse, events_of, first_id
+from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._resources.event_source import BATCH, NO_MORE, PATIENCE, WAIT, ServerSentEvent, events_of
+from .ends import Closing, end_by
 from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Awaitable, Callable, Mapping
-    from types import TracebackType
+    from collections.abc import Iterator, Awaitable, Callable
     from typing import Any
 
+    from .._protocol.exceptions import OutriderError
     from .._protocol.parameters import Built
     from .caller import Caller
 
 
-class EventSource(Reading):
+class EventSource(Closing):
     """The events of a server, as they come. Made by :meth:`Client.sse`::
 
         for event in client.sse("https://example.org/events"):
@@ -40,25 +41,44 @@ class EventSource(Reading):
     def __init__(
         self,
         client: Caller,
-        url: str,
-        options: Mapping[str, Any],
-        built: Callable[[], Built] | None = None,
-        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+        built: Callable[[], Built],
+        call: Callable[[str, str, float], dict[str, Any]],
+        last_event_id: str,
     ) -> None:
-        super().__init__(client, first_id(options))
-        self._call = call or client._result
+        self.stream: str | None = None
+        """The handle of the stream; ``None`` before the opening, and after the end."""
+        self.last_event_id = last_event_id
+        """The id of the last event that was given; open another source with ``last_event_id=`` to go on from there."""
+        self.error: OutriderError | None = None
+        """Why the stream ended early, after the end."""
+        self.request: str | None = None
+        """The handle of the request."""
+        self._client = client
+        self._call = call
         self._invoke = client.invoke
-        self._open(built or build_sse(url, options, client._defaults))
+        self._open(built)
 
-    def _open(self, given: Built | Callable[[], Built]) -> None:
-        built = given() if callable(given) else given
+    def __del__(self) -> None:
+        try:
+            if self.stream is not None:
+                self._client._leave([("stream.close", {"stream": self.stream})])
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter
+            pass
+
+    def _open(self, build: Callable[[], Built]) -> None:
+        built = build()
         result = self._call("sse.open", built.params, built.guard)
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = Response(result["response"], self._invoke)
         """The head of the server's first response, once the stream is open; its body is the events."""
         if not self.response.ok:
-            self._refused(self.response.error, built.check)
+            # there are no events
+            self.error = self.response.error
+            self.close()
+            if built.check and self.error is not None and self.error.code != NO_MORE:
+                raise self.error
 
 
     def __iter__(self) -> Iterator[ServerSentEvent]:
@@ -72,9 +92,12 @@ class EventSource(Reading):
                 for event in events_of(values, self.last_event_id):
                     self.last_event_id = event.id
                     yield event
-                problem = self._ended(result, self.response)
-                if problem is not None:
-                    raise problem
+                if result["end"] is True:
+                    self.stream = None
+                    if result.get("error") is not None:
+                        self.error = from_failure(result["error"], self.response)
+                        if self.error.code != NO_MORE:
+                            raise self.error
         finally:
             self.close()
 
@@ -86,21 +109,12 @@ class EventSource(Reading):
             if self.stream is None:
                 # another thread or task closed it
                 return {"values": [], "end": True}
-            raise self._lost() from None
+            self.stream = None
+            raise ServerGone("the service lost the event stream: open it again with last_event_id") from None
 
     def close(self) -> None:
         """Wants no more events: the connection is closed. Harmless when done twice, or after the end."""
         stream, self.stream = self.stream, None
         if stream is not None:
-            try:
-                self._invoke("stream.close", {"stream": stream})
-            except (HandleError, ServerGone):
-                pass
+            end_by(self._invoke, "stream.close", {"stream": stream})
 
-    def __enter__(self) -> EventSource:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

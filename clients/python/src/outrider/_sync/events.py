@@ -22,7 +22,6 @@ from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
     from typing import Any
 
     from .._connection.blocking import Connection
@@ -87,9 +86,7 @@ class EventStream(EventQueue):
     def __enter__(self) -> EventStream:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone
+from .._protocol.arguments import present
 from .._resources.sockets import Reachability
+from .ends import end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from .caller import Caller
 
@@ -31,7 +31,7 @@ class Reachabilities:
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None
     ) -> Reachability:
         """The present state."""
-        return Reachability(self._client.invoke("reachability.status", _wish(url, host, probe)))
+        return Reachability(self._client.invoke("reachability.status", present(url=url, host=host, probe=probe)))
 
     def watch(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
@@ -40,7 +40,7 @@ class Reachabilities:
         """The present state, then each change; ends when there is none for ``timeout`` seconds."""
         events = self._client.events("event.reachability", timeout=timeout)
         try:
-            first = self._client.invoke("reachability.watch", _wish(url, host, probe))
+            first = self._client.invoke("reachability.watch", present(url=url, host=host, probe=probe))
         except BaseException:
             events.close()
             raise
@@ -51,12 +51,4 @@ class Reachabilities:
                     yield Reachability(event.params)
         finally:
             events.close()
-            try:
-                self._client.invoke("events.unsubscribe", {"subscription": first["subscription"]})
-            except (HandleError, ServerGone):
-                pass
-
-
-def _wish(url: str | None, host: str | None, probe: str | None) -> dict[str, Any]:
-    given = {"url": url, "host": host, "probe": probe}
-    return {name: value for name, value in given.items() if value is not None}
+            end_by(self._client.invoke, "events.unsubscribe", {"subscription": first["subscription"]})

@@ -5,23 +5,23 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, InvalidCall, ServerGone
+from .._protocol.exceptions import HandleError, InvalidCall
 from .._resources.reading import CHUNK, PATIENCE, WHOLE, checked_size, piece_of, pieces
 from .._resources.responses import ResponseData
+from .ends import Closing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
     from collections.abc import Callable, Iterator
-    from types import TracebackType
     from typing import Any
 
     from .._resources.reading import Reading
     from .pipe import Pipe
 
 
-class Response(ResponseData):
+class Response(ResponseData, Closing):
     """The response to a request made by :class:`~outrider.Client`.
 
     A body of up to 8 MiB came with the response. The service keeps a larger body: :meth:`iter_bytes` reads the body in
@@ -110,7 +110,8 @@ class Response(ResponseData):
 
         The file appears whole or not at all.
         """
-        from .._resources.saving import absolute, save_error, whole_file, write_file
+        from .._protocol.files import absolute
+        from .._resources.saving import save_error, whole_file, write_file
 
         target = absolute(path)
         if self._stored is not None and self._content is None:
@@ -141,22 +142,11 @@ class Response(ResponseData):
             self._reading.client = None
             return
         for method, params in self._leavings():
-            try:
-                self._call(method, params)
-            except (HandleError, ServerGone):
-                pass
+            end_by(self._call, method, params)
         if self._reading is not None:
             self._reading.client = None
 
     release = close
-
-    def __enter__(self) -> Response:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def end_check(

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from .._protocol.exceptions import HandleError, ServerGone
 from .._protocol.raised import keep_raised
 from .._resources.events import Told
 from .._resources.sessions import KINDS, Plan
+from .ends import Closing, end_by
 from .variant import SerialLock, settled
 from .verbs import Verbs
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.options import Item, Options, SSEOptions
-    from .._protocol.parameters import Built
-    from .._resources.sessions import Code, Codes
+    from .._protocol.options import Item, Options
+    from .._resources.events import Functions
+    from .._resources.sessions import Code
     from .caller import Caller
     from .cookies import Cookies
     from .downloads import Downloads
-    from .event_source import EventSource
     from .responses import Response
     from .started import Request
-    from .streams import Stream
+    from .verbs import Result
 else:
 
     def overload(function: Any) -> None:
@@ -37,7 +36,7 @@ else:
 
 
 
-class Session(Verbs):
+class Session(Verbs, Closing):
     """Requests that share settings, and functions that decide about them::
 
         session = client.session(headers={"X-Api": "1"}, timeout=10)
@@ -69,8 +68,8 @@ class Session(Verbs):
     """
 
     def __init__(
-        self, client: Caller | None = None, codes: Codes | None = None, settings: Mapping[str, Any] | None = None,
-        **named: Any,
+        self, client: Caller | None = None, codes: Functions | None = None,
+        settings: Mapping[str, Any] | None = None, **named: Any,
     ) -> None:
         if client is None or codes is None or settings is None or named:
             raise TypeError("a session is made by session(…) of a client, or by outrider.session(…)")
@@ -232,8 +231,7 @@ class Session(Verbs):
         with self._client._turn():
             return self._client._send(method, url, {**options, "session": self._handle()})
 
-    def _within(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Does it with a place if the service may call functions."""
+    def _within(self, work: Callable[[], Result]) -> Result:
         if not self._plan.has_functions():
             return work()
         with self._client._turn():
@@ -268,40 +266,19 @@ class Session(Verbs):
 
         return self._starting(start)
 
-    def _starting(self, work: Callable[[], Request]) -> Request:
-        """Starts a request, when there is a place if the service may call functions."""
+    def _starting(self, work: Callable[[], Result]) -> Result:
         if not self._plan.has_functions():
             return work()
         self._has_started = True
         with self._client._start_turn():
             return work()
 
-    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
-        """A stream of this session; see :meth:`Client.stream`."""
-        from .._resources.streams import build_stream
-        from .streams import Stream
-
-        def built() -> Built:
-            return build_stream(method, url, self._own(options), self._client._defaults)
-
-        return Stream(self._client, built, self._result)
-
-    def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
-        """An event stream of this session; see :meth:`Client.sse`."""
-        from .._resources.event_source import build_sse
-        from .event_source import EventSource
-
-        def built() -> Built:
-            return build_sse(url, {**options, "session": self._handle()}, self._client._defaults)
-
-        return EventSource(self._client, url, options, built, self._result)
-
     @property
     def download(self) -> Downloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
         from .downloads import Downloads
 
-        return Downloads(self._client, self._handle, self._within, self._starting)
+        return Downloads(self)
 
     @property
     def cookies(self) -> Cookies:
@@ -320,14 +297,5 @@ class Session(Verbs):
         if self._made is not None:
             made, self._made = self._made, None
             self._client._defaults.sessions.pop(made[1], None)
-            try:
-                self._client.invoke("session.close", {"session": made[1]})
-            except (HandleError, ServerGone):
-                pass  # the connection that it belonged to has ended, and it with that
+            end_by(self._client.invoke, "session.close", {"session": made[1]})
         self._plan.forget()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 
-from .._protocol.exceptions import HandleError, ServerGone
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
-from .._resources.streams import Head
+from .ends import Closing, end_by
 from .pipe import open_pipe
 from .responses import Response, end_check
 
@@ -16,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
+    from .._protocol.models import Headers
     from .._protocol.parameters import Built
     from .caller import Caller
     from .pipe import Pipe
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     Bytes = bytes
 
 
-class Stream(Head):
+class Stream(Closing):
     """A streamed response body; made by :meth:`outrider.Client.stream`.
 
     In ``with client.stream(url) as s:`` the head is there: :attr:`status`, :attr:`headers`,
@@ -44,19 +43,19 @@ class Stream(Head):
     def __init__(
         self,
         client: Caller,
-        built: Built | Callable[[], Built],
-        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+        built: Callable[[], Built],
+        call: Callable[[str, str, float], dict[str, Any]],
     ) -> None:
         self._client = client
-        self._call = call or client._result
+        self._call = call
         self._invoke = client.invoke
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: Pipe | None = None
         self._open(built)
 
-    def _open(self, given: Built | Callable[[], Built]) -> None:
-        built = given() if callable(given) else given
+    def _open(self, build: Callable[[], Built]) -> None:
+        built = build()
         result = self._call("stream.open", built.params, built.guard)
         self._path = self._client._socket_path()
         self._pipe = None
@@ -66,7 +65,34 @@ class Stream(Head):
             self.close()
             self.response.raise_for_error()
 
+    @property
+    def status(self) -> int | None:
+        """The status code; ``None`` when no head arrived."""
+        return self.response.status
+
+    @property
+    def headers(self) -> Headers:
+        """The fields of the head."""
+        return self.response.headers
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an acceptable head with a status below 400."""
+        return self.response.ok
+
+    def raise_for_status(self) -> None:
+        """Raises :class:`~outrider.StatusError` for a status of 400 and above, and for any other failure."""
+        self.response.raise_for_status()
+
     # Reading
+
+    def _charset(self) -> str | None:
+        """UTF-8 in place of a charset that a server has made up."""
+        from .._resources.lines import usable
+
+        named = self.response.encoding if hasattr(self, "response") else "utf-8"
+        charset = usable(named)
+        return None if charset == named else charset
 
     def bytes(self) -> Iterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
@@ -119,7 +145,8 @@ class Stream(Head):
 
         The file appears when it is complete: a body that ends early leaves none.
         """
-        from .._resources.saving import absolute, whole_file
+        from .._protocol.files import absolute
+        from .._resources.saving import whole_file
 
         target = absolute(path)
         with whole_file(target, replace) as file:
@@ -165,21 +192,11 @@ class Stream(Head):
             reading.client = None
             return
         for method, params in closing(reading):
-            try:
-                self._invoke(method, params)
-            except (HandleError, ServerGone):
-                pass
+            end_by(self._invoke, method, params)
         reading.client = None
 
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._reading is None:
             return "<Stream that is not open>"
-        return f"<Stream [{self.status}] {self.response.method} {self.response.url}>"
+        return f"<Stream [{self.status}] {self.response._line}>"

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from time import monotonic
 
-from .._protocol.exceptions import HandleError, ServerGone, StreamError, from_failure
+from .._protocol.arguments import present
+from .._protocol.exceptions import StreamError, from_failure
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import late, opened
+from .ends import Closing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
     from .caller import Caller
 
 
-class TCPConnection:
+class TCPConnection(Closing):
     """Bytes both ways; made by :meth:`outrider.Client.tcp`::
 
         with client.tcp("mail.example.org", 25) as connection:
@@ -32,7 +33,7 @@ class TCPConnection:
     requests.
     """
 
-    def __init__(self, client: Caller, given: dict[str, Any] | Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, client: Caller, given: Callable[[], dict[str, Any]]) -> None:
         self._client = client
         self._stream: str | None = None
         self._rest = b""
@@ -49,9 +50,8 @@ class TCPConnection:
             # of an object that was never complete, or at the end of the interpreter
             pass
 
-    def _open(self, given: dict[str, Any] | Callable[[], dict[str, Any]]) -> None:
-        params = given() if callable(given) else given
-        result = opened(self._client.invoke("tcp.open", params))
+    def _open(self, given: Callable[[], dict[str, Any]]) -> None:
+        result = opened(self._client.invoke("tcp.open", given()))
         self._stream, self.remote, self.tls = str(result["stream"]), result.get("remote"), result.get("tls")
 
     def _name(self) -> str:
@@ -85,8 +85,8 @@ class TCPConnection:
             is_late = self._more(1, deadline)
             if is_late and timeout is not None and b"\n" not in self._rest:
                 raise late("the connection", timeout)
-        end = self._rest.find(b"\n") + 1 or len(self._rest)
-        found, self._rest = self._rest[:end], self._rest[end:]
+        size = self._rest.find(b"\n") + 1 or len(self._rest)
+        found, self._rest = self._rest[:size], self._rest[size:]
         return found
 
     def lines(self) -> Iterator[bytes]:
@@ -127,9 +127,8 @@ class TCPConnection:
         """
         if self._rest:
             raise StreamError("bytes came before TLS began: read them first, or do not trust the peer", code=2022)
-        given = {"serverName": server_name, "alpn": alpn}
-        params = {name: value for name, value in given.items() if value is not None}
-        result = opened(self._client.invoke("tcp.startTls", {"stream": self._name(), **params}))
+        params = present(stream=self._name(), serverName=server_name, alpn=alpn)
+        result = opened(self._client.invoke("tcp.startTls", params))
         self.tls = result.get("tls")
 
     def detach(self) -> Any:
@@ -155,18 +154,8 @@ class TCPConnection:
         """Ends the connection in both directions. Harmless when done twice."""
         stream, self._stream = self._stream, None
         if stream is not None:
-            try:
-                self._client.invoke("stream.close", {"stream": stream})
-            except (HandleError, ServerGone):
-                pass
+            end_by(self._client.invoke, "stream.close", {"stream": stream})
 
-    def __enter__(self) -> TCPConnection:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<TCPConnection {self.remote if self._stream else 'not open'}>"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import OutriderError
+from .._protocol.frames import encode
 from .._protocol.parameters import GRACE, UNTIMED_GUARD
 from .._protocol.progress import Progress
 from .._resources.transfers import EVENTS, followed, is_kept
@@ -17,31 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from .._protocol.progress import Watcher
     from .caller import Caller
 
 
 def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> Response:
     """Sends a request, and calls the function of its ``progress`` while the response is waited for."""
     built, watch = followed(method, url, options, client._defaults)
-    with watch as show:
-        with client.events(*EVENTS, timeout=built.guard) as events:
-            started = client._result("data.start", built.params, UNTIMED_GUARD)
-            request = str(started["request"])
-            result: dict[str, Any] | None = None
-            try:
-                for event in events:
-                    if event.request == request:
-                        if event.name == "event.finish":
-                            result = event.params["response"]
-                            break
-                        settled(show(Progress(event.params)))
-                    if events.dropped:
-                        break
-                if result is None:
-                    result = client.invoke("request.wait", {"request": request}, timeout=built.guard)
-            except BaseException:
-                detach(_forget(client, request))
-                raise
+    call = ("data.start", built.params, UNTIMED_GUARD)
+    request, result = shown(client, watch, call, built.guard, "request.forget", timeout=built.guard)
     if not is_kept(result):
         client.invoke("request.forget", {"request": request})
     response = Response(result, client.invoke)
@@ -51,8 +36,31 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
     return response
 
 
-def _forget(client: Caller, request: str) -> object:
+def shown(
+    client: Caller, watch: Watcher, call: tuple[str, str, float], guard: float, leaving: str,
+    timeout: float | None = None, **leavings: Any,
+) -> tuple[str, dict[str, Any]]:
+    """Starts a request by a call, and shows its progress. Returns its handle and its result; a program that stops
+    waiting makes the call ``leaving``."""
+    with watch as show:
+        with client.events(*EVENTS, timeout=timeout) as events:
+            request = str((client._result(*call))["request"])
+            try:
+                for event in events:
+                    if event.request == request:
+                        if event.name == "event.finish":
+                            return request, dict(event.params["response"])
+                        settled(show(Progress(event.params)))
+                    if events.dropped:
+                        break
+                return request, client._result("request.wait", encode({"request": request}), guard)
+            except BaseException:
+                detach(_left(client, leaving, {"request": request, **leavings}))
+                raise
+
+
+def _left(client: Caller, method: str, params: dict[str, Any]) -> object:
     try:
-        return client.invoke("request.forget", {"request": request}, timeout=GRACE)
+        return client.invoke(method, params, timeout=GRACE)
     except OutriderError:
         return None

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Any, TypeVar
 
     from typing_extensions import Unpack
 
-    from .._protocol.options import Options
+    from .._protocol.options import Options, SSEOptions
     from .._protocol.parameters import Built
     from .caller import Caller
+    from .event_source import EventSource
     from .responses import Response
+    from .streams import Stream
     from .tcp import TCPConnection
     from .websockets import WebSocket
+
+    Result = TypeVar("Result")
 
 
 class Verbs:
@@ -35,6 +39,48 @@ class Verbs:
     def _own(self, options: Any) -> Any:
         """The options, with the session that they are for."""
         return options
+
+    def _within(self, work: Callable[[], Result]) -> Result:
+        """Does it with a place if the service may call functions."""
+        return work()
+
+    def _starting(self, work: Callable[[], Result]) -> Result:
+        """Starts a request, when there is a place if the service may call functions."""
+        return work()
+
+    def stream(self, url: str, *, method: str = "GET", **options: Unpack[Options]) -> Stream:
+        """Sends a request, waits for the response head, and streams the body; options as for :meth:`get`.
+
+        ::
+
+            with client.stream("https://example.org/log") as s:
+                for line in s.lines():
+                    print(line)
+
+        The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
+        ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
+        """
+        from .._resources.streams import build_stream
+        from .streams import Stream
+
+        client = self._caller()
+
+        def built() -> Built:
+            return build_stream(method, url, self._own(options), client._defaults)
+
+        return Stream(client, built, self._result)
+
+    def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
+        """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
+        from .._resources.event_source import build_sse, first_id
+        from .event_source import EventSource
+
+        client = self._caller()
+
+        def built() -> Built:
+            return build_sse(url, self._own(options), client._defaults)
+
+        return EventSource(client, built, self._result, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> WebSocket:
         """Opens a WebSocket; see :class:`outrider.WebSocket`.

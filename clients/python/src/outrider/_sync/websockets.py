@@ -6,20 +6,20 @@
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
 from time import monotonic
 
+from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
+from .ends import Closing, end_by
 from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Awaitable, Callable
-    from types import TracebackType
     from typing import Any
 
     from .._protocol.parameters import Built
@@ -30,7 +30,7 @@ _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
-class WebSocket:
+class WebSocket(Closing):
     """A WebSocket; made by :meth:`outrider.Client.websocket`::
 
         with client.websocket("wss://example.org/live", protocols=["chat"]) as ws:
@@ -51,11 +51,11 @@ class WebSocket:
     def __init__(
         self,
         client: Caller,
-        built: Built | Callable[[], Built],
-        call: Callable[[str, str, float], dict[str, Any]] | None = None,
+        built: Callable[[], Built],
+        call: Callable[[str, str, float], dict[str, Any]],
     ) -> None:
         self._client = client
-        self._call = call or client._result
+        self._call = call
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: Channel | None = None
@@ -77,8 +77,8 @@ class WebSocket:
             # of an object that was never complete, or at the end of the interpreter
             pass
 
-    def _open(self, given: Built | Callable[[], Built]) -> None:
-        built = given() if callable(given) else given
+    def _open(self, build: Callable[[], Built]) -> None:
+        built = build()
         result = self._call("websocket.open", built.params, built.guard)
         self.response = Response(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
@@ -94,8 +94,7 @@ class WebSocket:
                 self._channel = open_channel(path, self._stream)
             except BaseException:
                 self._over, stream, self._stream = True, self._stream, None
-                with suppress(HandleError, ServerGone):
-                    self._client.invoke("stream.close", {"stream": stream})
+                end_by(self._client.invoke, "stream.close", {"stream": stream})
                 raise
             # a record that meets a lost connection is dropped, where a call tells that it is to be sent again
             self._sends_records = '"reconnect":' not in built.params
@@ -213,8 +212,8 @@ class WebSocket:
         """Sends a ping, and returns the seconds until its pong."""
         if self._stream is None:
             raise WebSocketClosed(self._close)
-        limit = {} if timeout is None else {"timeout": timeout}
-        return float((self._client.invoke("websocket.ping", {"stream": self._stream, **limit}))["rtt"])
+        params = present(stream=self._stream, timeout=timeout)
+        return float((self._client.invoke("websocket.ping", params))["rtt"])
 
     def close(self, code: int = 1000, reason: str = "") -> None:
         """Closes the WebSocket, and waits a little for the server's Close frame. Harmless when done twice.
@@ -260,13 +259,6 @@ class WebSocket:
                 return
         self._client.invoke("stream.close", {"stream": stream})
 
-    def __enter__(self) -> WebSocket:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<WebSocket {'closed' if self._over else 'open' if self._stream else 'not open'}>"

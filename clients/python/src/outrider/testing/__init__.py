@@ -30,12 +30,13 @@ import tempfile
 import time
 
 from .._connection.discovery import binary
+from .._protocol.arguments import present
 from .._protocol.exceptions import OutriderError, ReplayError, ServerNotFound
+from .._protocol.files import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
     from typing import Any
 
 __all__ = ["RecordingFailed", "Stage", "replay", "stubs"]
@@ -77,7 +78,7 @@ class Stage:
             if "except_" in options:
                 options["except"] = options.pop("except_")
             _check(mode, options)
-            self._cassette = os.path.abspath(cassette)
+            self._cassette = absolute(cassette, "cassette")
             self._replay = json.dumps({"path": self._cassette, "mode": mode, **options})
         self._directory = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -145,9 +146,7 @@ class Stage:
             finally:
                 probe.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             if self._replay != "-":
                 self.report = self._client.call("replay.stop", session="*")
@@ -208,18 +207,17 @@ class Stage:
         if responses is not None:
             rule["responses"] = responses
         else:
-            response = {
-                "status": status, "headers": headers, "json": json, "text": text, "base64": base64,
-                "file": None if file is None else os.path.abspath(file), "chunks": chunks, "trailers": trailers,
-                "delay": delay, "fault": fault,
-            }  # fmt: skip
-            rule["response"] = {name: value for name, value in response.items() if value is not None}
+            rule["response"] = present(
+                status=status, headers=headers, json=json, text=text, base64=base64,
+                file=None if file is None else absolute(file, "file"), chunks=chunks, trailers=trailers,
+                delay=delay, fault=fault,
+            )  # fmt: skip
         added = self._client.call("stub.add", session="*", url=url, **rule)
         return str(added["stub"])
 
     def remove(self, stub: str | None = None) -> int:
         """Removes a stub, or all of them."""
-        return int(self._client.call("stub.remove", session="*", **({} if stub is None else {"stub": stub}))["removed"])
+        return int(self._client.call("stub.remove", session="*", **present(stub=stub))["removed"])
 
     def added(self) -> list[dict[str, Any]]:
         """The stubs, with their hits."""
@@ -228,8 +226,7 @@ class Stage:
 
     def requests(self, stub: str | None = None) -> list[dict[str, Any]]:
         """The requests that came, without their secrets."""
-        one = {} if stub is None else {"stub": stub}
-        found: list[dict[str, Any]] = self._client.call("stub.requests", session="*", **one)["requests"]
+        found: list[dict[str, Any]] = self._client.call("stub.requests", session="*", **present(stub=stub))["requests"]
         return found
 
     def info(self) -> dict[str, Any]:
