@@ -64,6 +64,11 @@ extension RPCError {
     /// The error of a callback, as the layer below a failure.
     var underlying: HTTPFailure.Underlying { HTTPFailure.Underlying(.callback, code, message) }
 
-    /// Whether the callback failed because of the waiting request: timed out, or cancelled.
-    var isOfCaller: Bool { code == Code.callbackTimedOut.rawValue || code == Code.cancelled.rawValue }
+    /// Whether the callback failed because of the waiting request: timed out, cancelled, or without a place in its time.
+    var isOfCaller: Bool {
+        switch Code(rawValue: code) {
+        case .callbackTimedOut, .cancelled, .tooMany: true
+        default: false
+        }
+    }
 }

@@ -19,8 +19,8 @@ struct CallbackRunner: Sendable {
     /// The service, whose monitors get notes on callbacks.
     private let service: Service
     private let owner: MonitorOwner
-    /// Callbacks about streams that reconnect.
     private let line: CallbackLine
+    private let decisionLine: CallbackLine
 
     init(_ call: Call<ClientScope>) {
         service = call.scope.service
@@ -29,6 +29,7 @@ struct CallbackRunner: Sendable {
         decisions = call.scope.handles
         inbox = call.scope.inbox
         line = call.scope.line
+        decisionLine = call.scope.decisionLine
         engine = call.scope.service.engine
         quota = call.scope.quota
     }
@@ -48,44 +49,29 @@ struct CallbackRunner: Sendable {
 
     /// The same with the memory of the reply's message, for a reply whose content stays.
     ///
-    /// - Parameter isReconnect: whether a stream reconnects; then the callback waits for a place, for its timeout at most.
+    /// The callback waits for a place on the connection, for its timeout at most.
+    ///
+    /// - Parameter isReconnect: whether a stream reconnects.
     func reply<Value: JSONDecodable & Sendable>(
         _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
         events: any DecisionOutlet, isReconnect: Bool = false
     ) async throws(RPCError) -> CallbackReply<Value> {
-        var hasPlace = false
-        if isReconnect { hasPlace = await line.enter(within: spec.timeout, engine) }
-        defer { if hasPlace { line.leave() } }
+        let line = spec.way == .pull ? decisionLine : line
+        do throws(RPCError) {
+            try await line.enter(isReconnect: isReconnect, within: spec.timeout, engine)
+        } catch {
+            CallbackWatch(kind, names, owner, service).failed(error)
+            throw error
+        }
+        defer { line.leave(isReconnect: isReconnect) }
         let watch = CallbackWatch(kind, names, owner, service)
         do throws(RPCError) {
-            let patience = hasPlace ? spec.timeout : 0
-            let reply: CallbackReply<Value> = try await fetch(kind, spec, names, content, events, patience: patience)
+            let reply: CallbackReply<Value> = try await fetch(kind, spec, names, content, events)
             watch.replied()
             return reply
         } catch {
             watch.failed(error)
             throw error
-        }
-    }
-
-    /// Seconds until the next look for a place.
-    private static let lookSeconds = 0.05
-
-    /// - Parameter patience: the seconds to wait while other callbacks have all places of the connection.
-    private func fetch<Value: JSONDecodable & Sendable>(
-        _ kind: CallbackKind, _ spec: CallbackSpec, _ names: CallbackSubject, _ content: CallbackParameters.Content,
-        _ events: any DecisionOutlet, patience: Double
-    ) async throws(RPCError) -> CallbackReply<Value> {
-        let deadline = ContinuousClock.now + .seconds(patience)
-        while true {
-            do throws(RPCError) {
-                return try await fetch(kind, spec, names, content, events)
-            } catch {
-                guard error.isForWantOfPlaces, ContinuousClock.now < deadline, !isGone, !Task.isCancelled else {
-                    throw error
-                }
-            }
-            try? await Task.sleep(for: .seconds(Self.lookSeconds))
         }
     }
 
@@ -127,7 +113,7 @@ struct CallbackRunner: Sendable {
         } catch {
             let pointer = error.pointer.description
             throw RPCError(
-                .callbackFailed, "the reply to \(kind.method) cannot be used: \(error.message)",
+                .callbackFailed, "the reply to \(kind.method) cannot be used: \(error.placed(orUnder: "result"))",
                 data: ["pointer": .string(pointer)])
         }
     }
@@ -158,13 +144,6 @@ struct CallbackRunner: Sendable {
                                 + " (raise it with server.hello)")))
             }, also: inbox)
         return try await decision.outcome().get()
-    }
-}
-
-extension RPCError {
-    /// Whether as many callbacks wait on the connection as may wait.
-    fileprivate var isForWantOfPlaces: Bool {
-        code == RPCError.Code.tooMany.rawValue && data?["what"]?.string == "callbacks"
     }
 }
 

@@ -22,9 +22,7 @@ package final class Decision: Holdable {
     /// False: a client that sends nothing more cannot reply.
     package var isAwaited: Bool { false }
 
-    package func close() {
-        settle(.failure(RPCError(.clientGone, "the client can no longer decide")))
-    }
+    package func close() { settle(.failure(HandleTable.cannotDecide)) }
 
     var isOpen: Bool {
         state.withLock { state in

@@ -36,6 +36,9 @@ struct DiagnosticsCallback: Method {
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
         let callback = Callback(params.method, params.params)
+        let scope = call.scope
+        try await scope.line.enter(isReconnect: false, within: params.timeout, scope.service.engine)
+        defer { scope.line.leave(isReconnect: false) }
         return Result(response: try await call.peer.call(callback, timeout: .seconds(params.timeout)))
     }
 }

@@ -27,8 +27,8 @@ package final class ClientScope: ConnectionScope {
     let stages = OwnStage()
     /// Decisions that wait for this client, for `events.next` without a request.
     let inbox: EventQueue
-    /// Callbacks about streams of this client that reconnect.
-    let line = CallbackLine()
+    /// Callbacks to this client, and callbacks that this client pulls: each way has places of its own.
+    let (line, decisionLine) = (CallbackLine(), CallbackLine())
     /// Challenge callbacks that requests share.
     let prompts = SharedChallengePrompts()
     let routers: RouterTable
@@ -58,6 +58,7 @@ package final class ClientScope: ConnectionScope {
     package func inputEnded() {
         ended.store(true, ordering: .relaxed)
         handles.inputEnded()
+        inbox.end()
     }
 
     /// The client will send nothing more.

@@ -156,12 +156,7 @@ package struct CallMachine: ~Copyable {
     package mutating func callback(_ method: String) -> CallbackVerdict {
         guard hasInput, phase != .closed else { return .refuse(Self.gone(method)) }
         guard callbacks.count < limits.callbacks else {
-            return .refuse(
-                RPCError(
-                    .tooMany,
-                    "at most \(limits.callbacks) callbacks may wait on a connection: reply to earlier callbacks first,"
-                        + " or send fewer requests with callbacks at a time",
-                    data: ["limit": .integer(Int64(limits.callbacks)), "what": .string("callbacks")]))
+            return .refuse(Self.tooManyCallbacks(limits.callbacks))
         }
         while tickets[.integer(nextCallback)] != nil || callbacks.contains(nextCallback) { advance() }
         let id = nextCallback
@@ -183,6 +178,14 @@ package struct CallMachine: ~Copyable {
 
     /// Stops waiting for the callback's reply. False if the callback was over already.
     package mutating func gaveUp(_ callback: Int64) -> Bool { callbacks.remove(callback) != nil }
+
+    package static func tooManyCallbacks(_ limit: Int) -> RPCError {
+        RPCError(
+            .tooMany,
+            "at most \(limit) callbacks may wait on a connection: reply to earlier callbacks first,"
+                + " or send fewer requests with callbacks at a time",
+            data: ["limit": .integer(Int64(limit)), "what": .string("callbacks")])
+    }
 
     package static func gone(_ method: String) -> RPCError {
         RPCError(.clientGone, "the client can no longer reply to \(method)", data: ["method": .string(method)])

@@ -254,7 +254,7 @@ def test_cancelling_a_call_in_emacs_leaves_no_websocket(editors):
 
 
 def test_a_crowd_of_requests_with_functions_waits_in_both_editors(editors, origin):
-    """The service lets 64 callbacks of a connection wait, and fails the next: so fewer such requests run at once."""
+    """The service has 64 places for callbacks of a connection: fewer such requests run at once."""
     seen = editors.neovim("""
       local right, wrong, cancelled = 0, {}, 0
       local adapted = { callback = function() return { headers = { ["X-A"] = "1" } } end, asks = { "adapt" } }

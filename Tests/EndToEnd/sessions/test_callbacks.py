@@ -285,6 +285,16 @@ def test_a_reply_that_makes_no_sense_is_none(wire):
         assert told in response["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"timeout": {"total": 0}}, "timeout.total must be from 0.001 to 86400 seconds"), (5, "result must be an object")],
+)
+def test_what_is_wrong_with_a_reply_is_named(wire, origin, given, told):
+    spec = {"url": origin + "/json", "interceptors": [callback(asks=["adapt"])]}
+    response, _ = exchange(wire, "request", spec, {"adapt": lambda _: given})
+    assert f"the reply to callback.adapt cannot be used: {told}" in response["error"]["message"]
+
+
 def test_monitors_see_why_a_reply_cannot_be_used(wire):
     subscription = subscribe(wire, "callback.failed", pull=True)
     with Guard("MD5", "auth") as guard:
@@ -343,25 +353,6 @@ def test_the_limits_stand_still_though_the_request_is_suspended_and_resumed_mean
         reply_to(wire, callback, {"valid": True})
         response = result(wire.call("request.wait", {"request": request}))
         assert response["ok"] and response["body"]["size"] == 3_000_000, response
-
-
-def test_64_callbacks_wait_at_most(wire, origin):
-    spec = {"url": origin + "/json", "interceptors": [callback(asks=["adapt"], timeout=20)], "handles": False}
-    numbers = [wire.start("data.send", spec) for _ in range(70)]
-    messages, replies = [], {}
-    while len(messages) + len(replies) < 70:
-        message = wire.receive()
-        if "method" in message:
-            messages.append(message)
-        else:
-            replies[message["id"]] = message["result"]
-    assert len(messages) == 64 and len(replies) == 6
-    assert all(one["error"]["code"] == 1300 and one["error"]["underlying"]["code"] == -32011
-               for one in replies.values())
-    for message in messages:
-        reply_to(wire, message, {})
-    left = wire.replies([number for number in numbers if number not in replies])
-    assert all(reply["result"]["ok"] for reply in left.values())
 
 
 def test_a_reply_that_is_no_json_ends_its_callback_at_once(wire):
