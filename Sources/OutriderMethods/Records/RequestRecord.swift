@@ -53,6 +53,8 @@ final class RequestRecord: Holdable {
     let again: RequestParameters?
     /// The stream for the body, if the request chose a stream.
     let bodyStream = Mutex<BodyStream?>(nil)
+    /// The streams that carry what the request gets, and their table.
+    let streams = Mutex<(table: HandleTable, handles: [Handle<ReadStream>])?>(nil)
     /// The final result of the response, if callbacks contribute.
     let concluding = Mutex<Task<Conclusion, Never>?>(nil)
 

@@ -48,9 +48,12 @@ extension RequestRecord {
 
     /// Ends the request and drops all its kept data. Called by a second connection while the first is still open, this
     /// only ends the share of the second.
-    func forget(by scope: ClientScope) {
+    func forget(by scope: ClientScope) async {
         scope.owner.unshare(handle.name)
-        if giver === scope.owner || giver.isGone { forget() }
+        guard giver === scope.owner || giver.isGone else { return }
+        forget()
+        guard let (table, handles) = streams.withLock({ $0.take() }) else { return }
+        for stream in handles.compactMap({ table.remove($0) }) { await stream.end() }
     }
 
     // MARK: names

@@ -13,7 +13,7 @@ struct RequestForget: Method {
     static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let record = try call.scope.handles.find(params.request, "request")
         if let events = record.events, events.tells(call.peer) { await events.cutShort() }
-        record.forget(by: call.scope)
+        await record.forget(by: call.scope)
         return JSONNothing()
     }
 }

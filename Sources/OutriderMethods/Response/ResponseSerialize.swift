@@ -61,7 +61,7 @@ struct ResponseSerialize: Method {
             found = try await source.found(call)
         } catch {
             // no result will name the new request
-            again?.forget(by: call.scope)
+            await again?.forget(by: call.scope)
             throw error
         }
         let work = ResponseWork(facts: found.facts, callbacks: found.callbacks)

@@ -40,6 +40,10 @@ struct SSEOpen: Method {
             // null counts as absent
             let isSaid = json.object?["method"]?.string != nil
             if !isSaid, !request.spec.body.isNone { request.spec.method = "POST" }
+            if request.spec.method == "HEAD" {
+                throw JSONComplaint(
+                    "method must not be HEAD: events come in the body of a response", at: JSONPointer(member: "method"))
+            }
             policy = own.reconnect?.policy ?? ReconnectPolicy()
             // a request that is not idempotent is not repeated without the client's consent (RFC 9110 section 9.2.2)
             if own.reconnect?.isSaid != true { policy.isEnabled = RetryPolicy().methods.contains(request.spec.method) }

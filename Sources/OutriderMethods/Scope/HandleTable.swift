@@ -15,6 +15,8 @@ package final class HandleTable: Sendable {
         /// The number of objects of each kind, by `HandleKind.index`.
         var counts = [Int](repeating: 0, count: HandleKind.allCases.count)
         var isClosed = false
+        /// The client sends nothing more, and so decides nothing.
+        var hasEndedInput = false
 
         /// Forgets the objects that are over; returns their names.
         mutating func forgetOver(_ kind: HandleKind) -> [String] {
@@ -54,6 +56,7 @@ package final class HandleTable: Sendable {
         var over: [String] = []
         let refusal = contents.withLock { contents -> RPCError? in
             if contents.isClosed { return RPCError(.clientGone, "the connection has ended") }
+            if contents.hasEndedInput, kind == .decision { return Self.cannotDecide }
             if contents.counts[kind.index] >= kind.limit { over = contents.forgetOver(kind) }
             if contents.counts[kind.index] >= kind.limit { return Self.tooMany(kind) }
             contents.counts[kind.index] += 1
@@ -99,7 +102,10 @@ package final class HandleTable: Sendable {
 
     /// The client sends nothing more: closes the objects that no call waits for, except those that still send events.
     package func inputEnded() {
-        let things = contents.withLock { Array($0.things.values) }
+        let things = contents.withLock { contents in
+            contents.hasEndedInput = true
+            return Array(contents.things.values)
+        }
         for thing in things {
             if thing.isAwaited || thing.owes { thing.inputEnded() } else { thing.close() }
         }
@@ -131,6 +137,8 @@ package final class HandleTable: Sendable {
             return thing
         }
     }
+
+    static var cannotDecide: RPCError { RPCError(.clientGone, "the client can no longer decide") }
 
     private static func tooMany(_ kind: HandleKind) -> RPCError {
         let things = kind == .response ? "responses" : kind.limitName

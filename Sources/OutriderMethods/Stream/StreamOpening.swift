@@ -44,6 +44,7 @@ struct StreamOpening {
             record.forget()
             throw error
         }
+        record.streams.withLock { $0 = (call.scope.handles, streams.map(\.handle)) }
         if request.namesStream {
             let first = streams[0].handle
             record.bodyStream.withLock { $0 = RequestRecord.BodyStream(handle: first) }

@@ -95,6 +95,7 @@ struct TCPOpen: Method {
             record.forget()
             throw error
         }
+        record.streams.withLock { $0 = (call.scope.handles, [stream.handle]) }
         connection.join(stream, exchange)
         let peer = call.peer
         record.events?.finish { [weak record] outcome, redaction in

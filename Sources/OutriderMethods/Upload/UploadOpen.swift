@@ -23,7 +23,8 @@ struct UploadOpen: Method {
 
     static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
         let handle = Handle<UploadStream>()
-        try call.scope.handles.keep(UploadStream(), as: handle)
+        let isOfOne = call.peer.info.transport == .stdio
+        try call.scope.handles.keep(UploadStream(isOfOne: isOfOne), as: handle)
         let subject = MonitorSubject(owner: call.scope.owner)
         call.scope.service.monitors.tell(.uploadOpened, subject) { .handle(handle.name, size: nil) }
         return Result(stream: handle)

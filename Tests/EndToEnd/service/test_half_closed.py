@@ -12,6 +12,7 @@ import time
 import contract
 import pytest
 from chunk_server import Feeder
+from upload_server import Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -189,3 +190,34 @@ def test_clients_that_leave_with_replies_unread_do_no_harm(listening):
         client.connect(listening)
         client.sendall(calls[: calls.index("\n") + 1].encode())
         assert json.loads(client.makefile().readline())["result"]
+
+
+def test_a_decision_after_the_end_of_input_is_lost_at_once(listening, origin):
+    """The client can make no more calls, and so cannot decide."""
+    validate = {"callback": "mine", "decide": "pull", "timeout": 60}
+    [reply] = said(listening, ("data.send", {"url": origin + "/delay/1", "validate": validate}))
+    failure = reply["result"]["error"]
+    assert (failure["code"], failure["underlying"]["code"]) == (1605, -32022), failure
+
+
+def test_no_decisions_come_after_the_end_of_input(listening):
+    [reply] = said(listening, ("events.next", {"wait": 60}))
+    assert reply["result"] == {"events": [], "dropped": 0, "end": True}
+
+
+def test_the_end_of_input_on_stdio_ends_an_unfinished_upload():
+    """The body can never be finished: the request fails at once, and not by its time limit."""
+    with Taker() as taker, contract.Wire() as wire:
+        finished, cut = (wire.call("upload.open")["result"]["stream"] for _ in range(2))
+        numbers = [
+            wire.start("upload.send", {"url": taker.url("/keep"), "body": {"stream": one}, "timeout": {"idle": 600}})
+            for one in (finished, cut)
+        ]
+        for stream in (finished, cut):
+            wire.start("stream.write", {"stream": stream, "text": "wolf"})
+        wire.start("stream.finish", {"stream": finished})
+        wire.process.stdin.close()
+        replies = wire.replies(numbers)
+        assert replies[numbers[0]]["result"]["status"] == 200
+        assert replies[numbers[1]]["result"]["error"]["code"] == 1232
+        assert wire.process.wait(20) == 0

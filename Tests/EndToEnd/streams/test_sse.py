@@ -221,6 +221,7 @@ def test_suspending_holds_the_stream(wire, server):
         ({"lastEventId": "a\nb"}, "/lastEventId"), ({"maxEventBytes": 0}, "/maxEventBytes"),
         ({"maxEventBytes": (1 << 24) + 1}, "/maxEventBytes"),
         ({"serialize": {"as": "json"}}, "/serialize"), ({"mode": "both"}, "/mode"), ({"json": 1}, "/json"),
+        ({"method": "HEAD"}, "/method"),
         ({"wait": "response", "startImmediately": False}, "/wait"), ({"validate": [{"schema": {}}]}, "/validate"),
     ],
 )  # fmt: skip

@@ -8,6 +8,7 @@ import contract
 import pytest
 from chunk_server import Feeder
 from redirect_server import Server
+from request_client import result
 from stream_client import response, whole
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -64,3 +65,18 @@ def test_the_head_says_where_redirects_have_led(wire):
     for one in told:
         assert (one["url"], one["method"]) == (final, "GET")
         assert [{name: hop[name] for name in hops[0]} for hop in one["redirects"]] == hops
+
+
+@pytest.mark.parametrize("more", [{"mode": "pull"}, {"mode": "push", "credit": 1000}], ids=["pull", "push"])
+def test_the_stream_of_a_request_that_is_forgotten_ends_with_it(wire, more):
+    """No event follows the reply, and the stream takes no place."""
+    with Feeder() as feeder:
+        params = {"url": feeder.url("/length/300000"), **more}
+        # a connection may have 256 streams
+        for _ in range(300):
+            made = result(wire.call("stream.open", params))
+            assert result(wire.call("request.forget", {"request": made["request"]})) == {}
+            number = wire.start("diagnostics.echo")
+            assert wire.receive()["id"] == number
+        found = [wire.call(name, {"stream": made["stream"]}) for name in ("stream.read", "stream.close")]
+        assert [reply["error"]["code"] for reply in found] == [-32012] * 2
