@@ -39,6 +39,7 @@ struct DiskCacheEvictionTests {
         final class Owner: DiskCacheOwner {
             func takeUsed() -> [CacheEntryID] { [entry(1).id] }
             func written(_ bytes: Int) {}
+            func lost(_ entry: CachedEntry) {}
             func adopted(_ change: CacheChange) {}
         }
         let disk = try stores.open()

@@ -255,7 +255,8 @@ struct DiskCacheTests {
     }
 
     @Test func `a busy store does not hold up others`() async throws {
-        let stuck = try (0..<4).map { try stores.open("stuck\($0)") }
+        // they do not give up while the other store is slow
+        let stuck = try (0..<4).map { try stores.open("stuck\($0)", busy: 600) }
         let disk = try stores.open()
         let files = (0..<4).map { Glibc.open("\(stores.root)/stuck\($0)/store.lock", O_RDWR | O_CLOEXEC) }
         defer { for file in files { Glibc.close(file) } }
@@ -263,6 +264,17 @@ struct DiskCacheTests {
         for store in stuck { #expect(store.put(entry(1))) }
         await disk.store([entry(1)])
         #expect(stuck.allSatisfy { $0.state.withLock { $0.isWriting } })
+    }
+
+    @Test func `a full disk is tried again after a minute, whatever the clock on the wall says`() async throws {
+        let disk = try stores.open()
+        disk.pause("full")
+        #expect(!disk.put(entry(1)))
+        let left = disk.state.withLock { $0.retryAt } - Clocks.awake
+        #expect(left > 0 && left <= 60)
+        disk.state.withLock { $0.retryAt = Clocks.awake }
+        await disk.store([entry(1)])
+        #expect(await disk.found(1).count == 1)
     }
 
     @Test func `a database of an earlier version keeps its entries`() async throws {

@@ -26,8 +26,10 @@ final class Stores: Sendable {
         return rmdir(path)
     }
 
-    func open(_ name: String = "docs", _ limits: CacheLimits = CacheLimits(), idle: Double = 60) throws -> DiskCache {
-        try DiskCache(name, in: root, limits, idleSeconds: idle)
+    func open(
+        _ name: String = "docs", _ limits: CacheLimits = CacheLimits(), idle: Double = 60, busy: Double = 2
+    ) throws -> DiskCache {
+        try DiskCache(name, in: root, limits, idleSeconds: idle, busySeconds: busy)
     }
 
     /// Changes the database behind the service.

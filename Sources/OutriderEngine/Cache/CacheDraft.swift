@@ -19,13 +19,20 @@ package struct CacheDraft: Sendable {
     package var isMemoryOnly: Bool
 }
 
+/// What becomes of an exchange in the background beside what is stored. Holds no request.
+struct CacheBackground: Sendable {
+    let counts: @Sendable (Timeline) -> Void
+    /// Takes the cookies of the response.
+    let takes: @Sendable (HTTPFields, Attempt) -> Void
+}
+
 /// The request whose exchange fills a cache, as far as the cache needs it.
 protocol CacheWatcher: Sendable {
     /// The time for which the request was suspended, or waited for the client's code.
     var heldSoFar: Duration { get }
 
-    /// Counts an attempt that no request reports, of which the request is the cause.
-    var countsInBackground: @Sendable (Timeline) -> Void { get }
+    /// For an exchange that no request reports, and of which the request is the cause.
+    var background: CacheBackground { get }
 
     /// The request with another proof of its credentials, if a proof is for one sending alone. On the loop.
     ///

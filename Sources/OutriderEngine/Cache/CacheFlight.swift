@@ -60,15 +60,15 @@ final class CacheFlight: @unchecked Sendable {
     /// What may be missing of a body that no request reads any more.
     private static let worthReading: Int64 = 1 << 20
 
-    /// - Parameter counts: counts the attempts of a background revalidation, which has no observer.
+    /// - Parameter background: of a revalidation in the background, which has no observer.
     init(
         _ order: Order, as key: CacheFlights.Key?, _ transport: any Transport, observer: (any AttemptObserver)?,
-        counts: (@Sendable (Timeline) -> Void)? = nil
+        background: CacheBackground? = nil
     ) {
         self.order = order
         self.key = key
         self.transport = transport
-        self.observer = FlightObserver(observer, counts: counts)
+        self.observer = FlightObserver(observer, background: background)
     }
 
     /// Sends the request.
@@ -139,7 +139,10 @@ final class CacheFlight: @unchecked Sendable {
     private func responded(_ response: AttemptResponse) {
         let now = CacheClock.now
         respondedAt = now
-        if observer.counts != nil { uncounted = response.body }
+        if let background = observer.background {
+            uncounted = response.body
+            background.takes(response.fields, order.attempt)
+        }
         let query = order.query
         let invalidation = Invalidation(
             method: query.method, url: query.url, status: response.status, response.fields)
@@ -372,7 +375,7 @@ final class CacheFlight: @unchecked Sendable {
     private func countSent() {
         guard let body = uncounted else { return }
         uncounted = nil
-        observer.counts?(body.timeline)
+        observer.background?.counts(body.timeline)
     }
 
     func end(cancels: Bool) {

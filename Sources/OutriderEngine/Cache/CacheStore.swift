@@ -186,8 +186,9 @@ package final class CacheStore: Sendable {
         let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
         if isHot { state.withLock { heat(entry, &$0) } }
         budget.relieve(0, for: self)
-        let isStored = putOnDisk(entry, isMemoryOnly, since: mark, isDoubtful) || isHot
-        if isHot, isMemoryOnly || entry.isMemoryOnly { removeRow(of: entry) }
+        let isOnDisk = putOnDisk(entry, isMemoryOnly, since: mark, isDoubtful)
+        let isStored = isOnDisk || isHot
+        if !isOnDisk { removeRow(of: entry) }
         if isStored { count { $0.stored += 1 } }
         return isStored
     }
@@ -199,7 +200,7 @@ package final class CacheStore: Sendable {
         let lookup = DiskCache.Lookup(key: entry.id.key, principal: entry.id.principal) { variant, _ in
             variant == entry.id.variant
         } completion: { found in
-            if found.entry != nil { disk.remove(entry.id) }
+            if let row = found.entry, entry.supersedes(row) { disk.remove(entry.id) }
         }
         disk.find(lookup)
     }
@@ -312,6 +313,8 @@ extension CacheStore: DiskCacheOwner {
 
     func written(_ bytes: Int) { budget.giveBack(bytes, by: self) }
 
+    func lost(_ entry: CachedEntry) { removeRow(of: entry) }
+
     func adopted(_ change: CacheChange) {
         switch change {
         case .removeKey(let key): flights.unkey(key)
@@ -330,6 +333,18 @@ extension CacheStore: BudgetHolder {
             charge(&state)
             return before &- state.table.bytes
         }
+    }
+}
+
+extension CachedEntry {
+    /// Whether an entry that is in memory only, or nowhere, ends the row of its place on the disk.
+    fileprivate func supersedes(_ row: CachedEntry) -> Bool {
+        // stored later
+        if row.head.respondedAt > head.respondedAt { return false }
+        if isMemoryOnly || head.isOutdated || row.body != body { return true }
+        // the same response, confirmed: its row is of use unless it stays fresh for longer than the server now says
+        let now = CacheClock.now
+        return row.head.isFresh(at: now) && !head.isFresh(at: now)
     }
 }
 

@@ -48,12 +48,12 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         _ attempt: Attempt, _ binding: CacheBinding, _ stable: CachePrincipal.Stable, _ transport: any Transport,
         observer: any AttemptObserver
     ) {
-        self.attempt = attempt
+        self.attempt = binding.spec.mode == .noCache ? attempt.askingOrigin : attempt
         self.binding = binding
         self.transport = transport
         self.observer = observer
         loop = transport.loop
-        query = CacheQuery(attempt, binding.spec)
+        query = CacheQuery(self.attempt, binding.spec)
         place = binding.place(of: attempt, stable)
     }
 

@@ -65,7 +65,7 @@ extension CachedAttempt {
             conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate",
             found: moment)
         let flight = CacheFlight(
-            order, as: key, transport, observer: nil, counts: (observer as? any CacheWatcher)?.countsInBackground)
+            order, as: key, transport, observer: nil, background: (observer as? any CacheWatcher)?.background)
         flight.joinItself()
         flight.start()
     }

@@ -13,7 +13,7 @@ package struct CacheEntryID: Sendable, Hashable {
 
 /// A stored response. Never changed: an update is another entry in its place.
 package final class CachedEntry: Sendable {
-    package enum Body: Sendable {
+    package enum Body: Sendable, Equatable {
         case memory(ByteBuffer)
         /// A file of the store, complete and synced.
         case file(name: String, size: Int)

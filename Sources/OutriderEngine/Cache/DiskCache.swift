@@ -12,6 +12,8 @@ protocol DiskCacheOwner: AnyObject, Sendable {
     func takeUsed() -> [CacheEntryID]
     /// So many bytes of bodies do not wait for the disk any more.
     func written(_ bytes: Int)
+    /// The entry is not stored after all.
+    func lost(_ entry: CachedEntry)
     /// An ended process has left the removal: responses under way are not stored if the removal selects them.
     func adopted(_ change: CacheChange)
 }
@@ -50,8 +52,8 @@ package final class DiskCache: Sendable {
         var used: Set<CacheEntryID> = []
         var waiting: [@Sendable () -> Void] = []
         var limits: CacheLimits
-        /// Nothing is stored before this time, in milliseconds since 1970.
-        var retryAt: Int64 = 0
+        /// Nothing is stored before this time, in seconds of `Clocks.awake`.
+        var retryAt = 0.0
         var problem: String?
         /// The directory was removed or replaced: see `checkPlace`.
         var isLost = false
@@ -66,13 +68,16 @@ package final class DiskCache: Sendable {
         /// The epoch of the database in which the reader has found damage.
         var damagedEpoch: UInt64?
         var isWatched = false
+
+        /// Whether nothing is stored at present.
+        var isPaused: Bool { Clocks.awake < retryAt }
     }
 
     /// Limit of the bytes of bodies that wait to be written; beyond, nothing is stored.
     static let mostWaiting = 64 << 20
     /// Limit of waiting changes; beyond, nothing is stored, and all removals become a single removal of every entry.
     static let mostQueued = 10_000
-    private static let pauseSeconds: Int64 = 60
+    private static let pauseSeconds = 60.0
 
     let secretBytes: [UInt8]
     let files: CacheFiles
@@ -84,6 +89,8 @@ package final class DiskCache: Sendable {
     let writes = StoreQueue(DiskCache.writing)
     /// Unused connections are closed after so many seconds.
     let idleSeconds: Double
+    /// When another process holds the lock for so many seconds, waiting entries are dropped.
+    let busySeconds: Double
     /// Distinguishes the removals of this store from other processes' removals.
     let origin = Int64.random(in: 1 ... .max)
     let ownRemovals = RemovalCount()
@@ -119,7 +126,7 @@ package final class DiskCache: Sendable {
 
     /// Prepares the directory. Blocks for a moment; throws if the directory cannot be used.
     package init(
-        _ name: String, in root: String?, _ limits: CacheLimits, idleSeconds: Double = 60
+        _ name: String, in root: String?, _ limits: CacheLimits, idleSeconds: Double = 60, busySeconds: Double = 2
     ) throws(CacheStoreFailure) {
         guard let root = root ?? CacheFiles.usualRoot else {
             throw CacheStoreFailure(message: "the system lists no home for this user; name a directory with --caches")
@@ -134,7 +141,7 @@ package final class DiskCache: Sendable {
         state.mark = lock.news
         self.state = Mutex(state)
         (reader, writer) = (Worker(), Worker())
-        self.idleSeconds = idleSeconds
+        (self.idleSeconds, self.busySeconds) = (idleSeconds, busySeconds)
     }
 
     /// Whether the directory of a cache exists. Blocks.
@@ -199,7 +206,7 @@ package final class DiskCache: Sendable {
             // once: after an update of Outrider, or after a kill while the database was made
             let path = files.database
             // a failure is remembered for a while: lookups must not wait for each attempt
-            guard state.withLock({ CacheClock.now >= $0.retryAt }) else { throw error }
+            guard !isPaused else { throw error }
             // not the lock of the writer, which would be given up with this lock
             guard let own = try? StoreLock(files.lock) else { throw error }
             let update = own.hold(Self.patience) { Result { _ = try CacheDatabase(path, isReadOnly: false) } }
@@ -257,6 +264,8 @@ package final class DiskCache: Sendable {
         if let epoch, epoch == lock.epoch { putAside() }
     }
 
+    private var isPaused: Bool { state.withLock { $0.isPaused } }
+
     /// Requests continue, and store nothing for a while.
     func pause(_ problem: String) {
         // a directory that was removed during the write is no failing disk
@@ -264,7 +273,7 @@ package final class DiskCache: Sendable {
         state.withLock { state in
             if state.isLost { return }
             state.problem = problem
-            state.retryAt = CacheClock.now + Self.pauseSeconds * 1000
+            state.retryAt = Clocks.awake + Self.pauseSeconds
         }
     }
 }

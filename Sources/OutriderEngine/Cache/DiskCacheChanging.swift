@@ -17,7 +17,7 @@ extension DiskCache {
     func put(_ entry: CachedEntry, since mark: RemovalCount.Mark? = nil, isHidden: Bool = false) -> Bool {
         let size = entry.body.size
         let isTaken = state.withLock { state in
-            guard !state.isLost, CacheClock.now >= state.retryAt, state.bytes &+ size <= Self.mostWaiting,
+            guard !state.isLost, !state.isPaused, state.bytes &+ size <= Self.mostWaiting,
                 state.changes.waiting.count < Self.mostQueued
             else { return false }
             state.bytes &+= size

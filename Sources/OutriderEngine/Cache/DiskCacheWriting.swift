@@ -21,8 +21,6 @@ extension DiskCache {
     static let turnMicroseconds: useconds_t = 5000
     /// Longest wait for the lock, in seconds, before other stores get the thread.
     static let patience = 0.25
-    /// When another process holds the lock for so many seconds, waiting entries are dropped.
-    private static let busySeconds = 2.0
     private static let retrySeconds = 5.0
     /// Storing ends when less is free, or less than a twentieth of a small disk.
     private static let leastFree: UInt64 = 1 << 30
@@ -98,12 +96,12 @@ extension DiskCache {
         let isOver = state.withLock { state in
             let since = state.busySince ?? Clocks.awake
             state.busySince = since
-            let isOver = Clocks.awake - since >= Self.busySeconds || state.closesBy.map { Clocks.awake > $0 } ?? false
+            let isOver = Clocks.awake - since >= busySeconds || state.closesBy.map { Clocks.awake > $0 } ?? false
             if isOver { state.busySince = nil } else { state.changes.putBack() }
             return isOver
         }
         guard isOver else { return }
-        forget(batch)
+        forget(batch, areLost: true)
         keepRemovals(of: batch)
         state.withLock { $0.changes.finish() }
         pause("another process has used \(files.directory) for seconds without a pause")
@@ -120,7 +118,7 @@ extension DiskCache {
         let stores = batch.contains { if case .put = $0 { true } else { false } }
         if stores, !hasRoom {
             pause("there is too little room on the disk of \(files.directory)")
-            forget(batch)
+            forget(batch, areLost: true)
             batch.removeAll { if case .put = $0 { true } else { false } }
             if batch.isEmpty { return .failed }
         }
@@ -137,7 +135,7 @@ extension DiskCache {
         guard let result else { return .busy }
         guard let changes = result else {
             dropBodies(of: batch)
-            forget(batch)
+            forget(batch, areLost: true)
             keepRemovals(of: batch)
             return .failed
         }
@@ -151,7 +149,7 @@ extension DiskCache {
         if isFull {
             pause("there is no room for bodies in \(files.directory)")
         } else if batch.contains(where: { if case .put = $0 { true } else { false } }) {
-            state.withLock { if CacheClock.now >= $0.retryAt { $0.problem = nil } }
+            state.withLock { if !$0.isPaused { $0.problem = nil } }
         }
         note(batch)
         return .written
@@ -273,7 +271,8 @@ extension DiskCache {
             return
         }
         if case .file(let name, _) = entry.body { return try changes.put(entry, file: name, check: nil, hour: hour) }
-        guard body != nil || entry.body.isHot else { return }
+        // no room for the body: what is stored there is older
+        guard body != nil || entry.body.isHot else { return try changes.remove(for: .remove(entry.id)) }
         try changes.put(entry, file: body?.name, check: body?.check, hour: hour)
     }
 
@@ -289,7 +288,10 @@ extension DiskCache {
     /// Exchanges of other processes find out whether their responses were removed.
     private func raiseRemovals() { ownRemovals.raise(lock) }
 
-    private func forget(_ batch: [CacheChange]) {
+    /// The entries do not wait any more.
+    ///
+    /// - Parameter areLost: they are not on the disk.
+    private func forget(_ batch: [CacheChange], areLost: Bool = false) {
         var freed = 0
         state.withLock { state in
             for case .put(let entry, _) in batch {
@@ -299,5 +301,7 @@ extension DiskCache {
             state.bytes &-= freed
         }
         if freed > 0 { attached?.written(freed) }
+        guard areLost else { return }
+        for case .put(let entry, _) in batch { attached?.lost(entry) }
     }
 }

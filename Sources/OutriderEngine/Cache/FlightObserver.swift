@@ -11,12 +11,12 @@ final class FlightObserver: AttemptObserver {
     private let relay = RelayControl()
     private let asked = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Counts the attempts of an exchange that no request reports; nil if a request was sent.
-    let counts: (@Sendable (Timeline) -> Void)?
+    /// Nil if the exchange is that of a request.
+    let background: CacheBackground?
 
-    init(_ observer: (any AttemptObserver)?, counts: (@Sendable (Timeline) -> Void)?) {
+    init(_ observer: (any AttemptObserver)?, background: CacheBackground?) {
         self.observer = observer
-        self.counts = counts
+        self.background = background
     }
 
     /// Of the request that was sent; nil for a background revalidation.
@@ -50,7 +50,7 @@ final class FlightObserver: AttemptObserver {
         observer?.informational(head)
     }
     func gaveUp(_ timeline: Timeline) {
-        counts?(timeline)
+        background?.counts(timeline)
         observer?.gaveUp(timeline)
     }
 

@@ -27,11 +27,13 @@ final class JarStore: Sendable {
         var uses: Set<Cookie.Identity> = []
         var waiting: [JarCommit] = []
         var isScheduled = false
-        /// Nothing is written before this time, in microseconds since 1970.
-        var retryAt: Int64 = 0
+        /// Nothing is written before this time, in seconds of `Clocks.awake`.
+        var retryAt = 0.0
         var problem: String?
         /// The last notable event since the store was opened.
         var notice: String?
+
+        var isPaused: Bool { Clocks.awake < retryAt }
     }
 
     private let worker: JarWorker
@@ -134,26 +136,26 @@ final class JarStore: Sendable {
         let now = CookieClock.now
         let (batch, uses, waiting) = state.withLock { state -> (Batch, Set<Cookie.Identity>, [JarCommit]) in
             defer { state.waiting = [] }
-            guard now >= state.retryAt else { return ([:], [], state.waiting) }
+            guard !state.isPaused else { return ([:], [], state.waiting) }
             defer { (state.pending, state.uses) = ([:], []) }
             return (state.pending, state.uses, state.waiting)
         }
         var news: JarNews
         do throws(JarFailure) {
             news = try worker.sync(Array(batch.values), uses: uses, now: now)
-            state.withLock { if now >= $0.retryAt { $0.problem = nil } }
+            state.withLock { if !$0.isPaused { $0.problem = nil } }
             dropUses(news)
         } catch {
             // a jar that could not be read for now is read again at its next use; one that cannot be read starts empty
             let isUnread = worker.isBehind || !worker.hasRead && error.reason == .busy
             news = JarNews(mark: isUnread ? mark &- 1 : mark)
-            giveBack(batch, uses, error, now: now)
+            giveBack(batch, uses, error)
         }
         state.withLock { $0.notice = worker.notice }
         listener.withLock { $0 }?(news)
         for commit in waiting { commit.finish() }
         let goesOn = state.withLock { state in
-            let isMore = !state.waiting.isEmpty || !state.pending.isEmpty && now >= state.retryAt
+            let isMore = !state.waiting.isEmpty || !state.pending.isEmpty && !state.isPaused
             state.isScheduled = isMore
             return isMore
         }
@@ -174,8 +176,8 @@ final class JarStore: Sendable {
     }
 
     /// The jar in memory continues; the rows are written when there is room again.
-    private func giveBack(_ batch: Batch, _ uses: Set<Cookie.Identity>, _ failure: JarFailure, now: Int64) {
-        let seconds: Int64 = failure.reason == .busy || !hasPlace ? 1 : 60
+    private func giveBack(_ batch: Batch, _ uses: Set<Cookie.Identity>, _ failure: JarFailure) {
+        let seconds = failure.reason == .busy || !hasPlace ? 1.0 : 60
         let count = state.withLock { state in
             for identity in batch.keys {
                 if !uses.contains(identity) {
@@ -185,7 +187,7 @@ final class JarStore: Sendable {
                 }
             }
             state.pending.merge(batch) { newer, _ in newer }
-            state.retryAt = now + seconds * Cookie.second
+            state.retryAt = Clocks.awake + seconds
             state.problem = failure.message
             return state.pending.count
         }

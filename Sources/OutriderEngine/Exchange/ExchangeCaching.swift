@@ -29,10 +29,13 @@ extension Exchange {
 extension Exchange: CacheWatcher {
     var heldSoFar: Duration { held(at: .now) }
 
-    var countsInBackground: @Sendable (Timeline) -> Void {
-        { [environment] timeline in
+    var background: CacheBackground {
+        CacheBackground { [environment] timeline in
             environment.counters.moved(sent: timeline.bytesSent, received: timeline.bytesReceived)
             environment.tally.count(timeline)
+        } takes: { [cookies] fields, attempt in
+            // no result waits for the jar on disk
+            _ = cookies?.take(fields, from: attempt)
         }
     }
 

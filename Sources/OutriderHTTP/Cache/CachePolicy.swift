@@ -39,7 +39,10 @@ package enum CachePolicy {
         _ query: CacheQuery, _ head: CachedHead?, size: Int, hasVariants: Bool, now: Int64
     ) -> CacheVerdict {
         if let reason = query.bypass { return .fetch(query.bypassForward, reason) }
-        if query.spec.mode == .reload { return .fetch(.request, "mode reload") }
+        if query.spec.mode == .reload {
+            let reason = "mode reload"
+            return query.control.onlyIfCached ? .refuse(reason, isDirective: true) : .fetch(.request, reason)
+        }
         guard let head else {
             let reason = hasVariants ? "other values of the fields that Vary names" : "not stored"
             return missing(query, hasVariants ? .varyMiss : .uriMiss, reason)

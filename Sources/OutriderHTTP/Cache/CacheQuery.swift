@@ -74,6 +74,17 @@ package struct CacheQuery: Sendable {
     package var bypassForward: CacheForward { method == "GET" || method == "HEAD" ? .bypass : .method }
 }
 
+extension Attempt {
+    /// The request with a directive by which caches on the way ask the origin as well, unless the caller has directives of
+    /// its own (as `no-cache` of the Fetch standard, section 4.5).
+    package var askingOrigin: Attempt {
+        guard !fields.contains("Cache-Control") else { return self }
+        var attempt = self
+        attempt.fields.add("Cache-Control", "max-age=0")
+        return attempt
+    }
+}
+
 /// Why a request went to the server (`fwd` of RFC 9211 section 2.2).
 package enum CacheForward: String, Sendable {
     case bypass, method, miss, request, stale, partial

@@ -28,7 +28,8 @@ package enum NetscapeCookies {
     /// More lines that were skipped are not listed.
     private static let mostSkipped = 1000
 
-    /// Reads a file; malformed lines are skipped. Invalid UTF-8 is replaced.
+    /// Reads a file; malformed lines are skipped. A cookie keeps the bytes of its name and value, also those that are not
+    /// UTF-8.
     ///
     /// - Parameter now: microseconds since 1970; the cookies count as used now, and each is a little younger than the
     ///   cookie before.
@@ -40,7 +41,7 @@ package enum NetscapeCookies {
             if line.first == UInt8(ascii: "#"), !isHTTPOnly { continue }
             if line.allSatisfy({ $0 == 0x20 || $0 == tab }) { continue }
             let fields = (isHTTPOnly ? line.dropFirst(httpOnly.utf8.count) : line[...])
-                .split(separator: tab, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+                .split(separator: tab, omittingEmptySubsequences: false)
             do throws(CookieLineFault) {
                 var cookie = try cookie(fields, suffixes)
                 cookie.isHTTPOnly = isHTTPOnly
@@ -68,25 +69,40 @@ package enum NetscapeCookies {
 
     /// Six fields mean an empty value; the flag, not a leading dot, decides whether the cookie is sent to hosts below.
     private static func cookie(
-        _ fields: [String], _ suffixes: PublicSuffixes
+        _ line: [ArraySlice<UInt8>], _ suffixes: PublicSuffixes
     ) throws(CookieLineFault) -> Cookie {
-        guard fields.count == 6 || fields.count == 7 else {
-            throw CookieLineFault("has \(fields.count) fields between tabs, not 7")
+        guard line.count == 6 || line.count == 7 else {
+            throw CookieLineFault("has \(line.count) fields between tabs, not 7")
         }
+        let fields = line[..<5].map { String(decoding: $0, as: UTF8.self) }
         guard let isWide = flag(fields[1]) else { throw CookieLineFault("the second field is neither TRUE nor FALSE") }
         guard let isSecure = flag(fields[3]) else {
             throw CookieLineFault("the fourth field is neither TRUE nor FALSE")
         }
         guard let expires = seconds(fields[4]) else { throw CookieLineFault("the fifth field is no time in seconds") }
+        guard String(validating: line[2], as: UTF8.self) != nil else { throw CookieLineFault("the path is not UTF-8") }
         guard fields[2].utf8.first == UInt8(ascii: "/") else { throw CookieLineFault("the path does not begin with /") }
         let written = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
-        guard let host = canonicalHost(written) else { throw CookieLineFault("the domain is no host name") }
-        var cookie = Cookie(name: fields[5], value: fields.count == 7 ? fields[6] : "", domain: host)
+        guard let host = canonicalHost(written) ?? canonicalHost(withoutPort(written)) else {
+            throw CookieLineFault("the domain is no host name")
+        }
+        let pair = line[5...].map { FieldRules.text($0) }
+        let isLatin1 = pair.contains(where: \.isLatin1)
+        let texts = pair.map { isLatin1 ? $0.asLatin1.text : $0.text }
+        var cookie = Cookie(name: texts[0], value: texts.count == 2 ? texts[1] : "", domain: host)
+        cookie.isLatin1 = isLatin1
         cookie.isHostOnly = !isWide || isAddress(host)
         cookie.path = fields[2]
         cookie.isSecure = isSecure
         cookie.expires = expires == 0 ? nil : Cookie.time(seconds: expires)
         return cookie
+    }
+
+    /// The host of `host:port`, which wget writes for servers at other ports than the usual ones.
+    private static func withoutPort(_ text: String) -> String {
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return text }
+        let port = text[colon...].utf8.dropFirst()
+        return !port.isEmpty && port.allSatisfy { (0x30...0x39).contains($0) } ? String(text[..<colon]) : text
     }
 
     private static func flag(_ text: String) -> Bool? {
@@ -127,7 +143,9 @@ package enum NetscapeCookies {
 
     /// Writes a file. Cookies with a partition, or with a tab or line end in a value, cannot be written; their names are
     /// returned.
-    package static func write(_ cookies: [Cookie]) -> (text: [UInt8], skipped: [String]) {
+    ///
+    /// - Parameter asText: all of the file is UTF-8; otherwise each cookie has the bytes that its server sent.
+    package static func write(_ cookies: [Cookie], asText: Bool = false) -> (text: [UInt8], skipped: [String]) {
         var text = Array("# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n".utf8)
         var skipped: [String] = []
         for cookie in cookies {
@@ -143,9 +161,10 @@ package enum NetscapeCookies {
             text += Array(
                 [
                     (cookie.isHostOnly ? "" : ".") + cookie.domain, cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path,
-                    cookie.isSecure ? "TRUE" : "FALSE", String(expires), cookie.name, cookie.value,
+                    cookie.isSecure ? "TRUE" : "FALSE", String(expires), "",
                 ].joined(separator: "\t").utf8)
-            text.append(0x0A)
+            let isLatin1 = cookie.isLatin1 && !asText
+            text += FieldText("\(cookie.name)\t\(cookie.value)\n", isLatin1: isLatin1).bytes
         }
         return (text, skipped)
     }

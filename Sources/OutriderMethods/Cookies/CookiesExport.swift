@@ -50,7 +50,7 @@ struct CookiesExport: Method {
         var skipped: [String] = []
         let bytes: [UInt8]
         switch params.format {
-        case .netscape: (bytes, skipped) = NetscapeCookies.write(cookies)
+        case .netscape: (bytes, skipped) = NetscapeCookies.write(cookies, asText: params.file == nil)
         case .json: bytes = JSONWriter.bytes(of: List(cookies: cookies))
         }
         var result = Result(count: cookies.count - skipped.count, skipped: skipped)

@@ -96,8 +96,9 @@ struct CookieOptions: ParsableArguments {
         }
         var bytes = try StandardInput.bytes(of: file)
         if junkSessionCookies { bytes = Self.withoutSessionCookies(bytes) }
-        let params: JSONObject = ["session": session, "text": .string(String(decoding: bytes, as: UTF8.self))]
-        let found = try client.object("cookies.import", params, by: Deadline(after: 30))
+        let member = try StandardInput.member(bytes)
+        let found = try client.object(
+            "cookies.import", ["session": session, member.name: member.value], by: Deadline(after: 30))
         let skipped = found["skipped"]?.array ?? []
         for one in skipped.prefix(5) { CookiesCommand.writeSkipped(one.object ?? [:], of: file, part: "line") }
         if skipped.count > 5 { StandardError.line("outrider: \(file): \(skipped.count - 5) more lines were skipped") }

@@ -267,10 +267,9 @@ extension CookiesCommand {
         @OptionGroup var service: ServiceOptions
 
         func run() throws {
-            let bytes = try StandardInput.bytes(of: file)
+            let member = try StandardInput.member(StandardInput.bytes(of: file))
             let params: JSONObject = [
-                "jar": .string(jar), "format": .string(json ? "json" : "netscape"),
-                "text": .string(String(decoding: bytes, as: UTF8.self)),
+                "jar": .string(jar), "format": .string(json ? "json" : "netscape"), member.name: member.value,
             ]
             let found: JSONObject
             do throws(CommandFailure) {
@@ -278,7 +277,7 @@ extension CookiesCommand {
             } catch {
                 var failure = error
                 // the parameter is the file of the command
-                if let message = error.message, message.hasPrefix("text ") {
+                if let message = error.message, message.hasPrefix("\(member.name) ") {
                     failure.message = "\(file == "-" ? "standard input" : file) \(message.dropFirst(5))"
                 }
                 throw failure

@@ -142,3 +142,24 @@ def test_the_limits_of_the_request_stand_still_while_code_decides(wire, server):
     params = {"url": url, "cache": cache, "timeout": {"resource": 3}}
     reply, _ = converse(wire, "data.send", params, {"cacheResponse": slow})
     assert result(reply)["ok"], reply
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_response_without_room_on_the_disk_ends_the_older_one(server, folder, size, is_known):
+    """The older one was there again after a restart, and once the newer one had left the memory."""
+    url, seen = server.script(lambda number, _: Reply(b"%d" % number + b"x" * size))
+    with contract.Wire() as wire:
+        fetch(wire, url, "docs")
+        assert result(wire.call("cache.stats", {"cache": "docs"}))["entries"] == 1
+    # no file may be longer: the disk is full
+    with contract.Wire(under=("prlimit", "--fsize=65536")) as wire:
+        if is_known:
+            fetch(wire, server.script(Reply(b"x" * 200_000))[0], "docs")
+            assert "no room" in result(wire.call("cache.stats", {"cache": "docs"}))["problem"]
+        assert fetch(wire, url, {"name": "docs", "mode": "reload"})["body"]["text"][0] == "2"
+        for _ in range(2):
+            result(wire.call("cache.stats", {"cache": "docs"}))
+    with contract.Wire() as wire:
+        assert fetch(wire, url, {"name": "docs", "mode": "forceCache"})["body"]["text"][0] in "23"
+    assert len(seen) in (2, 3)

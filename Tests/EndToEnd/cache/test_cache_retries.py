@@ -103,3 +103,16 @@ def test_a_revalidation_in_the_background_counts(wire, server):
     assert len(seen) == 2 and after["pool"]["reused"] == before["pool"]["reused"] + 1
     assert after["bytes"]["sent"] > before["bytes"]["sent"] and after["bytes"]["received"] > before["bytes"]["received"]
     assert after["requests"]["total"] == before["requests"]["total"] + 1
+
+
+def test_a_revalidation_in_the_background_brings_its_cookies(wire, server):
+    fields = (("Cache-Control", "max-age=0, stale-while-revalidate=600"), ("ETag", '"1"'))
+    fresh = (*fields, ("Set-Cookie", "seen=2"))
+    url, _ = server.script(
+        lambda number, sent: Reply(status=304, fields=fresh) if "If-None-Match" in sent else Reply(fields=fields))
+    session = result(wire.call("session.create", {"cache": True, "cookies": True}))["session"]
+    assert [fetch(wire, url, True, session=session)["cache"]["status"] for _ in range(2)] == ["miss", "updating"]
+    deadline = time.monotonic() + 10
+    while not (kept := result(wire.call("cookies.list", {"session": session}))["cookies"]):
+        assert time.monotonic() < deadline
+    assert [(cookie["name"], cookie["value"]) for cookie in kept] == [("seen", "2")]

@@ -68,3 +68,16 @@ def test_a_response_that_a_stored_one_replaces_leaves_its_connection(wire, serve
         end = time.monotonic() + 10
         while not result(wire.call("server.stats"))["pool"]["idle"]:
             assert time.monotonic() < end
+
+
+@pytest.mark.parametrize("fields", [{}, {"Cache-Control": "no-transform"}])
+@pytest.mark.parametrize("validator", [(), (("ETag", '"1"'),)])
+def test_caches_on_the_way_ask_the_origin_as_well(wire, server, fields, validator):
+    """Mode noCache wants the word of the origin, and not that of a cache before it."""
+    url, seen = server.script(Reply(fields=(("Cache-Control", "max-age=600"), *validator)))
+    assert status(wire, url) == "miss" and "Cache-Control" not in seen[0][2]
+    for method in ("GET", "HEAD"):
+        params = {"url": url, "method": method, "cache": {"mode": "noCache"}, "headers": fields}
+        assert result(wire.call("data.send", params))["cache"]["status"] == "miss"
+        assert seen[-1][2]["Cache-Control"] == fields.get("Cache-Control", "max-age=0")
+    assert len(seen) == 3

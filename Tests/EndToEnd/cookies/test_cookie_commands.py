@@ -59,6 +59,19 @@ def test_a_file_is_read_and_written(run, server, tmp_path):
     assert "\ta\t1\n" in said(run("get", "-s", "-b", "cookies.txt", "-c", "-", server.url("/nothing")))
 
 
+def test_bytes_of_a_cookie_that_are_not_utf_8_stay(run, server, tmp_path):
+    file, server.planted = tmp_path / "cookies.txt", ["a=caf\xe9; Max-Age=99"]
+    said(run("get", "-c", "cookies.txt", server.url("/planted")))
+    assert file.read_bytes().endswith(b"\ta\tcaf\xe9\n")
+    for words, given in (("cookies.txt", b""), ("-", file.read_bytes())):
+        done = run("get", "-b", words, server.url(), stdin=given)
+        assert (done.returncode, done.stdout) == (0, b"a=caf\xe9"), done.stderr
+        assert said(run("cookies", "import", "work", words, stdin=given)) == "1 imported\n"
+        assert run("get", "--jar", "work", server.url()).stdout == b"a=caf\xe9"
+    (tmp_path / "broken.json").write_bytes(b'[{"name":"a","value":"\xe9","domain":"x.test"}]')
+    refused(run("cookies", "import", "--json", "work", "broken.json"), 1, "broken.json is no JSON")
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here; scripts/setup --test installs it")
 def test_curl_reads_the_file_and_the_other_way_round(run, server, tmp_path):
     file = str(tmp_path / "cookies.txt")

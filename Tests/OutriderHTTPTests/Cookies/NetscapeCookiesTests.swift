@@ -44,6 +44,16 @@ import Testing
         #expect(found.cookies.map(\.pair) == ["b=2"])
     }
 
+    @Test func `name and value keep bytes that are not UTF-8`() {
+        let line = Array("example.com\tFALSE\t/\tFALSE\t0\tn\u{E4}me\tcaf".utf8) + [0xE9, 0x0A]
+        let found = NetscapeCookies.read(line, .builtIn, now: now)
+        #expect(found.skipped.isEmpty)
+        #expect(found.cookies.map(\.pairText.bytes) == [Array("n\u{E4}me=caf".utf8) + [0xE9]])
+        #expect(NetscapeCookies.write(found.cookies).text.suffix(line.count) == line[...])
+        let text = NetscapeCookies.write(found.cookies, asText: true).text
+        #expect(String(validating: text, as: UTF8.self)?.hasSuffix("\tcaf\u{E9}\n") == true)
+    }
+
     @Test func `the flag decides, six fields are enough, and fractions of seconds are cut`() {
         let found = read(
             ".www.example.com\tFALSE\t/\tFALSE\t0\ta\n#HttpOnly_example.com\ttrue\t/\tTRUE\t1700000009.5\tb\t2")
@@ -51,6 +61,13 @@ import Testing
         #expect(found.cookies.map(\.isHostOnly) == [true, false])
         #expect(found.cookies.map(\.value) == ["", "2"])
         #expect(found.cookies.last?.expires == 1_700_000_009 * Cookie.second)
+    }
+
+    @Test(arguments: [("127.0.0.1:8080", "127.0.0.1"), ("localhost:1", "localhost"), ("[::1]:8080", "::1")])
+    func `a port that wget writes is left out`(written: String, domain: String) {
+        let found = read("\(written)\tFALSE\t/\tFALSE\t0\ta\t1\nlocalhost:\tFALSE\t/\tFALSE\t0\tb\t2")
+        #expect(found.cookies.map(\.domain) == [domain])
+        #expect(found.skipped.map(\.line) == [2])
     }
 
     @Test func `no time is that of a cookie of the session`() {
