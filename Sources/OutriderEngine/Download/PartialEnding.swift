@@ -14,6 +14,7 @@ extension PartialFile {
     func publish(to place: DownloadPlace) throws(HTTPFailure) {
         try place.check()
         try sync(fsync)
+        guard isNamed == true else { throw removed(on: place.path) }
         do throws(HTTPFailure) {
             try place.take(name, from: home)
         } catch {
@@ -57,9 +58,27 @@ extension PartialFile {
         }
     }
 
-    /// Removes the file and its journal.
+    /// Removes the file and its journal, unless the name stands for the file of another download.
     func discard() {
+        if isNamed == false { return letGo() }
         if close() { home.remove(name) }
+    }
+
+    /// Whether the name stands for this file; nil if it stands for none, since another program has removed the file or
+    /// its directory.
+    var isNamed: Bool? {
+        var (opened, named) = (stat(), stat())
+        guard fstat(descriptor, &opened) == 0,
+            fstatat(home.descriptor, self.name, &named, AT_SYMLINK_NOFOLLOW) == 0
+        else { return nil }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+
+    private func removed(on destination: String) -> HTTPFailure {
+        HTTPFailure(
+            .downloadedFileMoveFailed,
+            "\(HTTPFailure.excerpt(path)) was removed during the download: make sure that its directory exists, and "
+                + "begin again", details: [.path(destination)])
     }
 
     /// Nil at the end.

@@ -124,8 +124,11 @@ extension DownloadRun {
 
     /// Whether a partial file exists to resume from. A failure to write its journal does not matter here.
     private func isSaved(_ file: PartialFile) async -> Bool {
-        await offLoop(owedTo: exchange.quota.client) { _ = file.save() }
-        return !file.isLost
+        await offLoop(owedTo: exchange.quota.client) {
+            guard file.isNamed == true else { return false }
+            _ = file.save()
+            return !file.isLost
+        }
     }
 
     /// Reads the page with which the server refuses the rest of the file, up to the limit, and for a second: a retry

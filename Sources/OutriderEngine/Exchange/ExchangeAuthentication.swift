@@ -41,6 +41,7 @@ extension ExchangeDriver {
     ///
     /// - Parameter fields: of the response to the proof that was sent.
     func signedAgain(_ sent: Attempt, after fields: HTTPFields) -> Attempt {
+        let sent = signedAgainForProxy(sent, after: fields)
         guard sent.login?.scheme == .digest, let authenticator = signing.authenticator, let last = signing.sent else {
             return sent
         }

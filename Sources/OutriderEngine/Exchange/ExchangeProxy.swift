@@ -56,6 +56,22 @@ extension ExchangeDriver {
         return outgoing
     }
 
+    /// The same request with another proof for its proxy, if the proof that was sent is Digest: part of `signedAgain`.
+    func signedAgainForProxy(_ sent: Attempt, after fields: HTTPFields) -> Attempt {
+        guard let last = signing.proxy.sent, last.digest != nil, let proxy = sent.proxy,
+            let authenticator = exchange.proxyAuthenticator
+        else { return sent }
+        let info = AuthenticationInfo(sent.isTunneled ? [] : fields.texts(ChallengeSource.proxy.infoField))
+        authenticator.accepted(last.signature, at: proxy.url, info)
+        var again = sent
+        (again.proxyAuthorization, signing.proxy.sent) = (nil, nil)
+        // without a signature the proxy sends a challenge, and the exchange signs then
+        if let next = exchange.proxySignature(for: again) {
+            signing.proxy.sent = again.sign(forProxy: next, bodyHash: next.bodyHash?.hash("") ?? "")
+        }
+        return again
+    }
+
     /// Whether a forwarding proxy sent a challenge, and the request is to be sent again with a signature.
     func isChallengedByProxy(
         _ response: AttemptResponse, _ attempt: Attempt

@@ -65,8 +65,9 @@ package struct SOCKSMachine: TunnelMachine {
             return .send(
                 [1, UInt8(clamping: credential.username.utf8.count)] + credential.username.utf8
                     + [UInt8(clamping: credential.password.utf8.count)] + credential.password.utf8)
-        case (2, nil): return fail(.proxyAuthenticationRequired, "wants a user and a password")
-        case (255, nil): return fail(.proxyAuthenticationRequired, "requires a user and a password")
+        case (2, nil), (255, nil):
+            return fail(
+                .proxyAuthenticationRequired, "requires authentication: give a user and a password in proxy")
         default: return fail(.proxyAuthenticationRequired, "offers no supported authentication method")
         }
     }
@@ -116,7 +117,7 @@ package struct SOCKSMachine: TunnelMachine {
     }
 
     private var notSOCKS: TunnelStep {
-        mutating get { fail(.malformedResponse, "does not speak SOCKS 5") }
+        mutating get { fail(.malformedResponse, "does not speak SOCKS 5 (http:// in proxy is for an HTTP proxy)") }
     }
 
     private mutating func fail(_ kind: HTTPFailure.Kind, _ what: String) -> TunnelStep {

@@ -7,10 +7,11 @@ import random
 import resource
 import shutil
 import subprocess
+import time
 
 import contract
 import pytest
-from download_client import PART, SIZE, download, failure, hidden, interrupted, resumed, server, to
+from download_client import PART, SIZE, download, failure, hidden, interrupted, resumed, server, slow, to
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -201,3 +202,32 @@ def test_a_limit_on_the_size_of_files_is_a_failure_and_not_the_end(server, tmp_p
         resource.prlimit(wire.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert resumed(wire, resumeData=response["resumeData"])["ok"]
         assert (tmp_path / "file").read_bytes() == server.data
+
+
+@pytest.mark.parametrize("what", ["directory", "file"])
+@pytest.mark.parametrize("ends", ["whole", "lost"])
+def test_nothing_goes_on_with_a_file_that_another_program_removed(wire, server, tmp_path, what, ends):
+    """The response had resume data for a file that does not exist, and the journal stayed."""
+    directory = tmp_path / "there"
+    directory.mkdir()
+    server.cut = None if ends == "whole" else 10
+    request = slow(wire, server, directory / "file")
+    deadline = time.monotonic() + 20
+    # the last file that is written before the stop
+    while not (directory / ".file.outrider-journal").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    if what == "directory":
+        directory.rename(tmp_path / "trash")
+        shutil.rmtree(tmp_path / "trash")
+        directory.mkdir()
+    else:
+        (directory / ".file.outrider-part").unlink()
+    server.go.set()
+    response = result(wire.call("request.wait", {"request": request}, 30))
+    if ends == "whole":
+        error = failure(response, 1800, directory / ".file.outrider-part", "was removed", "begin again")
+        assert error["data"] == {"path": str(directory / "file")} and not error["retryable"]
+    else:
+        failure(response, 1404)
+    assert "resumeData" not in response and os.listdir(directory) == []

@@ -12,7 +12,7 @@ from callback_client import converse
 from digest_server import ADA, PASSWORD
 from proxy_server import Odd, Proxy
 from request_client import get, result
-from upload_server import Taker
+from upload_server import Reader, Taker
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -51,6 +51,28 @@ def test_a_session_learns_what_its_proxy_wants(trusting, home, listen):
             assert get(trusting, target, session=session)["status"] == 200
     # a tunnel is used again, and a nonce is not asked for twice
     assert proxy.statuses == [407, 200, 200, 200] and not proxy.faults
+
+
+@pytest.mark.parametrize("qop", ["auth", "auth-int"])
+def test_a_request_for_the_whole_has_a_proof_of_its_own(wire, qop):
+    """A 304 about another response is followed by a second request: with Digest, a count is for one request alone."""
+
+    class Other(Taker):
+        def serve(self, connection, number):
+            head = Reader(connection).until(b"\r\n\r\n")
+            seen.append(b"if-none-match" in head.lower())
+            status, tag = ("304 Not Modified", "other") if seen[-1] else ("200 OK", "1")
+            fields = f'ETag: "{tag}"\r\nCache-Control: max-age=0\r\nContent-Length: {0 if seen[-1] else 2}\r\n'
+            connection.sendall(f"HTTP/1.1 {status}\r\n{fields}\r\n{'' if seen[-1] else 'ok'}".encode())
+
+    seen = []
+    with Proxy("SHA-256", qop=qop) as proxy, Other() as origin:
+        said = {"url": proxy.address, "credential": {**ADA, "schemes": ["digest"]}}
+        session = result(wire.call("session.create", {"proxy": said, "cache": True}))["session"]
+        for _ in range(2):
+            response = get(wire, origin.url("/"), session=session, serialize={"as": "text"})
+            assert (response["status"], response["body"]["text"]) == (200, "ok"), response
+    assert seen == [False, True, False] and proxy.faults == [] and proxy.statuses == [407, 200, 200, 200]
 
 
 @pytest.mark.parametrize("secure", [False, True])

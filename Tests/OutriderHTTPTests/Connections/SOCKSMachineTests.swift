@@ -83,6 +83,18 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [([5, 2], "give a user"), ([5, 255], "give a user"), ([0x48, 0x54], "http://")]
+            as [([UInt8], String)])
+    func `a failure names its remedy`(reply: [UInt8], remedy: String) throws {
+        var machine = try Self.machine()
+        guard case .failed(_, let words) = machine.received(reply) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(words.contains(remedy))
+    }
+
     @Test func `each code of a refusal is put into words of its own`() throws {
         var said: Set<String> = []
         for code in UInt8(1)...9 {
