@@ -24,6 +24,8 @@ package final class ReplayStage: Sendable {
     private let stubs = Mutex(StubTable())
     /// The memory of long stubs, by their names.
     private let charges = Mutex<[String: MemoryCharge]>([:])
+    /// The memory of the requests that came to the stubs; nil before the first stub.
+    private let listed = Mutex<WaitingMemory?>(nil)
     private let shelf: Mutex<Tape?>
     /// Gets the requests that this stage has nothing for; nil for the network.
     let base: ReplayStage?
@@ -54,16 +56,21 @@ package final class ReplayStage: Sendable {
         try stubs.withLock { stubs throws(Failure) in try work(&stubs) }
     }
 
-    /// Counts a long stub until its removal.
-    package func count(_ charge: MemoryCharge?, for stub: String) {
+    /// Counts a long stub until its removal, and from now on the requests that come to the stubs.
+    package func count(_ charge: MemoryCharge?, for stub: String, in quota: BodyQuota) {
         if let charge { charges.withLock { $0[stub] = charge } }
+        listed.withLock { if $0 == nil { $0 = WaitingMemory(quota) } }
     }
+
+    /// Counts those requests, also beyond the budget. The memory in the result is given back behind all locks.
+    private func countRequests(_ bytes: Int) -> [MemoryCharge] { listed.withLock { $0?.fit(bytes) } ?? [] }
 
     /// The stub was removed; nil for all.
     package func uncount(_ stub: String?) {
         charges.withLock { charges in
             if let stub { charges[stub] = nil } else { charges = [:] }
         }
+        _ = countRequests(stubs.withLock { $0.heldBytes })
         if stub == nil, tape == nil { memory.withLock { $0 = StageMemory() } }
     }
 
@@ -237,11 +244,14 @@ package final class ReplayStage: Sendable {
         guard let rules = look.rules else { return .pass }
         let fitting = StubTable.fitting(rules, request)
         let shown = Self.shown(request)
-        return stubs.withLock {
-            $0.take(
+        let (verdict, bytes) = stubs.withLock { stubs in
+            let verdict = stubs.take(
                 shown, fitting: fitting, of: rules, at: WallTime.now.milliseconds,
                 passes: look.tape != nil || base != nil)
+            return (verdict, stubs.heldBytes)
         }
+        _ = countRequests(bytes)
+        return verdict
     }
 
     /// The request without its secrets.

@@ -288,6 +288,8 @@ package final class Tape: Sendable {
     func hold(_ count: Int) -> Bool {
         state.withLock { state in
             state.held += count
+            // more is held now: no memory is given back here
+            _ = state.memory.wait(state.held)
             if state.held <= Self.mostHeld { return true }
             fail(
                 HTTPFailure.unusableCassette(
@@ -316,7 +318,13 @@ package final class Tape: Sendable {
         }
     }
 
-    func letGo(_ count: Int) { state.withLock { $0.held -= count } }
+    func letGo(_ count: Int) {
+        // given back behind the lock
+        _ = state.withLock { state in
+            state.held -= count
+            return state.memory.wait(state.held)
+        }
+    }
 
     private func fail(_ failure: HTTPFailure, _ state: inout State) { state.failure = state.failure ?? failure }
 

@@ -4,10 +4,12 @@
 import OutriderHTTP
 import Synchronization
 
-/// The memory of a client's cassette: its entries, and the values that are masked. Empty if nothing is counted.
+/// The memory of a client's cassette: its entries, what is being recorded, and the values that are masked. Empty if
+/// nothing is counted.
 struct TapeMemory: Sendable {
     private var entries: MemoryCharge?
     private var values: WaitingMemory?
+    private var waiting: WaitingMemory?
     /// There was no room for a value.
     private(set) var isFull = false
 
@@ -16,7 +18,11 @@ struct TapeMemory: Sendable {
     init(_ entries: MemoryCharge?, in quota: BodyQuota) {
         self.entries = entries
         values = WaitingMemory(quota)
+        waiting = WaitingMemory(quota)
     }
+
+    /// Counts what is being recorded, also beyond the budget. The memory in the result is given back behind the lock.
+    mutating func wait(_ bytes: Int) -> [MemoryCharge] { waiting?.fit(bytes) ?? [] }
 
     /// Counts the values, also beyond the budget: they are there already.
     mutating func count(_ known: SecretValues) {

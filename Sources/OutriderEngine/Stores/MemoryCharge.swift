@@ -148,17 +148,19 @@ extension BodyQuota {
 
 extension BodyQuota {
     /// Waits for memory for a message, so many seconds at most; nil if there was no room, or the task was cancelled.
-    func room(_ bytes: Int, seconds: Double) async -> MemoryCharge? {
+    ///
+    /// - Parameter mayExceed: whether the message may exceed the budget.
+    package func room(_ bytes: Int, seconds: Double, mayExceed: Bool = false) async -> MemoryCharge? {
         if let charge = message(bytes) { return charge }
         // nothing that others give back could be enough
-        guard bytes <= budget.limit else { return nil }
+        guard mayExceed || bytes <= budget.limit else { return nil }
         let turn = Turn()
         // ends with the wait
         let alarm = Task {
             try? await Task.sleep(for: .seconds(seconds))
             turn.end(nil)
         }
-        let id = wait(forMessage: bytes, mayExceed: false) { turn.end($0) }
+        let id = wait(forMessage: bytes, mayExceed: mayExceed) { turn.end($0) }
         let charge = await withTaskCancellationHandler {
             await turn.outcome()
         } onCancel: {

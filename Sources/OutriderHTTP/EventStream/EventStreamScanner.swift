@@ -56,6 +56,9 @@ package struct EventStreamScanner: Sendable {
     /// Bytes that belong to no event yet.
     package var held: Int { spanned &+ bytes.count &- start }
 
+    /// The memory of such bytes: nothing is kept of comments.
+    package var kept: Int { (isDispatched ? 0 : data.count &+ type.utf8.count) &+ bytes.count &- start }
+
     /// Begins a new connection: unparsed bytes are dropped, and the last event ID stays.
     package mutating func begin() {
         bytes = []

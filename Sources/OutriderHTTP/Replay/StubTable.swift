@@ -6,7 +6,7 @@ package struct StubTable: Sendable {
     /// More stubs are refused, and older requests are forgotten.
     package static let most = 1000
     package static let mostRequests = 1000
-    /// Bytes of all requests that are listed.
+    /// Bytes of all requests that are listed, and of the last requests of the stubs.
     package static let mostRequestBytes = 4 << 20
 
     /// The course of a request without a stub.
@@ -27,8 +27,10 @@ package struct StubTable: Sendable {
         package internal(set) var hits = 0
         /// The number of requests that fit.
         var seen = 0
-        /// The last request with a response of this stub.
+        /// The last request with a response of this stub; nil also if it was forgotten.
         package internal(set) var last: Seen?
+
+        fileprivate var lastTime: Int64 { last?.time ?? 0 }
     }
 
     /// A request that came.
@@ -54,6 +56,8 @@ package struct StubTable: Sendable {
     package private(set) var entries: [Entry] = []
     package private(set) var requests: [Seen] = []
     private var requestBytes = 0
+    /// Of the last requests of all stubs.
+    private var lastBytes = 0
     private var made = 0
     /// Of the URLs of all stubs.
     private var patternBytes = 0
@@ -80,6 +84,7 @@ package struct StubTable: Sendable {
     package mutating func remove(_ name: String?) -> Int {
         let before = entries.count
         entries.removeAll { name == nil || $0.name == name }
+        lastBytes = entries.reduce(0) { $0 + ($1.last?.bytes ?? 0) }
         count()
         return before - entries.count
     }
@@ -88,6 +93,9 @@ package struct StubTable: Sendable {
         patternBytes = entries.reduce(0) { $0 + $1.rule.url.text.utf8.count }
         bodies = entries.count { $0.rule.body != nil }
     }
+
+    /// The memory of the requests, which the list and the stubs may have in common.
+    package var heldBytes: Int { requestBytes + lastBytes }
 
     package mutating func forgetRequests() { (requests, requestBytes) = ([], 0) }
 
@@ -137,7 +145,7 @@ package struct StubTable: Sendable {
             guard entries[index].seen % max(1, rule.every) == 0 else { continue }
             let reply = rule.replies[min(entries[index].hits, rule.replies.count - 1)]
             entries[index].hits += 1
-            entries[index].last = note(shown, by: entries[index].name, at: time)
+            setLast(note(shown, by: entries[index].name, at: time), at: index)
             return .reply(reply, stub: entries[index].name)
         }
         if let removed = rules.last(where: { fitting.contains($0.name) && !contains($0.name) }),
@@ -149,6 +157,18 @@ package struct StubTable: Sendable {
         note(shown, by: nil, at: time)
         if unmatched == .pass || unmatched == nil && passes { return .pass }
         return .miss(miss(of: shown))
+    }
+
+    /// Notes the last request of a stub. The oldest ones of all stubs are forgotten if they are too long together.
+    private mutating func setLast(_ seen: Seen, at index: Int) {
+        lastBytes += seen.bytes - (entries[index].last?.bytes ?? 0)
+        entries[index].last = seen
+        while lastBytes > Self.mostRequestBytes {
+            let times = entries.indices.filter { entries[$0].last != nil }
+            guard let oldest = times.min(by: { entries[$0].lastTime < entries[$1].lastTime }) else { return }
+            lastBytes -= entries[oldest].last?.bytes ?? 0
+            entries[oldest].last = nil
+        }
     }
 
     @discardableResult

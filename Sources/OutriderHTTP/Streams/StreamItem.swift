@@ -71,6 +71,9 @@ package protocol ItemScanner: Sendable {
     /// Fed bytes that belong to no returned item yet.
     var held: Int { get }
 
+    /// The memory of those bytes, where it is less: bytes without content need none.
+    var kept: Int { get }
+
     /// Held bytes that only complete the end of the last item; 0 if other bytes are held.
     var lateEnd: Int { get }
 
@@ -109,6 +112,8 @@ package protocol ItemScanner: Sendable {
 }
 
 extension ItemScanner {
+    package var kept: Int { held }
+
     package var lateEnd: Int { 0 }
 
     package mutating func made(_ content: StreamItem.Content) {}

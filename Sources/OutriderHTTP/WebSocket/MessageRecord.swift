@@ -81,14 +81,20 @@ package struct MessageRecordScanner: Sendable {
         start = 0
     }
 
-    /// The next record; nil if more bytes are needed.
-    package mutating func next() throws(WebSocketFault) -> Record? {
+    /// The kind and the length of the next record, whose payload may be still to come; nil if its head is.
+    package func head() throws(WebSocketFault) -> (kind: MessageRecord.Kind, length: Int)? {
         guard bytes.count &- start >= MessageRecord.headBytes else { return nil }
         let (kind, length) = MessageRecord.head(bytes[start...])
         guard let kind else { throw WebSocketFault(CloseCode.invalidPayload, "a record has an unknown kind") }
         guard length <= longest else {
             throw WebSocketFault(CloseCode.messageTooBig, "a record is longer than \(longest) bytes")
         }
+        return (kind, length)
+    }
+
+    /// The next record; nil if more bytes are needed.
+    package mutating func next() throws(WebSocketFault) -> Record? {
+        guard let (kind, length) = try head() else { return nil }
         let payload = start &+ MessageRecord.headBytes
         guard bytes.count &- payload >= length else { return nil }
         start = payload &+ length

@@ -18,6 +18,9 @@ struct EventItems: ItemScanner {
     /// The most events that are parsed ahead: parsed short events take much more memory than their bytes.
     private static let mostReady = 1024
 
+    /// The complete form repeats an id in each event: events with a longer one are written one at a time.
+    private static let longID = 1 << 10
+
     private let style: Style
     private let memory: EventStreamMemory
     private var scanner: EventStreamScanner
@@ -25,6 +28,8 @@ struct EventItems: ItemScanner {
     private var ready: [StreamItem] = []
     private var fresh: [StreamItem] = []
     private var readyBytes = 0
+    /// The memory of those events, without the comments before them.
+    private var readyKept = 0
     private var failure: HTTPFailure?
     /// The id that the client knows.
     private var knownID: String
@@ -38,6 +43,8 @@ struct EventItems: ItemScanner {
     }
 
     var held: Int { readyBytes &+ scanner.held }
+
+    var kept: Int { readyKept &+ scanner.kept }
 
     var isContinuous: Bool { false }
 
@@ -77,6 +84,7 @@ struct EventItems: ItemScanner {
             return nil
         }
         readyBytes &-= item.bytes
+        readyKept &-= Self.kept(by: item)
         return item
     }
 
@@ -91,7 +99,9 @@ struct EventItems: ItemScanner {
         do throws(HTTPFailure) {
             guard try scanner.find() else { return false }
             readyBytes &+= scanner.span
-            fresh.append(StreamItem(content(), bytes: scanner.span))
+            let item = StreamItem(content(), bytes: scanner.span)
+            readyKept &+= Self.kept(by: item)
+            fresh.append(item)
             return true
         } catch {
             failure = error
@@ -99,13 +109,16 @@ struct EventItems: ItemScanner {
         }
     }
 
+    private static func kept(by item: StreamItem) -> Int { min(item.bytes, item.writtenBytes) }
+
     // MARK: forms
 
     /// The content of the event just parsed.
     private mutating func content() -> StreamItem.Content {
         let isNewID = scanner.id != knownID
         if isNewID { knownID = scanner.id }
-        let isLong = scanner.data.count > StreamItem.mostAtOnce
+        let isLong =
+            scanner.data.count > StreamItem.mostAtOnce || (!style.isCompact && scanner.id.utf8.count > Self.longID)
         if style.isCompact, scanner.isPlain, !isNewID, !style.parsesJSON, !isLong {
             return .value(JSONText(written: JSONWriter.bytes(ofText: scanner.data)))
         }

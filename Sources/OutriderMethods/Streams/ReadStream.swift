@@ -46,7 +46,7 @@ package final class ReadStream: Holdable {
 
         /// Counts what the machine holds, also beyond the budget. The memory in the result is given back behind the lock.
         mutating func count() -> [MemoryCharge] {
-            waiting.fit(machine.held - memory.reduce(0) { $0 + $1.bytes })
+            waiting.fit(machine.kept - memory.reduce(0) { $0 + $1.bytes })
         }
     }
 
@@ -194,7 +194,7 @@ package final class ReadStream: Holdable {
     func tellEnd() {
         let (isFirst, size, failure) = contents.withLock { contents in
             defer { contents.isToldOver = true }
-            return (!contents.isToldOver, contents.machine.came, contents.machine.failure)
+            return (!contents.isToldOver, contents.machine.fed, contents.machine.failure)
         }
         if isFirst { hub.tell(.streamEnded) { .item(stream: handle.name, size: size, failure) } }
     }

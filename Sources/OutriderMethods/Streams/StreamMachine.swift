@@ -56,7 +56,7 @@ package struct StreamMachine: ~Copyable {
     private var offset = 0
     private var sequence = 0
     /// Bytes received from the source.
-    private var fed = 0
+    package private(set) var fed = 0
     /// The total size, if known: the last piece then says that it is the last.
     private var size: Int?
     /// Why the stream ended early.
@@ -254,9 +254,6 @@ package struct StreamMachine: ~Copyable {
         return bytes
     }
 
-    /// Bytes of the body received so far.
-    package var came: Int { fed }
-
     /// Counts bytes that go to a second connection directly. False if held items must go first.
     package mutating func pass(_ count: Int) -> Bool {
         guard phase == .open, !isPush, held == 0, scanner is ByteItems else { return false }
@@ -312,6 +309,9 @@ package struct StreamMachine: ~Copyable {
     // MARK: items
 
     package var held: Int { scanner.held + (pending?.bytes ?? 0) + (unmade?.bytes ?? 0) }
+
+    /// The memory of what is held.
+    package var kept: Int { held - scanner.held + scanner.kept }
 
     private mutating func hasItem() -> Bool { pending != nil || unmade != nil || scanner.hasNext() }
 

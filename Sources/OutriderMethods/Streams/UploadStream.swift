@@ -85,8 +85,14 @@ final class UploadStream: Holdable, BodyFeed {
     /// Nil for the body of a request.
     private let tcp: String?
 
+    /// Whether only the connection that opened the stream can give its bytes, as on stdio.
+    private let isOfOne: Bool
+
     /// - Parameter tcp: the endpoint of a TCP stream; nil for the body of a request.
-    init(tcp: String? = nil) { self.tcp = tcp }
+    init(tcp: String? = nil, isOfOne: Bool = false) {
+        self.tcp = tcp
+        self.isOfOne = isOfOne
+    }
 
     /// Bytes written so far.
     var written: Int { state.withLock { $0.written } }
@@ -343,8 +349,8 @@ final class UploadStream: Holdable, BodyFeed {
 
     // MARK: Holdable
 
-    /// True: a request waits for the stream, or is still to come.
-    var isAwaited: Bool { true }
+    /// True: a request waits for the stream, or is still to come. False if the body can never be finished.
+    var isAwaited: Bool { !isOfOne || !isOpen }
 
     var isOver: Bool { state.withLock { $0.phase == .done } }
 

@@ -106,7 +106,7 @@ struct StubAdd: Method {
             if let unmatched { stubs.unmatched = unmatched }
             let name = stubs.add(finished)
             // before another call can remove the stub
-            if let name { stage.count(charge, for: name) }
+            if let name { stage.count(charge, for: name, in: call.scope.quota) }
             return name
         }
         if let name { return Result(stub: name) }

@@ -8,15 +8,28 @@ import OutriderRPC
 
 /// The message side channel: a second connection of the client that carries records both ways.
 extension WebSocketSource {
+    /// Seconds that a long record waits for memory, as long as a message does by default.
+    private static let patience = 30.0
+    /// Seconds after which a record beyond the budget lets another message exceed the budget.
+    private static let haste = 10.0
+
     /// Sends the messages of the second connection, until its end.
     func feed(from pipe: any RawPipe) async {
         var scanner = MessageRecordScanner(longest: MessageRecord.longest)
+        // of a long record, from its head on
+        var memory: MemoryCharge?
         while true {
             switch await pipe.read() {
             case .bytes(let bytes):
                 scanner.feed(bytes)
                 do throws(WebSocketFault) {
-                    while let record = try scanner.next() { try await take(record, for: pipe) }
+                    while let (_, length) = try scanner.head() {
+                        if length > MemoryBudget.counted, memory == nil {
+                            memory = try await room(forRecord: length)
+                        }
+                        guard let record = try scanner.next() else { break }
+                        try await take(record, memory.take())
+                    }
                 } catch {
                     fail(error)
                     return pipe.ignoreInput()
@@ -29,9 +42,35 @@ extension WebSocketSource {
         }
     }
 
-    private func take(_ record: MessageRecordScanner.Record, for pipe: any RawPipe) async throws(WebSocketFault) {
+    /// Waits for the memory of a long record. The client is held up meanwhile.
+    private func room(forRecord bytes: Int) async throws(WebSocketFault) -> MemoryCharge? {
+        guard let quota = state.withLock({ $0.exchange })?.quota else { return nil }
+        guard let charge = await quota.room(bytes, seconds: Self.patience, mayExceed: true) else {
+            quota.budget.countRefusal()
+            throw WebSocketFault(
+                CloseCode.policyViolation,
+                "the memory of the service has no room for a record of \(bytes) bytes (raise --memory)")
+        }
+        if charge.isBeyond {
+            // Ends after some seconds.
+            Task { [weak charge] in
+                try? await Task.sleep(for: .seconds(Self.haste))
+                charge?.giveWay()
+            }
+        }
+        return charge
+    }
+
+    /// - Parameter memory: of a long record, until the kernel has its message.
+    private func take(
+        _ record: MessageRecordScanner.Record, _ memory: MemoryCharge?
+    ) async throws(WebSocketFault) {
         switch record.kind {
-        case .control: return try control(record.payload)
+        case .control:
+            try control(record.payload)
+            // many pings to a server that reads nothing
+            _ = try? await room(.seconds(86400))
+            return
         case .text:
             var text = UTF8Validator()
             guard record.payload.withUnsafeBytes({ text.accept($0) }), text.isComplete else {
@@ -40,7 +79,7 @@ extension WebSocketSource {
         case .binary: break
         }
         let message = OutgoingMessage(isText: record.kind == .text, bytes: record.payload)
-        switch take([message], memory: nil, isPaced: true) {
+        switch take([message], memory: memory, isPaced: true) {
         case .tooMuch, .noMemory: throw WebSocketFault(CloseCode.policyViolation, "too many bytes wait to be sent")
         case .refused: lostWhileReconnecting()
         // a message for a connection that is over: the last record tells the end
@@ -50,9 +89,13 @@ extension WebSocketSource {
 
     /// Tells the client that a message of its own was dropped, unless the WebSocket is over.
     private func lostWhileReconnecting() {
-        let isBetween = state.withLock { $0.stage == .reconnecting || $0.stage == .opening }
-        guard options.tellsStates, isBetween else { return }
-        store(SocketState(kind: .dropped, dropped: 1).record)
+        let isDue = state.withLock { state in
+            guard options.tellsStates, state.stage == .reconnecting || state.stage == .opening else { return false }
+            // a report goes before the records that wait, which stay few
+            if state.backlog.count > 0 { state.backlog.dropped += 1 }
+            return state.backlog.count == 0
+        }
+        if isDue { store(SocketState(kind: .dropped, dropped: 1).record) }
     }
 
     private func control(_ payload: [UInt8]) throws(WebSocketFault) {

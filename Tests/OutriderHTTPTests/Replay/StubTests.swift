@@ -110,6 +110,23 @@ import Testing
         #expect(table.entries.map(\.hits) == [1, 2])
     }
 
+    @Test func `the last requests of many stubs take little memory`() throws {
+        var table = StubTable()
+        for number in 0..<50 { _ = table.add(try Self.rule("/\(number)")) }
+        var long: HTTPFields = []
+        long.add("X-Long", String(repeating: "x", count: 200_000))
+        for number in 0..<50 {
+            let request = Self.request("https://a.example/\(number)", fields: long)
+            #expect(Self.response(of: &table, request) != nil)
+        }
+        #expect(table.heldBytes <= 2 * StubTable.mostRequestBytes)
+        let known = table.entries.indices.filter { table.entries[$0].last != nil }
+        #expect(known.count == 20 && table.entries.allSatisfy { $0.hits == 1 })
+        let removed = table.remove(nil)
+        table.forgetRequests()
+        #expect(removed == 50 && table.heldBytes == 0)
+    }
+
     @Test func `responses come in order, and the last one stays`() throws {
         var table = StubTable()
         _ = table.add(try Self.rule("*", [201, 202]))
