@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
@@ -50,8 +51,12 @@ static inline int outrider_lock_heap(size_t room) {
 }
 
 /// Large blocks are mapped, each by itself, and go back to the system when they are freed. By default glibc raises the limit
-/// from which it maps to the size of the largest block so far, up to 32 MB, and keeps what it does not map.
+/// from which it maps to the size of the largest block so far, up to 32 MB, and keeps what it does not map. Where addresses
+/// are few (`ulimit -v`) all threads share a heap: each heap takes 64 MiB of addresses, and threads that find no stack are
+/// waited for without an end.
 static inline void outrider_map_large_blocks(void) {
+    struct rlimit addresses;
+    if (!getrlimit(RLIMIT_AS, &addresses) && addresses.rlim_cur < 2UL << 30) mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 512 << 10);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
     mallopt(M_TOP_PAD, 1 << 20);

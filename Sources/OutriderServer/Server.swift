@@ -156,7 +156,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         let wire = StdioWire(input: input, output: output, loop: loop)
         try await loop.submit {
             guard let connection = self.open(wire, loop: loop, transport: .stdio, pid: nil, uid: uid) else { return }
-            wire.start(connection, FrameFeed(connection, framing: self.settings.framing))
+            try wire.start(connection, FrameFeed(connection, framing: self.settings.framing))
         }.get()
     }
 
@@ -245,7 +245,8 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         let loop = loops.first
         loop.scheduleTask(in: .clamped(grace)) {
             for connection in connections { connection.cancelAll() }
-            loop.scheduleTask(in: .milliseconds(500)) { self.over(status: 0) }
+            // the service ends with the last connection; this is for clients that do not read their replies
+            loop.scheduleTask(in: .seconds(2)) { self.over(status: 0) }
         }
     }
 

@@ -57,10 +57,11 @@ struct LogTests {
         for _ in 0..<4000 { writer.write(line) { "dropped \($0)\n" } }
         #expect(writer.dropped > 1000)
         let all = ConditionVariable<String?>(nil)
-        BlockingThread.start {
+        let isReading = BlockingThread.start {
             let text = read(reading)
             all.change { $0 = text }
         }
+        #expect(isReading)
         // until there is room again
         var (tries, before) = (0, 0)
         repeat {

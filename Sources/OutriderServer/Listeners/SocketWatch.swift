@@ -18,7 +18,7 @@ enum SocketWatch {
             close(queue)
             return
         }
-        BlockingThread.start {
+        let isWatched = BlockingThread.start {
             defer { close(queue) }
             var events = [UInt8](repeating: 0, count: 4096)
             while !file.isReleased {
@@ -27,5 +27,6 @@ enum SocketWatch {
                 if read(queue, &events, events.count) < 0, errno != EINTR { return }
             }
         }
+        if !isWatched { close(queue) }
     }
 }

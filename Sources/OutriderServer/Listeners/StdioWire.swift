@@ -46,13 +46,17 @@ final class StdioWire: Wire {
         isSocket = StandardDescriptors.isSocket(input) && StandardDescriptors.isSocket(output)
     }
 
-    /// On the loop; the threads keep the wire until they end.
-    func start(_ connection: Connection, _ feed: FrameFeed) {
+    /// On the loop; the threads keep the wire until they end. Throws if one of them cannot be started.
+    func start(_ connection: Connection, _ feed: FrameFeed) throws(StartFailure) {
         self.connection.withLock { $0 = connection }
         let feed = NIOLoopBound(feed, eventLoop: loop)
-        BlockingThread.start { self.read(feed) }
-        BlockingThread.start { self.write() }
-        BlockingThread.start { self.watch() }
+        guard BlockingThread.start({ self.write() }), BlockingThread.start({ self.watch() }),
+            BlockingThread.start({ self.read(feed) })
+        else {
+            throw StartFailure(
+                "the system has no room for the threads that read and write: raise the limits of memory (ulimit -v) and "
+                    + "of processes (ulimit -u)")
+        }
     }
 
     // MARK: Wire

@@ -70,14 +70,15 @@ final class ConditionVariable<Value>: @unchecked Sendable {
     }
 }
 
-/// Starts a detached thread.
+/// Starts detached threads.
 enum BlockingThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    static func start(_ run: @escaping @Sendable () -> Void) {
+    /// False if the system has no room for another thread.
+    static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
         let body = Unmanaged.passRetained(Body(run)).toOpaque()
         let failed = pthread_create(
@@ -91,5 +92,6 @@ enum BlockingThread {
         } else {
             Unmanaged<Body>.fromOpaque(body).release()
         }
+        return failed == 0
     }
 }

@@ -47,7 +47,8 @@ final class LineWriter: Sendable {
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if starts { BlockingThread.start { self.run() } }
+        // without a thread the lines wait for the next one, which tries again
+        if starts, !BlockingThread.start({ self.run() }) { state.change { $0.isStarted = false } }
     }
 
     /// Closes the descriptor after all waiting lines are written.

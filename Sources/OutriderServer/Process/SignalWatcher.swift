@@ -24,7 +24,7 @@ enum SignalWatcher {
         // Initializes both before the handler can use them.
         first.store(0, ordering: .relaxed)
         pipeEnd.store(writing, ordering: .sequentiallyConsistent)
-        BlockingThread.start {
+        let isWatched = BlockingThread.start {
             var number: UInt8 = 0
             while read(reading, &number, 1) < 0 && errno == EINTR {}
             guard number > 0 else { return }
@@ -32,7 +32,8 @@ enum SignalWatcher {
             usleep(900_000)
             _exit(128 + Int32(number))
         }
-        for number in [SIGTERM, SIGINT, SIGHUP] { install(number) }
+        // without a thread a signal ends the process at once
+        if isWatched { for number in [SIGTERM, SIGINT, SIGHUP] { install(number) } }
     }
 
     private static func install(_ number: Int32) {

@@ -98,6 +98,24 @@ def test_a_deep_schema_ends_no_service_with_small_stacks(tmp_path):
         process.wait(10)
 
 
+def test_few_addresses_are_enough(tmp_path):
+    """Most services hung at their start where `ulimit -v` was 400000."""
+    for number in range(5):
+        path = str(tmp_path / f"s{number}")
+        process = subprocess.Popen(
+            [contract.binary(), "serve", "--socket", path], stdin=subprocess.DEVNULL,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400_000 << 10, 400_000 << 10)))
+        try:
+            contract.await_socket(path, process)
+            with contract.Wire(path) as wire:
+                sent = wire.call("data.send", {"url": "http://127.0.0.1:1/"}, 30)
+                assert sent["result"]["error"]["code"] == 1402
+        finally:
+            # a service that hangs at its start takes no other signal
+            process.kill()
+            process.wait(20)
+
+
 @pytest.mark.parametrize("words, said", [
     (["--socket"], "Missing value for '--socket"),
     (["--socket", "--stdio"], "Missing value for '--socket"),
