@@ -127,7 +127,6 @@ extension CredentialsCommand {
                 throw CommandFailure(
                     .usage, "choose file PATH, command WORDS, secret-service, passphrase or none; see --help")
             }
-            if source != .none { StandardError.line("outrider: \(List.describe(source))") }
             let passphrase = source == .passphrase ? try Passphrase.ask(twice: true) : nil
             let vault = store.vault()
             try await reporting { () async throws(OAuthFailure) in
@@ -140,6 +139,7 @@ extension CredentialsCommand {
                     try KeyChoice(root).choose(source, passphrase: passphrase)
                 }
             }
+            if source != .none { StandardError.line("outrider: \(List.describe(source))") }
         }
 
         private static func absolute(_ path: String) -> String? {

@@ -9,6 +9,15 @@ package enum CassetteReader {
     package struct Fault: Error, Sendable, Equatable {
         /// Follows the path and a colon; names line and byte.
         package var message: String
+
+        fileprivate init(message: String) { self.message = message }
+
+        /// - Parameter byte: of the file; the reason may count from a line.
+        fileprivate init(line: Int, byte: Int, _ failure: JSONFailure, _ what: String = "") {
+            let place = " at byte \(failure.offset)"
+            let reason = failure.reason.hasSuffix(place) ? String(failure.reason.dropLast(place.count)) : failure.reason
+            message = "line \(line), byte \(byte): \(what)\(reason)"
+        }
     }
 
     package struct Contents: Sendable {
@@ -77,22 +86,30 @@ package enum CassetteReader {
         try checkVersion(Array(bytes[..<first]) + Array("]}}".utf8))
         contents.end = first
         var (start, line) = (first + 1, 1)
+        // where the comma of the last entry is missing
+        var gap: Fault?
         while start < bytes.count {
             line += 1
             let end = bytes[start...].firstIndex(of: newline) ?? bytes.count
             defer { start = end + 1 }
             var text = bytes[start..<end]
             if text.first == UInt8(ascii: "]") { break }
-            if text.last == UInt8(ascii: ",") { text = text.dropLast() }
+            let hasComma = text.last == UInt8(ascii: ",")
+            if hasComma { text = text.dropLast() }
             if text.isEmpty { continue }
+            let json: JSONValue
             do throws(JSONFailure) {
-                try add(JSONParser.parse(Array(text), limits: limits), to: &contents)
-                contents.end = text.endIndex
+                json = try JSONParser.parse(Array(text), limits: limits)
             } catch {
                 // the last line was being written
                 if end == bytes.count { break }
-                throw Fault(message: "line \(line), byte \(start + error.offset): \(error.reason)")
+                throw Fault(line: line, byte: start + error.offset, error)
             }
+            // other programs could not read what a recording adds to such a file
+            if let gap { throw gap }
+            if !hasComma { gap = Fault(message: "line \(line), byte \(text.endIndex): a comma must follow the entry") }
+            add(json, to: &contents)
+            contents.end = text.endIndex
         }
         return contents
     }
@@ -102,7 +119,7 @@ package enum CassetteReader {
         do throws(JSONFailure) {
             json = try JSONParser.parse(head, limits: limits)
         } catch {
-            throw Fault(message: "line 1, byte \(error.offset): \(error.reason)")
+            throw Fault(line: 1, byte: error.offset, error)
         }
         try check(json)
     }
@@ -127,7 +144,7 @@ package enum CassetteReader {
         } catch {
             let offset = min(bytes.count, max(0, error.offset + mark))
             let line = bytes[..<offset].count { $0 == newline } + 1
-            throw Fault(message: "line \(line), byte \(offset): no HAR file: \(error.reason)")
+            throw Fault(line: line, byte: offset, error, "no HAR file: ")
         }
         guard let log = json.object?["log"]?.object, let list = log["entries"]?.array else {
             throw Fault(message: "line 1, byte 0: no HAR file: it has no log with entries")

@@ -53,6 +53,19 @@ struct BodyOutput: ~Copyable {
     /// Whether the body goes to a terminal, for a person to read; `-o -` asks for the unchanged bytes.
     var isShown: Bool { refusesBinary }
 
+    /// Whether what was written can be taken back: in a regular file, or in one that is not there yet.
+    var canBeginAnew: Bool {
+        if name == nil || file < 0 { return name != nil }
+        var info = stat()
+        return fstat(file, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Writes the file from its start, in place of what is in it.
+    mutating func beginAnew() {
+        if file >= 0 { lseek(file, 0, SEEK_SET) }
+        isBegun = false
+    }
+
     private mutating func begin() throws(CommandFailure) {
         if let flags, let name {
             file = open(name, flags, 0o666)

@@ -14,6 +14,8 @@ enum FailureStatus {
 
     /// The status of failures with files, including the command's own.
     static let file: Int32 = 16
+    /// The status of failures of the network.
+    static let network: Int32 = 12
 
     static func of(code: Int64) -> Int32 {
         switch code {
@@ -21,7 +23,7 @@ enum FailureStatus {
         case 1413: 10
         case 1100..<1300: 10
         case 1300..<1400: 11
-        case 1400..<1500: 12
+        case 1400..<1500: network
         case 1500..<1600: 13
         case 1600..<1700: 14
         case 1700..<1800: 15

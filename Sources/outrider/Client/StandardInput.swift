@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderJSON
 
 /// The bytes of standard input, or of another pipe, to the end.
 enum StandardInput {
@@ -23,7 +24,8 @@ enum StandardInput {
         return .bytes(bytes)
     }
 
-    private static func spill(_ begun: [UInt8], and input: Int32) throws(CommandFailure) -> String {
+    /// The path of a file without a name, open in this process until its end, with these bytes and those of the input.
+    private static func spill(_ begun: [UInt8], and input: Int32? = nil) throws(CommandFailure) -> String {
         let folder = environmentVariable("TMPDIR") ?? "/tmp"
         var template = Array("\(folder)/outrider-XXXXXX".utf8CString)
         let file = mkstemp(&template)
@@ -37,7 +39,7 @@ enum StandardInput {
             if !bytes.withUnsafeBytes({ FileBytes.write($0, to: file) }) {
                 throw CommandFailure(.error, "cannot write a temporary file: \(systemError(errno))")
             }
-            piece = try FileBytes.read(input)
+            piece = try input.flatMap { (input) throws(CommandFailure) in try FileBytes.read(input) }
         }
         return "/proc/\(getpid())/fd/\(file)"
     }
@@ -69,6 +71,12 @@ extension StandardInput {
     static func text(_ bytes: [UInt8], of source: String) throws(CommandFailure) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         throw CommandFailure(.usage, "\(source) is not UTF-8: write the text in UTF-8, as iconv(1) does")
+    }
+
+    /// The member of a call that carries the bytes: `text`, or `path` for bytes that are not UTF-8, which no text holds.
+    static func member(_ bytes: [UInt8]) throws(CommandFailure) -> (name: String, value: JSONValue) {
+        if let text = String(validating: bytes, as: UTF8.self) { return ("text", .string(text)) }
+        return ("path", .string(try spill(bytes)))
     }
 
     /// The whole input, if short.

@@ -40,6 +40,7 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(.usage, "the command line does not begin with curl")
         }
         words.removeFirst()
+        let scheme = try Self.defaultScheme(of: words)
         var call: RequestCall
         do {
             call = try RequestCall.parse(Self.translated(words))
@@ -49,6 +50,7 @@ struct ImportCurlCommand: ParsableCommand {
             let sentence = ParserComplaint.pruned(message)
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
+        call.words = call.words.map { Self.url($0, scheme: scheme) }
         call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
         call.auth.scheme = Self.scheme(of: words)
         if words.contains("--path-as-is"), call.words.contains(where: Self.hasDots) {
@@ -61,6 +63,21 @@ struct ImportCurlCommand: ParsableCommand {
                 "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
         }
         for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
+    }
+
+    /// The scheme that curl gives a URL without one: http, also for hosts beyond this machine.
+    private static func defaultScheme(of words: [String]) throws(CommandFailure) -> String {
+        let option = "--proto-default"
+        let word = words.last { $0.hasPrefix("\(option)=") }.map { String($0.dropFirst(option.count + 1)) }
+        let next = words.lastIndex(of: option).flatMap { words[($0 + 1)...].first }
+        let scheme = word ?? next ?? "http"
+        if ["http", "https"].contains(scheme) { return scheme }
+        throw CommandFailure(.usage, "\(option) \(scheme): http and https are spoken")
+    }
+
+    private static func url(_ word: String, scheme: String) -> String {
+        let isBare = !word.contains("://") && ShellURL.complete(word).hasSuffix("://\(word)")
+        return isBare ? "\(scheme)://\(word)" : word
     }
 
     /// How curl sends user and password: by Digest alone with `--digest`, so that no server gets the password.
@@ -97,7 +114,7 @@ struct ImportCurlCommand: ParsableCommand {
     ]
     /// The same with a value.
     private static let needlessValues: Set = [
-        "--expect100-timeout", "--keepalive-time", "--proto", "--proto-redir",
+        "--expect100-timeout", "--keepalive-time", "--proto", "--proto-default", "--proto-redir",
     ]
 
     /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what

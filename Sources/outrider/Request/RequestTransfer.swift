@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import OutriderJSON
 
 /// The file of `-D`: the first head of a command replaces what is in it, and the others follow.
@@ -45,6 +46,10 @@ final class RequestTransfer {
     private var painter: JSONPainter?
     private var expectation: Expectation
     private var body: StreamedBody?
+    private var params = JSONObject()
+    /// What is left of the retries for a request that is sent anew.
+    private var retries: RetryOptions
+    private var began = ContinuousClock.now
 
     private var output: OutputOptions { call.output }
 
@@ -61,6 +66,7 @@ final class RequestTransfer {
         self.kept = kept
         self.url = url
         self.number = number
+        retries = call.retries
         let path = call.output.remoteHeaderName ? nil : try call.output.path(url: url, response: nil)
         sink = try BodyOutput(call.output.remoteHeaderName ? "-" : path)
         outcome = WriteOut.Outcome(filename: path, urlNumber: number)
@@ -81,6 +87,7 @@ final class RequestTransfer {
     func begin(_ params: JSONObject) -> ServiceClient.Order {
         if call.curl { return ServiceClient.Order(method: "request.build", params: params) }
         var params = params
+        self.params = params
         if meter != nil { params["events"] = .array([.string("progress")]) }
         return StreamedBody.opening(params)
     }
@@ -124,7 +131,7 @@ final class RequestTransfer {
     /// Goes on behind the head of the response.
     func resume() throws(CommandFailure) -> Step {
         guard let body else { return .end }
-        if output.remoteHeaderName {
+        if output.remoteHeaderName, outcome.earlierAttempts == 0 {
             let path = try output.path(url: url, response: body.response)
             outcome.filename = path
             sink = try BodyOutput(path, isNew: true)
@@ -147,6 +154,27 @@ final class RequestTransfer {
 
     /// Ends the transfer with a failure.
     func fail(_ failure: CommandFailure) { outcome.failure = failure }
+
+    /// The call that sends the request anew after its body broke off; nil if the failure is the end. A file is written from
+    /// its start; what a pipe or a terminal has got stays there.
+    func again(after failure: CommandFailure) -> ServiceClient.Order? {
+        guard failure.code == FailureStatus.network, expectation == .bytes || expectation == .carried, kept == nil,
+            !call.parallel, sink.canBeginAnew
+        else { return nil }
+        let attempts = outcome.attemptCount
+        let elapsed = (ContinuousClock.now - began) / .seconds(1)
+        let retry = outcome.earlierAttempts + attempts
+        guard let (rest, delay) = retries.rest(after: attempts, retry: retry, elapsed: elapsed) else { return nil }
+        // safe: a delay is a day at most
+        var pause = timespec(tv_sec: Int(delay), tv_nsec: Int((delay - delay.rounded(.down)) * 1e9))
+        nanosleep(&pause, nil)
+        (retries, began) = (rest, .now)
+        rest.add(to: &params)
+        sink.beginAnew()
+        (outcome.earlierAttempts, outcome.written) = (retry, 0)
+        expectation = .head
+        return begin(params)
+    }
 
     private var isFailure: Bool { (body?.status ?? 0) >= 400 && (output.fail || output.failWithBody) }
 

@@ -10,7 +10,7 @@ struct RetryOptions: ParsableArguments {
         name: .long,
         help: """
             Retry so many times after a lost connection, 408, 429 or 500 to 504, if the request may be repeated. A body that \
-            breaks off is resumed by `outrider download` alone.
+            breaks off is resumed by `outrider download`, and with --retry-all-errors a file of -o is written anew.
             """)
     var retry: Int?
 
@@ -57,6 +57,25 @@ struct RetryOptions: ParsableArguments {
         }
         if let maxTime, maxTime > 0 { policy["deadline"] = .real(maxTime) }
         params["retry"] = .object(policy)
+    }
+
+    /// The options for sending a request anew whose body broke off, with the seconds before; nil if no retry is left.
+    ///
+    /// - Parameters:
+    ///   - attempts: of this request, with these options.
+    ///   - number: of the retry among all of the command, from 1.
+    ///   - elapsed: seconds since the first attempt, which these options do not count yet.
+    func rest(after attempts: Int, retry number: Int, elapsed: Double) -> (options: RetryOptions, delay: Double)? {
+        guard allErrors, let retry, attempts <= retry else { return nil }
+        let usual = 0.5 * Double(1 << min(max(number - 1, 0), 7))
+        let wait = delay.flatMap { $0 > 0 ? $0 : nil } ?? usual
+        var options = self
+        options.retry = retry - attempts
+        if let maxTime, maxTime > 0 {
+            guard elapsed + wait < maxTime else { return nil }
+            options.maxTime = maxTime - elapsed - wait
+        }
+        return (options, wait)
     }
 
     private static let statuses: [Int64] = [408, 429, 500, 502, 503, 504]

@@ -93,6 +93,7 @@ struct TransferQueue {
             next = try step(active.keys.min() == transfer.number)
             if case .carry(let body) = next { next = try carry(body, of: transfer, over: &client) }
         } catch {
+            if let order = transfer.again(after: error) { return try send(order, of: transfer, over: &client) }
             transfer.fail(error)
             return try end(transfer, over: &client)
         }

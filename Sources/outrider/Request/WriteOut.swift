@@ -16,6 +16,8 @@ struct WriteOut {
         var written: Int64 = 0
         var filename: String?
         var urlNumber = 0
+        /// The attempts before the request of the response, whose bodies broke off.
+        var earlierAttempts = 0
     }
 
     private let format: String
@@ -97,7 +99,7 @@ extension WriteOut.Outcome {
         case "content_type": return header("content-type")
         case "redirect_url": return redirectTarget
         case "num_redirects": return String(response?["redirects"]?.array?.count ?? 0)
-        case "num_retries": return String(max(0, (response?["attempts"]?.integer ?? 1) - 1))
+        case "num_retries": return String(earlierAttempts + max(0, attemptCount - 1))
         case "num_headers": return String(response?["headers"]?.array?.count ?? 0)
         case "num_connects": return String(hops.count { $0["reused"] == .bool(false) })
         case "size_download": return String(written)
@@ -115,6 +117,9 @@ extension WriteOut.Outcome {
         default: return remote(name) ?? time(name).map(Self.seconds) ?? ""
         }
     }
+
+    /// Of the request of the response, at least 1.
+    var attemptCount: Int { max(1, response?["attempts"]?.integer.flatMap { Int(exactly: $0) } ?? 1) }
 
     private var attempts: [JSONObject] {
         (response?["metrics"]?.object?["attempts"]?.array ?? []).compactMap(\.object)

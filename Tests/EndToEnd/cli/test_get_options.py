@@ -221,6 +221,43 @@ def test_another_attempt_follows_whatever_failed(run, origin):
     assert (done.stdout, done.returncode) == (b"12", 12)
 
 
+@pytest.mark.parametrize("words", [["-o"], ["-i", "-o"], ["-OJ", "--output-dir"]])
+def test_a_file_is_written_anew_after_a_body_that_broke_off(run, tmp_path, words):
+    long = b"x" * (3 << 20)
+    bodies = [b"p" * 100, long[:-1], b"ok"]
+
+    def act(connection):
+        if connection.recv(65536):
+            body = bodies.pop(0)
+            length = len(body) if body == b"ok" else len(long)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length + body)
+
+    with Host(act) as host:
+        place = [str(tmp_path)] if "-OJ" in words else [str(tmp_path / "file")]
+        retries = ["--retry", "2", "--retry-all-errors", "--retry-delay", "0.01", "-w", "%{num_retries}"]
+        done = run("get", *retries, *words, *place, f"http://127.0.0.1:{host.port}/file")
+    assert (done.returncode, done.stdout) == (0, b"2"), done.stderr
+    written = (tmp_path / "file").read_bytes()
+    assert written.endswith(b"ok") and written.startswith(b"HTTP/1.1 200" if "-i" in words else b"ok")
+
+
+def test_what_a_pipe_has_got_is_not_sent_twice(run, tmp_path):
+    seen = []
+
+    def act(connection):
+        seen.append(connection.recv(65536))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\npart")
+
+    with Host(act) as host:
+        url = f"http://127.0.0.1:{host.port}/"
+        done = run("get", "--retry", "2", "--retry-all-errors", "--retry-delay", "0.01", url)
+        assert (done.returncode, done.stdout, len(seen)) == (12, b"part", 1), done.stderr
+        # without --retry-all-errors, and when no retry is left
+        for words in (["--retry", "2"], ["--retry", "0", "--retry-all-errors"]):
+            assert run("get", *words, "-o", str(tmp_path / "file"), url).returncode == 12
+        assert len(seen) == 3 and (tmp_path / "file").read_bytes() == b"part"
+
+
 def test_times_and_retries_of_curl_keep_their_meaning(origin):
     line = f"curl --retry 2 --retry-delay 3 --retry-max-time 60 --max-filesize 2k -m 0 --connect-timeout 0 {origin}/"
     params = json.loads(outrider("import", line).stdout)

@@ -65,6 +65,18 @@ def test_a_command_for_the_command_prompt_of_windows(origin, end):
     refused(outrider("import", f'curl ^"{origin}/x'), 2, "quote")
 
 
+def test_a_url_without_a_scheme_is_http_as_for_curl():
+    def urls(words):
+        return [json.loads(line)["url"] for line in outrider("import", f"curl {words}").stdout.splitlines()]
+    assert urls("example.org/x {a,b}.example https://c.example") == [
+        "http://example.org/x", "http://a.example", "http://b.example", "https://c.example"]
+    for words in ("--proto-default https example.org", "--proto-default=https example.org"):
+        assert urls(words) == ["https://example.org"]
+    fields = json.loads(outrider("import", "curl example.org:80 -H 'Host: example.org'").stdout).get("headers", [])
+    assert "host" not in [field["name"].lower() for field in fields]
+    refused(outrider("import", "curl --proto-default ftp example.org"), 2, "--proto-default ftp")
+
+
 def test_carets_of_a_shell_stay(origin):
     params = json.loads(outrider("import", f"curl '{origin}/x' -d 'a ^\n^\"b' -H \"c: d ^\"").stdout)
     assert params["body"]["text"] == 'a ^\n^"b'

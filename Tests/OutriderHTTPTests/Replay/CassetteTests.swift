@@ -69,6 +69,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [("}\n{", "line 2, byte "), ("},\n{,", "line 3, byte ")])
+    func `a fault between and within lines is told by the byte of the file`(text: String, words: String) {
+        let broken = String(decoding: Self.file(2), as: UTF8.self).replacing("},\n{", with: text)
+        let error = #expect(throws: CassetteReader.Fault.self) { try CassetteReader.read(Array(broken.utf8)) }
+        #expect(error?.message.hasPrefix(words) == true && error?.message.contains("at byte") == false)
+    }
+
     @Test func `a cassette that another program wrote on one line keeps its entries`() throws {
         let line = Self.file(2).filter { $0 != UInt8(ascii: "\n") }
         #expect(try CassetteReader.read(line).entries.count == 2)
