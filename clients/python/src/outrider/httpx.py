@@ -265,9 +265,9 @@ class Transport(_Wishes["Client"], httpx.BaseTransport):
                     if prepared.is_streamed:
                         stream = request.stream
                         assert isinstance(stream, httpx.SyncByteStream)
-                        result = self._link.upload(lease, prepared.params, stream, prepared.length, prepared.write)
+                        result = lease.upload(prepared.params, stream, prepared.length, prepared.write)
                     else:
-                        result = self._link.send(lease, prepared.params)
+                        result = lease.send(prepared.params)
             except Full as problem:
                 raise httpx.PoolTimeout(f"{problem}{_POOL}", request=request) from None
         body = Body(lease, result, prepared.read, place)

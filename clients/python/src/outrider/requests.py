@@ -143,8 +143,8 @@ class Adapter(BaseAdapter):
         if body is None or isinstance(body, bytes):
             if body is not None:
                 params["body"] = {"base64": in_base64(body)}
-            return self._link.send(lease, params)
-        return self._link.upload(lease, params, body, length, read)
+            return lease.send(params)
+        return lease.upload(params, body, length, read)
 
     def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
         """The response of requests for a response of urllib3; as in ``requests.adapters.HTTPAdapter``."""

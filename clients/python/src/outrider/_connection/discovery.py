@@ -191,13 +191,13 @@ def spawn(command: Sequence[str]) -> tuple[Socket, Popen[bytes]]:
     return ours, child
 
 
-def end(child: Popen[bytes], seconds: float = 2.0) -> None:
+def end(child: Popen[bytes]) -> None:
     """Waits for a client's own service after the end of its input; kills the service only after a timeout."""
     import subprocess
 
     for last_resort in (child.terminate, child.kill, child.kill):
         try:
-            child.wait(seconds)
+            child.wait(2.0)
             return
         except subprocess.TimeoutExpired:
             last_resort()

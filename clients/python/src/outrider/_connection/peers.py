@@ -61,7 +61,7 @@ def check_directory(directory: str) -> None:
 def check_peer(stream: Socket, path: str) -> None:
     """Refuses a service that another user runs."""
     credentials = stream.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
-    user = int.from_bytes(credentials[4:8], "little" if sys.byteorder == "little" else "big")
+    user = int.from_bytes(credentials[4:8], sys.byteorder)
     given = os.environ.get("OUTRIDER_PEER_UID") or str(os.geteuid())
     if str(user) != given:
         raise ServerNotFound(

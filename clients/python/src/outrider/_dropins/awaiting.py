@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .._async.client import AsyncClient
-from .._async.feeding import feed
 from .._connection.awaiting import FEEDING
-from .._protocol.exceptions import CallError
-from .._resources.feeding import LONGEST, PIECE, Patience
-from .bodies import WAIT, BodyState, abandoned, arrived, ending, headed, is_of_session
-from .parameters import fed
+from .async_calls import AsyncReader, AsyncSender
+from .bodies import ending
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from .parameters import Settings
 
 
-class AsyncBody(BodyState):
+class AsyncBody(AsyncReader):
     """The body of a response for code that awaits."""
 
     def __init__(
@@ -32,17 +29,6 @@ class AsyncBody(BodyState):
         self._place: AsyncConnection | None = place
         super().__init__(client, client.invoke, result, read)
         self._invoke_raw = client._invoke_raw
-
-    async def next(self, size: int = PIECE) -> bytes:
-        """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
-        data = self.inline(size)
-        while not data:
-            call = self.call(size)
-            if call is None:
-                return b""
-            method, params = call
-            data = self.take(await self._invoke_raw(method, params, timeout=LONGEST))
-        return data
 
     def _forget(self) -> None:
         super()._forget()
@@ -59,7 +45,7 @@ def give_back(place: AsyncConnection) -> None:
         place.loop.call_soon_threadsafe(place.bodies.release)
 
 
-class AsyncLink:
+class AsyncLink(AsyncSender):
     """An awaiting client of the service with the settings of a drop-in."""
 
     def __init__(self, settings: Settings, client: AsyncClient | None) -> None:
@@ -89,30 +75,12 @@ class AsyncLink:
         await (asyncio.wait_for(taking, pool) if connection.bodies.locked() else taking)
         return connection
 
-    async def send(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of ``data.send``; raises when no head arrived."""
-        return headed(await self._call("data.send", params), self.client)
+    @property
+    def session(self) -> str | None:
+        """The session of this drop-in on the connection of this event loop."""
+        return self._sessions.get(asyncio.get_running_loop())
 
-    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Calls in the session of this drop-in, unless the caller named another session."""
-        invoke = self.client.invoke
-        if "session" in self.settings.members:
-            return await invoke(method, params, timeout=LONGEST)
-        session = self._sessions.get(asyncio.get_running_loop())
-        session = params["session"] = session or await self._begin(None)
-        try:
-            return await invoke(method, params, timeout=LONGEST)
-        except CallError as refused:
-            if not is_of_session(refused):
-                raise
-        params["session"] = await self._begin(session)
-        return await invoke(method, params, timeout=LONGEST)
-
-    async def _begin(self, last: str | None) -> str:
-        """A session that opens as many connections to a host as the library would.
-
-        Tasks that make one at the same time, after the same ``last`` session, agree on the first one.
-        """
+    async def begin(self, last: str | None) -> str:
         client, loop = self.client, asyncio.get_running_loop()
         result = await client.invoke("session.create", {"connectionsPerHost": self.settings.connections})
         made = str(result["session"])
@@ -131,39 +99,16 @@ class AsyncLink:
         connection = client._here() or await client._live()
         if FEEDING.get():
             # made by the body of another upload, which keeps its place meanwhile
-            return await self._upload(client, params, body, length, write)
+            return await super().upload(params, body, length, write)
         async with connection.uploads:
             token = FEEDING.set(True)
             try:
-                return await self._upload(client, params, body, length, write)
+                return await super().upload(params, body, length, write)
             finally:
                 FEEDING.reset(token)
 
-    async def _upload(
-        self,
-        client: AsyncClient,
-        params: dict[str, Any],
-        body: AsyncIterable[bytes],
-        length: int | None,
-        write: float | None,
-    ) -> dict[str, Any]:
-        stream = str((await client.invoke("upload.open"))["stream"])
-        fed(params, stream, length)
-        started = None
-        try:
-            started = await self._call("data.start", params)
-            request = started
-
-            async def head() -> dict[str, Any] | None:
-                return await _next_head(client, request, 0)
-
-            result = await feed(client.invoke, stream, body, Patience(write), head)
-            while result is None:
-                result = await _next_head(client, started, WAIT)
-            return headed(result, client)
-        except BaseException:
-            client._leave(abandoned(stream, started))
-            raise
+    def _abandon(self, client: AsyncClient, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        client._leave(calls)
 
     async def close(self) -> None:
         """Closes the client of this drop-in's own. A later request makes a new client."""
@@ -173,8 +118,3 @@ class AsyncLink:
             await made.close()
         elif self.given is not None and sessions:
             self.given._leave(ending(sessions.values()))
-
-
-async def _next_head(client: AsyncClient, started: dict[str, Any], wait: float) -> dict[str, Any] | None:
-    params = {"request": started["request"], "wait": wait}
-    return arrived(started, await client.invoke("events.next", params, timeout=LONGEST))

@@ -8,16 +8,14 @@ from _thread import get_ident
 from contextlib import contextmanager
 from time import monotonic, sleep
 
-from .._protocol.exceptions import CallError, OutriderError
-from .._resources.feeding import LONGEST, PIECE, Patience
+from .._protocol.exceptions import OutriderError
 from .._sync.client import Client
-from .._sync.feeding import feed
-from .bodies import WAIT, BodyState, abandoned, arrived, ending, headed, is_of_session
-from .parameters import fed
+from .bodies import ending
+from .calls import Reader, Sender
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .parameters import Settings
@@ -31,16 +29,17 @@ class Full(Exception):
     """All places for bodies are taken, and none has ended in time."""
 
 
-class Lease:
+class Lease(Sender):
     """A client that is in use by a drop-in, by its requests and by the bodies that are being read.
 
     The last of them closes the client, unless that was given to the drop-in.
     """
 
-    def __init__(self, client: Client, is_given: bool) -> None:
+    def __init__(self, client: Client, is_given: bool, settings: Settings) -> None:
         self.client = client
+        self.settings = settings
         self._is_given = is_given
-        self.session: str | None = None
+        self.session = None
         self._successors: dict[str | None, str] = {}
         self.places: dict[object, None] = {}
 
@@ -70,17 +69,17 @@ class Lease:
         finally:
             places.pop(sent, None)
 
-    def begin(self, connections: int, last: str | None) -> str:
-        """Makes the session of the drop-in, which opens as many connections to a host as the library would.
-
-        Threads that do so at the same time, after the same ``last`` session, agree on the first one. That needs no
-        lock, which a fork or a call within a call would find held.
-        """
-        made = str(self.client.invoke("session.create", {"connectionsPerHost": connections})["session"])
+    def begin(self, last: str | None) -> str:
+        # no lock, which a fork or a call within a call would find held
+        made = str(self.client.invoke("session.create", {"connectionsPerHost": self.settings.connections})["session"])
         self.session = session = self._successors.setdefault(last, made)
         if session != made:
             self.client._leave(ending([made]))
         return session
+
+    def _abandon(self, client: Client, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        for method, params in calls:
+            _end(client.invoke, method, params)
 
     def __del__(self) -> None:
         try:
@@ -93,7 +92,7 @@ class Lease:
             pass
 
 
-class Body(BodyState):
+class Body(Reader):
     """The body of a response for code that blocks."""
 
     def __init__(self, lease: Lease, result: dict[str, Any], read: float | None, place: object = None) -> None:
@@ -104,17 +103,11 @@ class Body(BodyState):
         self._invoke_raw = lease.client._invoke_raw
         self._lease: Lease | None = lease
 
-    def next(self, size: int = PIECE) -> bytes:
-        """The next bytes, at most ``size``; none at the end. Raises the failure of a body that ended early."""
-        data = self.inline(size)
-        while not data:
-            call = self.call(size)
-            if call is None:
-                self._lease = None
-                return b""
-            method, params = call
-            data = self.take(self._invoke_raw(method, params, timeout=LONGEST))
-        return data
+    def call(self, size: int) -> tuple[str, dict[str, Any]] | None:
+        found = super().call(size)
+        if found is None:
+            self._lease = None
+        return found
 
     def close(self) -> None:
         """Ends the body, and its request unless that has ended. Harmless when repeated."""
@@ -142,46 +135,8 @@ class Link:
         lease = self._leases.get("")
         if lease is None:
             client = Client(socket=self.settings.socket) if self.given is None else self.given
-            lease = self._leases.setdefault("", Lease(client, self.given is not None))
+            lease = self._leases.setdefault("", Lease(client, self.given is not None, self.settings))
         return lease
-
-    def send(self, lease: Lease, params: dict[str, Any]) -> dict[str, Any]:
-        """The result of ``data.send``; raises when no head arrived."""
-        return headed(self._call(lease, "data.send", params), lease.client)
-
-    def _call(self, lease: Lease, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Calls in the session of this drop-in, unless the caller named another session."""
-        invoke = lease.client.invoke
-        if "session" in self.settings.members:
-            return invoke(method, params, timeout=LONGEST)
-        session = params["session"] = lease.session or lease.begin(self.settings.connections, None)
-        try:
-            return invoke(method, params, timeout=LONGEST)
-        except CallError as refused:
-            if not is_of_session(refused):
-                raise
-        params["session"] = lease.begin(self.settings.connections, session)
-        return invoke(method, params, timeout=LONGEST)
-
-    def upload(
-        self, lease: Lease, params: dict[str, Any], body: Iterable[bytes], length: int | None, write: float | None
-    ) -> dict[str, Any]:
-        """As :meth:`send`, with a body that is written during the upload."""
-        invoke = lease.client.invoke
-        stream = str(invoke("upload.open")["stream"])
-        fed(params, stream, length)
-        started = None
-        try:
-            started = self._call(lease, "data.start", params)
-            request = started
-            result = feed(invoke, stream, body, Patience(write), lambda: _next_head(invoke, request, 0))
-            while result is None:
-                result = _next_head(invoke, started, WAIT)
-            return headed(result, lease.client)
-        except BaseException:
-            for method, given in abandoned(stream, started):
-                _end(invoke, method, given)
-            raise
 
     def close(self) -> None:
         """Lets go of the client: requests and bodies that are under way still end well."""
@@ -194,7 +149,3 @@ def _end(invoke: Callable[..., Any], method: str, params: dict[str, Any]) -> Non
         invoke(method, params, timeout=60)
     except OutriderError:
         pass
-
-
-def _next_head(invoke: Callable[..., Any], started: dict[str, Any], wait: float) -> dict[str, Any] | None:
-    return arrived(started, invoke("events.next", {"request": started["request"], "wait": wait}, timeout=LONGEST))

@@ -16,7 +16,7 @@ from .._protocol.frames import HELLO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from subprocess import Popen
     from typing import Any
 

@@ -9,7 +9,7 @@ from .._protocol.exceptions import HandleError, ServerGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import Any, TypeVar
 
     Kind = TypeVar("Kind", bound="Closing")

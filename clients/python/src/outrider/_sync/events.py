@@ -36,6 +36,9 @@ for itself is three times as fast as a thread that is handed its replies."""
 MOST_INSIDE = 64
 """How many functions may wait for calls of their own at a time."""
 
+MOST_KEPT = 1000
+"""The most events, and the most callbacks, that wait for the thread of the functions."""
+
 _numbers = count(-1000, -1).__next__
 
 
@@ -93,12 +96,11 @@ class EventStream(EventQueue):
 class ClientInbox(Listeners, Inbox):
     """The events and callbacks of a client, and the thread of its functions."""
 
-    def __init__(self, limit: int = 1000) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.dropped = 0
         self._events: deque[Event] = deque()
         self._waiting: deque[tuple[Connection, Any, str, Any]] = deque()
-        self._limit = limit
         self._waiter = Waiter("")
         self._served: Connection | None = None
         self._inside: set[int] = set()
@@ -119,14 +121,14 @@ class ClientInbox(Listeners, Inbox):
             return
         event = self._spread(name, params)
         if name in self.handlers or "*" in self.handlers:
-            if len(self._events) >= self._limit:
+            if len(self._events) >= MOST_KEPT:
                 self.dropped += 1
                 self._events.popleft()
             self._events.append(event)
             self._waiter.wake()
 
     def callback(self, connection: Connection, number: Any, name: str, params: Any) -> bool:
-        if self.replier(name, params) is None or len(self._waiting) >= self._limit:
+        if self.replier(name, params) is None or len(self._waiting) >= MOST_KEPT:
             return False
         self._waiting.append((connection, number, name, params))
         # What the thread of the functions waits for may be the reply to just this. Nor does it leave a connection that

@@ -17,7 +17,7 @@ from .variant import steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from .caller import Caller

@@ -14,7 +14,7 @@ from .verbs import Verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, overload
 
     from typing_extensions import Unpack

@@ -14,7 +14,7 @@ from .responses import Response, end_check
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Awaitable, Callable
+    from collections.abc import Iterator, Callable
     from typing import Any
 
     from .._protocol.models import Headers

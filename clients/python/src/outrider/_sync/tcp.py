@@ -16,7 +16,7 @@ from .ends import Closing, end_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Awaitable, Callable
+    from collections.abc import Iterator, Callable
     from typing import Any
 
     from .caller import Caller

@@ -19,7 +19,7 @@ from .responses import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Awaitable, Callable
+    from collections.abc import Iterator, Callable
     from typing import Any
 
     from .._protocol.parameters import Built
