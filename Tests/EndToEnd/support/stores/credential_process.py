@@ -33,6 +33,17 @@ def lasting(action):
     return sorted(taken)[2]
 
 
+def rounds(trials, struck, least):
+    """So many rounds, and more, ten times as many at most, until the list `struck` has more than `least` members.
+
+    What is to be struck takes less time than `lasting` found where the machine was busy at first.
+    """
+    for number in range(10 * trials):
+        if number >= trials and len(struck) > least:
+            return
+        yield number
+
+
 class Snapshot(NamedTuple):
     name: str
     # "empty", "ready", "unsaved" or "needsLogin"
