@@ -2,6 +2,10 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Compiles the targets of libFuzzer: the parsers of the product with counters of edges and comparisons. The packages
 below them are those of the release, which saves most of the time.
+
+    watched.py [--objects]
+
+--objects compiles without linking, which needs only the modules of these packages: the release may still be built.
 """
 
 import concurrent.futures
@@ -35,6 +39,9 @@ STEPS = [["OutriderJSON", "OutriderFiles"], ["OutriderHTTP", "OutriderRPC", "Out
          ["OutriderTransport", "OutriderEngine"]]
 
 
+UNBUILT = "the packages below the parsers come from the release: make build"
+
+
 class Missing(Exception):
     """Why nothing can be built."""
 
@@ -42,8 +49,8 @@ class Missing(Exception):
 def flags() -> "list[str]":
     """Those with which the release compiles its uppermost library: its C modules, language and package."""
     plan = ROOT / ".build/release.yaml"
-    if not plan.exists() or not (RELEASE / "outrider.product/Objects.LinkFileList").exists():
-        raise Missing("the packages below the parsers come from the release: make build")
+    if not plan.exists():
+        raise Missing(UNBUILT)
     for line in re.findall(r"^    args: (\[.*\])$", plan.read_text(), re.MULTILINE):
         words = json.loads(line)
         if "-module-name" in words and words[words.index("-module-name") + 1] == "OutriderMethods":
@@ -79,6 +86,10 @@ def module(name: str, common: "list[object]") -> pathlib.Path:
 
 
 def build() -> pathlib.Path:
+    return link(compile_all())
+
+
+def compile_all() -> "list[pathlib.Path]":
     (PLACE / "Modules").mkdir(parents=True, exist_ok=True)
     helpers = [f"-fmodule-map-file={TARGETS}/{name}/module.modulemap" for name in ("CFuzzer", "CNghttp2")]
     common = ["swiftc", "-O", "-wmo", "-module-cache-path", PLACE / "cache", "-I", PLACE / "Modules", "-I",
@@ -89,12 +100,15 @@ def build() -> pathlib.Path:
             objects += pool.map(lambda name: module(name, common), names)
     targets = sorted(TARGETS.glob("*.swift"))
     objects.append(make(PLACE / "targets.o", targets + objects, [*common, "-module-name", "targets", "-c", *targets]))
-    return link(objects)
+    return objects
 
 
 def link(objects: "list[pathlib.Path]") -> pathlib.Path:
     """With the objects of the release but for those of the product."""
-    listed = (RELEASE / "outrider.product/Objects.LinkFileList").read_text().splitlines()
+    release = RELEASE / "outrider.product/Objects.LinkFileList"
+    if not release.exists():
+        raise Missing(UNBUILT)
+    listed = release.read_text().splitlines()
     below = [path for path in listed if not re.search(r"/(Outrider\w+|outrider)\.build/", path)]
     file = PLACE / "objects"
     file.write_text("\n".join([*map(str, objects), *below]))
@@ -110,6 +124,6 @@ def link(objects: "list[pathlib.Path]") -> pathlib.Path:
 
 if __name__ == "__main__":
     try:
-        print(build())
+        print(*(compile_all() if "--objects" in sys.argv[1:] else [build()]), sep="\n")
     except Missing as why:
         sys.exit(f"fuzz-parsers: {why}")
