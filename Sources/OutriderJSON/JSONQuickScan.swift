@@ -62,7 +62,15 @@ package struct JSONQuickScan {
         }
     }
 
+    /// Works on a copy, whose members can stay in registers: no function that is called, rather than inlined, takes it.
     private mutating func text() -> Bool {
+        var scan = self
+        defer { self = scan }
+        return scan.values()
+    }
+
+    @inline(__always)
+    private mutating func values() -> Bool {
         while true {
             switch open() {
             case .refused: return false
@@ -193,6 +201,7 @@ extension JSONQuickScan {
     }
 
     /// The fraction and exponent of a number. Whether a number is cut out is the rule of `JSONScanner.isPlain`.
+    @inline(__always)
     private mutating func fraction(_ whole: Int, isZero: Bool) -> Bool {
         if place.pointee == UInt8(ascii: ".") {
             place += 1
@@ -226,7 +235,8 @@ extension JSONQuickScan {
                 place += 1
                 return true
             }
-            guard unusual() else { return false }
+            guard let next = unusual() else { return false }
+            place = next
         }
     }
 
@@ -241,76 +251,73 @@ extension JSONQuickScan {
         return found & 0x8080_8080_8080_8080
     }
 
-    /// A byte, scalar or escape of a string, of any kind.
-    private mutating func unusual() -> Bool {
+    /// The place after a byte, scalar or escape of a string, of any kind; nil if refused.
+    @inline(__always)
+    private mutating func unusual() -> UnsafePointer<UInt8>? {
         let byte = place.pointee
-        switch byte {
-        case UInt8(ascii: "\\"):
-            place += 1
-            return escape()
-        case 0x20..<0x7F: place += 1
-        case 0x7F:
-            isPrintable = false
-            place += 1
-        case 0x80...: return multibyte(byte)
-        default: return false
-        }
-        return true
+        if byte >= 0x7F { isPrintable = false }
+        return Self.unusual(byte, at: place)
     }
 
-    private mutating func escape() -> Bool {
+    @inline(never)
+    private static func unusual(_ byte: UInt8, at place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
+        switch byte {
+        case UInt8(ascii: "\\"): escape(after: place + 1)
+        case 0x20...0x7F: place + 1
+        case 0x80...: multibyte(byte, at: place)
+        default: nil
+        }
+    }
+
+    private static func escape(after place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
         switch place.pointee {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            place += 1
-            return true
+            return place + 1
         case UInt8(ascii: "u"):
-            guard let unit = unit() else { return false }
-            guard unit &- 0xD800 < 0x800 else { return true }
-            guard unit < 0xDC00, place.pointee == UInt8(ascii: "\\") else { return false }
-            place += 1
-            guard place.pointee == UInt8(ascii: "u"), let low = self.unit() else { return false }
-            return low &- 0xDC00 < 0x400
-        default: return false
+            guard let unit = unit(after: place + 1) else { return nil }
+            let next = place + 5
+            guard unit &- 0xD800 < 0x800 else { return next }
+            guard unit < 0xDC00, next.pointee == UInt8(ascii: "\\"), next[1] == UInt8(ascii: "u"),
+                let low = Self.unit(after: next + 2), low &- 0xDC00 < 0x400
+            else { return nil }
+            return next + 6
+        default: return nil
         }
     }
 
     /// The four digits after a `u`.
-    private mutating func unit() -> UInt16? {
+    private static func unit(after place: UnsafePointer<UInt8>) -> UInt16? {
         var unit: UInt16 = 0
-        place += 1
-        for _ in 0..<4 {
-            let byte = place.pointee
+        for index in 0..<4 {
+            let byte = place[index]
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(byte &- 0x30)
             case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(byte &- 0x57)
             case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(byte &- 0x37)
             default: return nil
             }
-            place += 1
         }
         return unit
     }
 
     /// A scalar of two to four bytes, by the table of RFC 3629 section 4. Any byte other than a continuation ends the
     /// scalar, so the bracket at the end of the text is never passed.
-    private mutating func multibyte(_ first: UInt8) -> Bool {
-        isPrintable = false
+    private static func multibyte(_ first: UInt8, at place: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
         let second = place[1]
-        guard second & 0xC0 == 0x80 else { return false }
+        guard second & 0xC0 == 0x80 else { return nil }
         let length: Int
         switch first {
         case 0xC2...0xDF: length = 2
-        case 0xE0: if second >= 0xA0 { length = 3 } else { return false }
-        case 0xED: if second < 0xA0 { length = 3 } else { return false }
+        case 0xE0: if second >= 0xA0 { length = 3 } else { return nil }
+        case 0xED: if second < 0xA0 { length = 3 } else { return nil }
         case 0xE1...0xEF: length = 3
-        case 0xF0: if second >= 0x90 { length = 4 } else { return false }
+        case 0xF0: if second >= 0x90 { length = 4 } else { return nil }
         case 0xF1...0xF3: length = 4
-        case 0xF4: if second < 0x90 { length = 4 } else { return false }
-        default: return false
+        case 0xF4: if second < 0x90 { length = 4 } else { return nil }
+        default: return nil
         }
-        for index in 2..<length where place[index] & 0xC0 != 0x80 { return false }
-        place += length
-        return true
+        for index in 2..<length where place[index] & 0xC0 != 0x80 { return nil }
+        return place + length
     }
 }
