@@ -37,6 +37,17 @@ struct StreamTests {
         #expect(await code("stream.credit", ["stream": stream, "bytes": .integer(1)]) == -32012)
     }
 
+    @Test func `what there is credit for still goes out when the time is over, and nothing else`() {
+        var machine = StreamMachine(.push(credit: 2))
+        machine.feed(Array("abcdef".utf8))
+        machine.sourceEnded(HTTPFailure(.timedOut, "too long", phase: .total))
+        let sent = if case .send(let piece) = machine.step() { piece.bytes } else { 0 }
+        #expect(sent == 2)
+        let size = if case .end(_, let size) = machine.step() { size } else { 0 }
+        #expect(size == 2)
+        #expect(machine.failure?.kind == .timedOut)
+    }
+
     @Test func `credit lets it go on`() async throws {
         let stream = try await open(["bytes": .integer(3), "mode": .string("push"), "credit": .integer(1)])
         _ = await peer.events(1)

@@ -171,12 +171,7 @@ package final class StreamFanout: StreamHub {
             return contents.streams
         }
         for stream in streams { stream.sourceEnded(failure) }
-        // a cancelled task cannot wait, so another task ends the streams
-        if Task.isCancelled {
-            await Task { await self.finish(streams) }.value
-        } else {
-            await finish(streams)
-        }
+        await finish(streams)
     }
 
     // MARK: delivering
@@ -210,12 +205,13 @@ package final class StreamFanout: StreamHub {
     /// Delivers the rest of push streams, as far as credit allows, and waits for more credit.
     private func finish(_ streams: [ReadStream]) async {
         while true {
-            var isOver = true
-            for stream in streams where stream.isPushed {
-                if await deliver(stream) == .full { isOver = false }
-            }
-            if isOver { return }
-            await signal.wait()
+            // a cancelled task cannot wait, so another task goes on
+            if Task.isCancelled { return await Task { await self.finish(streams) }.value }
+            var appetites: [ReadStream.Appetite] = []
+            for stream in streams where stream.isPushed { appetites.append(await deliver(stream)) }
+            if appetites.allSatisfy({ $0 == .over }) { return }
+            // the end of a stream follows at once behind a piece that could not be sent
+            if !appetites.contains(.hungry) { await signal.wait() }
         }
     }
 

@@ -121,8 +121,9 @@ package struct StreamMachine: ~Copyable {
         guard phase == .open else { return }
         phase = .ended
         self.failure = failure
-        // items without credit would hold up the end of a cancelled stream
+        // items without credit would hold up the end of a stream that was cancelled, or whose time is over
         if isPush, failure?.kind.isEnd == true { drop() }
+        isCreditFinal = isCreditFinal || failure?.phase == .total
     }
 
     /// Reads all received bytes as other items, if nothing was delivered yet. False if too late.

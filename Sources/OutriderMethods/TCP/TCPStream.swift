@@ -29,7 +29,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
         var isOver = false
         var pipe: (any RawPipe)?
         /// Reports the end of reading.
-        var ending: Task<Void, Never>?
+        var ending: Task<HTTPFailure?, Never>?
         /// Reports the end of writing.
         var writing: Task<Void, Never>?
     }
@@ -82,20 +82,35 @@ final class TCPStream: StreamPartner, DuplexOwner {
 
     func readEnded() { _ = ending }
 
-    /// Returns after the delivery of all bytes and of the end.
-    func untilReadEnded() async { await ending.value }
+    /// Returns after the delivery of all bytes and of the end. Throws if the bytes are not wanted any more, or the task
+    /// was cancelled.
+    func untilReadEnded() async throws(HTTPFailure) {
+        let ending = ending
+        let failure = await withTaskCancellationHandler {
+            await ending.value
+        } onCancel: {
+            ending.cancel()
+        }
+        if let failure { throw failure }
+    }
 
-    private var ending: Task<Void, Never> {
+    private var ending: Task<HTTPFailure?, Never> {
         contents.withLock { contents in
             if let ending = contents.ending { return ending }
             let hub = hub
             // Ends when all bytes were delivered, or with the stream.
-            let ending = Task {
-                try? await hub.bodyEnded()
+            let ending = Task { () -> HTTPFailure? in
+                do throws(HTTPFailure) {
+                    try await hub.bodyEnded()
+                } catch {
+                    // the end of the request ends the streams
+                    return error
+                }
                 // the end of the stream follows all that came before
                 await self.contents.withLock { $0.writing }?.value
                 await self.tell("readClosed", of: self.contents.withLock { $0.stream })
                 await hub.end(nil)
+                return nil
             }
             contents.ending = ending
             return ending
@@ -214,7 +229,7 @@ final class TCPOutlet: BodyOutlet {
 
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await outlet.take(chunk) }
 
-    func finish() async throws(HTTPFailure) { await connection.untilReadEnded() }
+    func finish() async throws(HTTPFailure) { try await connection.untilReadEnded() }
 
     func over(_ outcome: ExchangeOutcome) async { await outlet.over(outcome) }
 }

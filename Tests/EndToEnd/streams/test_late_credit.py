@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Outrider authors
+"""The time of a request is over before its client has given credit for all that came."""
+
+import socket
+
+import contract
+import pytest
+from chunk_server import Feeder
+from stream_client import data, events, opened
+from tcp_server import Host, dial
+
+pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
+
+
+@pytest.fixture
+def feeder():
+    with Feeder() as feeder:
+        yield feeder
+
+
+@pytest.mark.parametrize("params", [{}, {"wait": "response"}, {"also": [{"mode": "push"}]}])
+def test_it_waits_for_no_credit_and_stops_no_other_call(wire, feeder, params):
+    """A cancelled task waited for credit in a circle: no call of any client had a reply."""
+    made = opened(
+        wire,
+        feeder.url("/length/100000"),
+        mode="push",
+        credit=1,
+        timeout={"resource": 1},
+        events=["finish"],
+        **params,
+    )
+    found = events(wire, until="event.finish")
+    ends = [params for name, params in found if name == "end"]
+    assert {end["stream"] for end in ends} == {made["stream"], *made.get("also", [])}
+    assert {end["error"]["code"] for end in ends} == {1405}
+    sent = sum(len(data(params)) for name, params in found if name == "data")
+    assert sent == sum(end["size"] for end in ends) <= 1
+    assert found[-1][1]["response"]["error"]["code"] == 1405
+    assert wire.call("diagnostics.echo", {"a": 1})["result"] == {"a": 1}
+
+
+def two_lines(connection):
+    """The second has no end but that of the stream."""
+    connection.sendall(b"a\nb")
+    connection.shutdown(socket.SHUT_WR)
+    while connection.recv(4096):
+        pass
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_a_tcp_stream_over_in_both_directions_ends_without_its_last_credit(wire, limit):
+    """Its request could not end: nothing cancelled the wait for the credit of the last line."""
+    with Host(two_lines) as host:
+        more = {"timeout": {"resource": limit}} if limit else {}
+        made = dial(wire, host.port, mode="push", credit=1, events=["finish"], **{"as": "lines"}, **more)
+        wire.start("stream.finish", {"stream": made["stream"]})
+        told = [{}]
+        # with a limit it may be over before
+        while not limit and told[-1].get("params", {}).get("kind") != "writeClosed":
+            told.append(wire.receive())
+        if not limit:
+            wire.start("request.cancel", {"request": made["request"]})
+        while told[-1].get("method") != "event.finish":
+            told.append(wire.receive())
+    code = 1405 if limit else 1900
+    assert told[-1]["params"]["response"]["error"]["code"] == code
+    assert [one["params"]["error"]["code"] for one in told if one.get("method") == "event.end"] == [code]
