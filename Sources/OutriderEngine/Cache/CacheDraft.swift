@@ -24,6 +24,18 @@ struct CacheBackground: Sendable {
     let counts: @Sendable (Timeline) -> Void
     /// Takes the cookies of the response.
     let takes: @Sendable (HTTPFields, Attempt) -> Void
+    /// Limits the exchanges of the session; nil without a session.
+    let gate: (any BackgroundGate)?
+}
+
+/// Limits what is on the wire at once, also for work without a request.
+package protocol BackgroundGate: AnyObject, Sendable {
+    /// Requests a turn: true if granted at once, else `goOn` is called once, perhaps before this returns, with whether
+    /// the turn is granted. No request waits for work in the background, and only a little of it may wait.
+    func enterInBackground(_ goOn: @escaping @Sendable (_ isGranted: Bool) -> Void) -> Bool
+
+    /// The attempt or the work is over, or suspended.
+    func leave()
 }
 
 /// The request whose exchange fills a cache, as far as the cache needs it.

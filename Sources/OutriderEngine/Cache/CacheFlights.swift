@@ -44,6 +44,8 @@ final class CacheFlights: @unchecked Sendable {
         var names: [CacheDigest: [String]] = [:]
         /// Responses that could not be shared, with the time until which their requests go alone.
         var alone: [Key: ContinuousClock.Instant] = [:]
+        /// Revalidations in the background that wait for a turn.
+        var waits: Set<Wait> = []
         /// URLs that were invalidated while an exchange was under way, with a number that grows.
         var serial = 0
         var invalidated: [CacheDigest: Int] = [:]
@@ -89,6 +91,17 @@ final class CacheFlights: @unchecked Sendable {
             if state.flights[key] === flight { state.flights[key] = nil }
         }
     }
+
+    /// A revalidation in the background that waits for a turn of that session.
+    struct Wait: Hashable {
+        var key: Key
+        var gate: ObjectIdentifier
+    }
+
+    /// False if one waits already.
+    func begin(_ wait: Wait) -> Bool { state.withLock { $0.waits.insert(wait).inserted } }
+
+    func end(_ wait: Wait) { state.withLock { _ = $0.waits.remove(wait) } }
 
     func markAlone(_ key: Key) {
         state.withLock { state in

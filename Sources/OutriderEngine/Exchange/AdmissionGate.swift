@@ -4,7 +4,7 @@
 package import OutriderHTTP
 
 /// Limits the exchanges of a group that are on the wire at once.
-package protocol AdmissionGate: AnyObject, Sendable {
+package protocol AdmissionGate: BackgroundGate {
     /// Adds a new exchange. Returns the failure if the group does not accept the exchange.
     func join(_ exchange: Exchange) -> HTTPFailure?
 
@@ -27,7 +27,4 @@ package protocol AdmissionGate: AnyObject, Sendable {
 
     /// Withdraws from the queue. False if the exchange is not queued: a granted turn stays, and must be left.
     func withdraw(_ exchange: Exchange) -> Bool
-
-    /// The attempt is over, or suspended.
-    func leave()
 }

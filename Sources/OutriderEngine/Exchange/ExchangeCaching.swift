@@ -30,13 +30,16 @@ extension Exchange: CacheWatcher {
     var heldSoFar: Duration { held(at: .now) }
 
     var background: CacheBackground {
-        CacheBackground { [environment] timeline in
-            environment.counters.moved(sent: timeline.bytesSent, received: timeline.bytesReceived)
-            environment.tally.count(timeline)
-        } takes: { [cookies] fields, attempt in
-            // no result waits for the jar on disk
-            _ = cookies?.take(fields, from: attempt)
-        }
+        let (environment, cookies) = (environment, cookies)
+        return CacheBackground(
+            counts: { timeline in
+                environment.counters.moved(sent: timeline.bytesSent, received: timeline.bytesReceived)
+                environment.tally.count(timeline)
+            },
+            takes: { fields, attempt in
+                // no result waits for the jar on disk
+                _ = cookies?.take(fields, from: attempt)
+            }, gate: gate)
     }
 
     func signedAgain(_ attempt: Attempt, after fields: HTTPFields) -> Attempt {

@@ -24,10 +24,13 @@ package final class Session: AdmissionGate {
         case begins(Int, @Sendable (HTTPFailure?) -> Void)
         /// The number of a resumed exchange, and its continuation.
         case returns(Int, @Sendable () -> Void)
+        /// The continuation of work without an exchange.
+        case background(@Sendable (Bool) -> Void)
 
-        var number: Int {
+        var number: Int? {
             switch self {
             case .begins(let number, _), .returns(let number, _): number
+            case .background: nil
             }
         }
 
@@ -36,6 +39,7 @@ package final class Session: AdmissionGate {
             switch self {
             case .begins(_, let completion): completion(failure)
             case .returns(_, let goOn): if failure == nil { goOn() }
+            case .background(let goOn): goOn(failure == nil)
             }
         }
     }
@@ -77,10 +81,13 @@ package final class Session: AdmissionGate {
 
     /// Replaces the limits.
     package func change(_ limits: AdmissionLimits) {
-        let going = state.withLock { state in
+        let (going, alarm) = state.withLock { state in
             let ids = state.machine.change(limits, now: Self.now)
-            return state.take(ids)
+            // the next turn may come sooner now
+            defer { state.alarm = nil }
+            return (state.take(ids), state.alarm)
         }
+        alarm?.cancel()
         for waiter in going { waiter.wake() }
         watchTime()
     }
@@ -160,6 +167,22 @@ package final class Session: AdmissionGate {
         }
     }
 
+    package func enterInBackground(_ goOn: @escaping @Sendable (Bool) -> Void) -> Bool {
+        let verdict = state.withLock { state -> AdmissionMachine.Verdict in
+            if state.ending != nil { return .refuse }
+            state.nextID &+= 1
+            let verdict = state.machine.askInBackground(state.nextID, now: Self.now)
+            if case .wait = verdict { state.waiters[state.nextID] = .background(goOn) }
+            return verdict
+        }
+        switch verdict {
+        case .go: return true
+        case .wait: watchTime()
+        case .refuse: goOn(false)
+        }
+        return false
+    }
+
     package func withdraw(_ exchange: Exchange) -> Bool {
         state.withLock { state in
             guard let id = state.tickets.removeValue(forKey: exchange.number) else { return false }
@@ -215,7 +238,7 @@ extension Session.State {
     fileprivate mutating func take(_ ids: [Int]) -> [Session.Waiter] {
         ids.compactMap { id in
             let waiter = waiters.removeValue(forKey: id)
-            if let waiter { tickets[waiter.number] = nil }
+            if let number = waiter?.number { tickets[number] = nil }
             return waiter
         }
     }

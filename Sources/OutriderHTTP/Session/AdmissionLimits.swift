@@ -3,7 +3,7 @@
 
 /// Limits for a session's concurrent work and request rate.
 package struct AdmissionLimits: Sendable, Equatable {
-    /// At most `requests` attempts may begin within so many seconds, evenly or at once.
+    /// At most `requests` attempts may begin within any so many seconds, evenly or at once.
     package struct Rate: Sendable, Equatable {
         package var requests: Int
         package var seconds: Double
@@ -12,9 +12,6 @@ package struct AdmissionLimits: Sendable, Equatable {
             self.requests = requests
             self.seconds = seconds
         }
-
-        /// Per second.
-        var perSecond: Double { Double(max(1, requests)) / max(seconds, 0.001) }
     }
 
     /// Concurrent attempts; nil for no limit.

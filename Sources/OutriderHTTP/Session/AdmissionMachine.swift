@@ -46,22 +46,26 @@ package struct AdmissionMachine: ~Copyable {
     private var lines: [RequestPriority: Line] = [:]
     /// Attempts that wait to come back, in order.
     private var returning: [ID] = []
-    private var tokens: Double
-    private var filled: Double
+    /// Attempts in the background, which begin only while no other attempt waits.
+    private var background: [ID] = []
+    private var window: RateWindow?
 
     package init(_ limits: AdmissionLimits, now: Double) {
         self.limits = limits
-        tokens = Double(limits.rate?.requests ?? 0)
-        filled = now
+        window = limits.rate.map { RateWindow($0, now: now) }
     }
 
+    /// Limit of the attempts in the background that wait.
+    private static let mostBackground = 16
+
+    /// Without attempts in the background.
     package var waiting: Int { inLine + returning.count }
 
     private var inLine: Int { lines.values.reduce(0) { $0 + $1.count } }
 
     /// Requests admission for an attempt.
     package mutating func ask(_ id: ID, _ priority: RequestPriority, now: Double) -> Verdict {
-        refill(now)
+        window?.pass(to: now)
         if waiting == 0, take() { return .go }
         guard inLine < limits.waiting else { return .refuse }
         // turns from before count against no line once all lines were empty
@@ -72,6 +76,16 @@ package struct AdmissionMachine: ~Copyable {
             lines[priority, default: Line()].had = max(lines[priority]?.had ?? 0, least)
         }
         lines[priority, default: Line()].waiting.append(id)
+        return .wait
+    }
+
+    /// Requests admission for an attempt in the background. It counts as any other attempt once it has begun, and takes
+    /// the place of none that waits.
+    package mutating func askInBackground(_ id: ID, now: Double) -> Verdict {
+        window?.pass(to: now)
+        if waiting == 0, background.isEmpty, take() { return .go }
+        guard background.count < Self.mostBackground else { return .refuse }
+        background.append(id)
         return .wait
     }
 
@@ -108,7 +122,7 @@ package struct AdmissionMachine: ~Copyable {
 
     /// Notes that time has passed. Returns the attempts that may begin now.
     package mutating func tick(now: Double) -> [ID] {
-        refill(now)
+        window?.pass(to: now)
         var going: [ID] = []
         while hasRoom, !returning.isEmpty {
             running &+= 1
@@ -118,39 +132,34 @@ package struct AdmissionMachine: ~Copyable {
             guard let id = next() else { break }
             going.append(id)
         }
+        while waiting == 0, !background.isEmpty, take() { going.append(background.removeFirst()) }
         return going
     }
 
     /// Replaces the limits. Returns the attempts that may begin now.
     package mutating func change(_ limits: AdmissionLimits, now: Double) -> [ID] {
-        refill(now)
-        if limits.rate != self.limits.rate { tokens = Double(limits.rate?.requests ?? 0) }
+        window?.pass(to: now)
+        if let rate = limits.rate, window != nil {
+            window?.rate = rate
+        } else {
+            window = limits.rate.map { RateWindow($0, now: now) }
+        }
         self.limits = limits
         return tick(now: now)
     }
 
     /// Seconds until the rate admits a request; nil if no request waits for the rate.
     package func nextTick(now: Double) -> Double? {
-        guard inLine > 0, hasRoom, let rate = limits.rate, tokens < 1 else { return nil }
-        return max(0.001, (1 - tokens) / rate.perSecond - (now - filled))
+        guard inLine > 0 || !background.isEmpty, hasRoom, let delay = window?.delay(at: now) else { return nil }
+        return max(0.001, delay)
     }
 
     private var hasRoom: Bool { limits.concurrent.map { running < $0 } ?? true }
 
     private mutating func take() -> Bool {
-        guard hasRoom else { return false }
-        if limits.rate != nil {
-            guard tokens >= 1 else { return false }
-            tokens -= 1
-        }
+        guard hasRoom, window?.take() != false else { return false }
         running &+= 1
         return true
-    }
-
-    private mutating func refill(_ now: Double) {
-        defer { filled = max(filled, now) }
-        guard let rate = limits.rate, now > filled else { return }
-        tokens = min(Double(max(1, rate.requests)), tokens + (now - filled) * rate.perSecond)
     }
 
     private mutating func next() -> ID? {

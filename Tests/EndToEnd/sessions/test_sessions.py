@@ -287,11 +287,20 @@ def test_requests_wait_for_those_that_run(listening, origin):
 
 
 def test_so_many_begin_in_so_many_seconds(wire, origin):
-    create(wire, name="polite", limits={"rate": {"requests": 5, "seconds": 0.5}})
+    create(wire, name="polite", limits={"rate": {"requests": 5, "seconds": 1}})
     began = time.monotonic()
-    numbers = [wire.start("data.send", {"url": origin + "/json", "session": "polite"}) for _ in range(10)]
+    numbers = [wire.start("data.send", {"url": origin + "/json", "session": "polite"}) for _ in range(6)]
     assert all(reply["result"]["ok"] for reply in wire.replies(numbers).values())
-    assert time.monotonic() - began >= 0.45
+    # the sixth would be too many within the second
+    assert time.monotonic() - began >= 1
+
+
+def test_a_faster_rate_lets_those_that_wait_begin(wire, origin):
+    create(wire, name="slow", limits={"rate": {"requests": 1, "seconds": 3600}})
+    assert get(wire, origin + "/json", session="slow")["ok"]
+    number = wire.start("data.send", {"url": origin + "/json", "session": "slow"})
+    result(wire.call("session.update", {"session": "slow", "limits": {"rate": {"requests": 1, "seconds": 0.2}}}))
+    assert wire.replies([number], 30)[number]["result"]["ok"]
 
 
 def test_one_more_than_may_wait_fails(wire, origin):

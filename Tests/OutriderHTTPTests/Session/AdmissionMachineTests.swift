@@ -17,6 +17,7 @@ private final class Admission {
         machine.ask(id, priority, now: now)
     }
 
+    func askInBackground(_ id: Int, now: Double) -> AdmissionMachine.Verdict { machine.askInBackground(id, now: now) }
     func leave(now: Double) -> [Int] { machine.leave(now: now) }
     func tick(now: Double) -> [Int] { machine.tick(now: now) }
     func cancel(_ id: Int) -> Bool { machine.cancel(id) }
@@ -52,6 +53,29 @@ struct AdmissionMachineTests {
         #expect(machine.leave(now: 1) == [4])
         #expect(machine.leave(now: 1) == [])
         #expect(machine.running == 1)
+    }
+
+    @Test func `work in the background waits for all requests, and takes no place from them`() {
+        let machine = Admission(limits(1, waiting: 1), now: 0)
+        #expect(machine.askInBackground(1, now: 0) == .go)
+        for id in 2...17 { #expect(machine.askInBackground(id, now: 0) == .wait) }
+        #expect(machine.askInBackground(18, now: 0) == .refuse)
+        #expect(machine.waiting == 0)
+        #expect(machine.ask(19, .low, now: 0) == .wait)
+        #expect(machine.ask(20, .high, now: 0) == .refuse)
+        #expect(machine.leave(now: 1) == [19])
+        #expect(machine.leave(now: 1) == [2])
+        #expect(machine.change(limits(), now: 1) == Array(3...17))
+    }
+
+    @Test func `the rate counts work in the background`() {
+        let machine = Admission(limits(rate: .init(requests: 1, seconds: 10)), now: 0)
+        #expect(machine.askInBackground(1, now: 0) == .go)
+        #expect(machine.leave(now: 1) == [])
+        #expect(machine.nextTick(now: 1) == nil)
+        #expect(machine.askInBackground(2, now: 1) == .wait)
+        #expect(machine.nextTick(now: 1) == 9)
+        #expect(machine.tick(now: 10) == [2])
     }
 
     @Test func `one more than may wait is refused`() {
@@ -129,10 +153,10 @@ struct AdmissionMachineTests {
         #expect(machine.ask(3, .normal, now: 10) == .wait)
         #expect(machine.leave(now: 10) == [], "leaving makes no time")
         let tick = try #require(machine.nextTick(now: 10))
-        #expect(abs(tick - 0.5) < 0.01)
-        #expect(machine.tick(now: 10.4) == [])
-        #expect(machine.tick(now: 10.5) == [3])
-        #expect(machine.nextTick(now: 10.5) == nil)
+        #expect(abs(tick - 1) < 0.01)
+        #expect(machine.tick(now: 10.9) == [], "a third would be too many within the second")
+        #expect(machine.tick(now: 11) == [3])
+        #expect(machine.nextTick(now: 11) == nil)
         #expect(machine.ask(4, .normal, now: 1000) == .go)
         #expect(machine.ask(5, .normal, now: 1000) == .go)
         #expect(machine.ask(6, .normal, now: 1000) == .wait, "no more are saved up than go at once")
