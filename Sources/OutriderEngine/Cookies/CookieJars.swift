@@ -9,7 +9,7 @@ import Synchronization
 package final class CookieJars: Sendable {
     private struct Entry {
         weak var jar: SharedJar?
-        /// A jar whose directory cannot be made: its cookies are nowhere else.
+        /// A jar whose directory cannot be made, or whose changes a full disk refuses: they are nowhere else.
         var kept: SharedJar?
     }
 
@@ -76,7 +76,9 @@ package final class CookieJars: Sendable {
     ) -> Result<SharedJar, JarFailure> {
         let (found, count) = jars.withLock { jars in
             jars = jars.filter { $0.value.jar != nil }
-            for (name, entry) in jars where entry.kept?.isHomeless == false { jars[name]?.kept = nil }
+            for (name, entry) in jars where entry.kept.map({ !$0.isHomeless && $0.unwritten == nil }) ?? false {
+                jars[name]?.kept = nil
+            }
             return (jars[name]?.jar, jars.count)
         }
         if let found { return .success(found) }
@@ -84,7 +86,12 @@ package final class CookieJars: Sendable {
         guard makes || names.contains(name) else { return .success(SharedJar(name: name, suffixes.current.list)) }
         guard count < Self.mostOpen else {
             return .failure(
-                JarFailure(.busy, "more than \(Self.mostOpen) jars are open; close a session that names one"))
+                JarFailure(
+                    .busy,
+                    """
+                    more than \(Self.mostOpen) jars are open, or wait for room on the disk; close a session that names \
+                    one, or make room
+                    """))
         }
         guard names.count < Self.mostNames || names.contains(name) else {
             return .failure(
@@ -101,13 +108,27 @@ package final class CookieJars: Sendable {
             return .failure(error)
         }
         jars.withLock { $0[name] = Entry(jar: jar, kept: kept) }
+        jar.keep(by: { [weak self, weak jar] isUnwritten in self?.keep(isUnwritten ? jar : nil, name) })
         return .success(jar)
+    }
+
+    /// Keeps the jar until its changes are on the disk, though no session names it.
+    private func keep(_ jar: SharedJar?, _ name: String) {
+        // the end of a jar is behind the lock
+        _ = jars.withLock { jars in
+            defer { jars[name]?.kept = jar }
+            return jars[name]?.kept
+        }
     }
 
     /// Waits for jars that closed: each moves its log into its database, and tries rows again that a full disk kept back.
     package func settle() async {
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            JarStore.thread.run(for: .service, isOwed: true) { continuation.resume() }
+        for name in jars.withLock({ Array($0.keys) }) { keep(nil, name) }
+        // twice: work that is under way may have the last reference, whose end closes the jar behind what waits by then
+        for _ in 0..<2 {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                JarStore.thread.run(for: .service, isOwed: true) { continuation.resume() }
+            }
         }
     }
 

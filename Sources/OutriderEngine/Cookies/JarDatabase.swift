@@ -19,15 +19,17 @@ final class JarDatabase {
     private let seal: CookieSeal?
     /// Random, made once per file: caches distinguish jars of the same name by it. Nil for an old file that cannot be written.
     let identity: String?
+    let isAlone: Bool
     /// The number of the newest row that was read or written here.
     private(set) var lastChange: Int64 = 0
 
     /// Opens the database, or makes a new one. Throws SQLiteFailure or JarFailure.
     ///
     /// - Parameters:
+    ///   - isAlone: no other connection reads or writes meanwhile: the index of the log needs no file.
     ///   - isSealed: seal plain values now; a sealed database stays sealed.
     ///   - key: returns the key, if needed.
-    init(_ path: String, isSealed: Bool, key: () throws(JarFailure) -> CookieSeal) throws {
+    init(_ path: String, isAlone: Bool = false, isSealed: Bool, key: () throws(JarFailure) -> CookieSeal) throws {
         if access(path, F_OK) != 0 {
             do throws(FileFault) {
                 // SQLite itself would let the umask decide on permissions
@@ -37,6 +39,8 @@ final class JarDatabase {
             }
         }
         database = try SQLiteDatabase(path)
+        self.isAlone = isAlone
+        if isAlone { try database.run("PRAGMA locking_mode = EXCLUSIVE") }
         let isNew = try Self.inspect(database, path)
         for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }
         if isNew { try Self.create(in: database) }

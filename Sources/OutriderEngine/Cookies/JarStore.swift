@@ -32,14 +32,22 @@ final class JarStore: Sendable {
         var problem: String?
         /// The last notable event since the store was opened.
         var notice: String?
+        /// Changes waited for the disk when the keeper was told last.
+        var isKept = false
+        /// A time for the next try is set.
+        var isTrying = false
 
         var isPaused: Bool { Clocks.awake < retryAt }
+        var hasChanges: Bool { pending.keys.contains { !uses.contains($0) } }
     }
 
     private let worker: JarWorker
     private let state = Mutex(State())
     /// Called with each batch, on the thread.
     private let listener = Mutex<(@Sendable (JarNews) -> Void)?>(nil)
+
+    /// Told whether the memory alone has changes, on the thread.
+    private let keeper = Mutex<(@Sendable (Bool) -> Void)?>(nil)
 
     init(_ worker: JarWorker) { self.worker = worker }
 
@@ -74,6 +82,11 @@ final class JarStore: Sendable {
     var storeState: JarStoreState {
         JarStoreState(path: worker.files.directory, problem: state.withLock { $0.problem ?? $0.notice })
     }
+
+    /// Why the last changes are in memory only; nil if they are on the disk, or on their way.
+    var unwritten: String? { state.withLock { $0.hasChanges ? $0.problem : nil } }
+
+    func keep(by keeper: @escaping @Sendable (Bool) -> Void) { self.keeper.withLock { $0 = keeper } }
 
     func listen(_ listener: @escaping @Sendable (JarNews) -> Void) { self.listener.withLock { $0 = listener } }
 
@@ -153,6 +166,8 @@ final class JarStore: Sendable {
         }
         state.withLock { $0.notice = worker.notice }
         listener.withLock { $0 }?(news)
+        tellKeeper()
+        tryLater()
         for commit in waiting { commit.finish() }
         let goesOn = state.withLock { state in
             let isMore = !state.waiting.isEmpty || !state.pending.isEmpty && !state.isPaused
@@ -162,6 +177,35 @@ final class JarStore: Sendable {
         guard goesOn else { return }
         worker.pause()
         Self.thread.run(for: .service, isOwed: true) { self.work() }
+    }
+
+    private func tellKeeper() {
+        let isKept = state.withLock { state -> Bool? in
+            let isKept = state.problem != nil && state.hasChanges
+            defer { state.isKept = isKept }
+            return isKept == state.isKept ? nil : isKept
+        }
+        if let isKept { keeper.withLock { $0 }?(isKept) }
+    }
+
+    /// Tries again when the pause is over, since a kept jar may see no other use.
+    private func tryLater() {
+        let seconds = state.withLock { state -> Double? in
+            guard state.isKept, !state.isTrying else { return nil }
+            state.isTrying = true
+            return max(0.1, state.retryAt - Clocks.awake)
+        }
+        guard let seconds else { return }
+        // Ends with the pause.
+        Task { [weak self] in
+            try? await Task.sleep(for: .seconds(seconds))
+            self?.tryNow()
+        }
+    }
+
+    private func tryNow() {
+        state.withLock { $0.isTrying = false }
+        _ = enqueue([], isWaitedFor: false)
     }
 
     private typealias Batch = [Cookie.Identity: JarRow]

@@ -100,9 +100,10 @@ final class JarWorker: @unchecked Sendable {
         }
     }
 
-    private func openDatabase() throws -> JarDatabase {
+    private func openDatabase(isAlone: Bool = false) throws -> JarDatabase {
         let path = files.database
-        return try JarDatabase(path, isSealed: isSealed || lock?.isSealed == true) { () throws(JarFailure) in
+        let seals = isSealed || lock?.isSealed == true
+        return try JarDatabase(path, isAlone: isAlone, isSealed: seals) { () throws(JarFailure) in
             guard let keys else { throw JarFailure(.locked, "\(path) is sealed, and this service has no key") }
             do throws(OAuthFailure) {
                 let name = files.directory.split(separator: "/").last.map(String.init) ?? ""
@@ -156,11 +157,20 @@ final class JarWorker: @unchecked Sendable {
         } catch let failure as JarFailure {
             throw failure
         } catch {
-            throw self.failure(error)
+            guard (error as? SQLiteFailure)?.isFull == true, let opened = openedAlone() else {
+                throw self.failure(error)
+            }
+            remember(opened, lock)
+            database = opened
         }
         epoch = lock.epoch
         mark = nil
         files.clean(now: now)
+    }
+
+    /// The database on a disk that has no room for the index of the log: its cookies can be read all the same. Nil if not.
+    private func openedAlone() -> JarDatabase? {
+        do { return try openDatabase(isAlone: true) } catch { return nil }
     }
 
     /// A sealed jar stays sealed, whatever becomes of its database.
@@ -179,6 +189,8 @@ final class JarWorker: @unchecked Sendable {
         }
         if database == nil || epoch != lock.epoch { try open(lock, now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
+        // other processes have their turn
+        defer { if database.isAlone { self.database = nil } }
         var news = JarNews(mark: lock.changes, isFirst: mark == nil, identity: database.identity)
         var rows = given
         do throws(SQLiteFailure) {

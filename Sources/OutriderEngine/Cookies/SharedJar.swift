@@ -169,6 +169,12 @@ package final class SharedJar: Sendable {
     /// The state of the jar on disk, with its problem; nil for a jar in memory.
     package var storeState: JarStoreState? { store?.storeState }
 
+    /// Why the last changes of a jar on disk are in memory only; nil if they are not.
+    package var unwritten: String? { store?.unwritten }
+
+    /// Tells the keeper, on the thread of the store, when changes are in memory only, and when they no longer are.
+    func keep(by keeper: @escaping @Sendable (Bool) -> Void) { store?.keep(by: keeper) }
+
     /// Whether the cookies are on no disk, since the directory of the jar cannot be made.
     var isHomeless: Bool { store?.hasPlace == false }
 

@@ -49,9 +49,14 @@ struct CookieChangeShape: JSONEncodable {
 /// The changes of a call.
 struct CookieChangesShape: JSONEncodable {
     var changes: [CookieChange]
+    /// Why they are not on the disk.
+    var problem: String?
 
     func encode(to writer: inout JSONWriter) {
-        writer.object { $0.member("changes", changes.map(CookieChangeShape.init)) }
+        writer.object { writer in
+            writer.member("changes", changes.map(CookieChangeShape.init))
+            writer.member("problem", problem)
+        }
     }
 }
 

@@ -26,8 +26,14 @@ struct CookiesClear: Method {
 
     struct Result: JSONEncodable {
         var deleted: Int
+        var problem: String?
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("deleted", deleted) } }
+        func encode(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("deleted", deleted)
+                writer.member("problem", problem)
+            }
+        }
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
@@ -39,6 +45,6 @@ struct CookiesClear: Method {
         }
         jar.raiseGeneration()
         CacheOwner.forget(jar.owner, in: call.scope.service.engine.settings.caches)
-        return Result(deleted: changes.count)
+        return Result(deleted: changes.count, problem: jar.unwritten)
     }
 }

@@ -13,6 +13,7 @@ struct CookiesDelete: Method {
     static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> CookieChangesShape {
         let jar = try await params.jar.resolved(call)
         let condition = params.filter.condition(jar)
-        return CookieChangesShape(changes: await jar.changed { $0.removeAll(where: condition) })
+        let changes = await jar.changed { $0.removeAll(where: condition) }
+        return CookieChangesShape(changes: changes, problem: jar.unwritten)
     }
 }

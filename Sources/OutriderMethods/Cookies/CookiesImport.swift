@@ -37,8 +37,10 @@ struct CookiesImport: Method {
     struct Result: JSONEncodable {
         var imported: Int
         var skipped: [NetscapeCookies.Skipped]
+        var problem: String?
 
-        init(changes: [CookieChange], skipped: [NetscapeCookies.Skipped]) {
+        init(changes: [CookieChange], skipped: [NetscapeCookies.Skipped], problem: String?) {
+            self.problem = problem
             let evicted = changes.filter { $0.kind == .evicted }
             let gone = Set(evicted.compactMap(\.identity))
             imported = changes.count { change in
@@ -60,6 +62,7 @@ struct CookiesImport: Method {
             writer.object { writer in
                 writer.member("imported", imported)
                 writer.member("skipped", skipped.map(SkippedShape.init))
+                writer.member("problem", problem)
             }
         }
     }
@@ -104,7 +107,7 @@ struct CookiesImport: Method {
         let changes = await jar.changed { jar in
             cookies.flatMap { jar.put($0, site: suffixes.site(of: $0.domain), now: now) }
         }
-        return Result(changes: changes, skipped: skipped)
+        return Result(changes: changes, skipped: skipped, problem: jar.unwritten)
     }
 
     /// The last cookies, up to the capacity of a jar, because the jar is locked meanwhile. The others are skipped.
@@ -134,7 +137,7 @@ struct CookiesImport: Method {
             }
         }
         let changes = await jar.put(last(cookies, &skipped), for: nil)
-        return Result(changes: changes, skipped: skipped)
+        return Result(changes: changes, skipped: skipped, problem: jar.unwritten)
     }
 
     /// The name of a cookie and the rule that it breaks; nil for a cookie that a jar takes.

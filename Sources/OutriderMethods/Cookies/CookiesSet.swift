@@ -43,10 +43,11 @@ struct CookiesSet: Method {
                     changes: fields.map { _ in CookieChange(refused: "", domain: "", path: "/", .noHost) })
             }
             let texts = fields.map { FieldText($0) }
-            return CookieChangesShape(
-                changes: await jar.changed { $0.take(texts, from: request, jar.suffixes, now: CookieClock.now) })
+            let changes = await jar.changed { $0.take(texts, from: request, jar.suffixes, now: CookieClock.now) }
+            return CookieChangesShape(changes: changes, problem: jar.unwritten)
         }
-        return CookieChangesShape(changes: await jar.put(params.cookies ?? [], for: params.url))
+        let changes = await jar.put(params.cookies ?? [], for: params.url)
+        return CookieChangesShape(changes: changes, problem: jar.unwritten)
     }
 }
 

@@ -5,12 +5,14 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderJSON
 import OutriderRPC
+import Synchronization
 
 /// The cookies of a session: its jar, and how requests use the jar unless they say otherwise.
 final class SessionCookies: Sendable {
     let jar: SharedJar
     let options: CookieOptions
     private let watch: Int?
+    private static let events = Atomic(0)
 
     /// - Parameter title: of the session, for events; nil if the client wants none.
     init(_ jar: SharedJar, _ options: CookieOptions, eventsAs title: String?, _ peer: any Peer) {
@@ -20,7 +22,9 @@ final class SessionCookies: Sendable {
             let name = jar.name
             return jar.observe { [weak peer] changes in
                 let event = Event("event.cookies", CookieEventShape(jar: name, session: title, changes: changes))
-                _ = peer?.queue(event, unless: nil)
+                // a key of its own: no event stands for the changes of an earlier one
+                let next = Self.events.wrappingAdd(1, ordering: .relaxed).newValue
+                peer?.offer(event, key: "cookies \(title) \(next)")
             }
         }
     }

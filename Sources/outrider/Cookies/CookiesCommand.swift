@@ -59,6 +59,13 @@ struct CookiesCommand: ParsableCommand {
             if let message = change["message"]?.string { words.append(message) }
             try StandardOutput.line(words.map(\.printable).joined(separator: "\t").utf8)
         }
+        try checkWritten(result)
+    }
+
+    /// Throws if the changes of a jar are not on the disk.
+    static func checkWritten(_ result: JSONObject) throws(CommandFailure) {
+        guard let problem = result["problem"]?.string else { return }
+        throw CommandFailure(.error, "the jar is not on the disk as it should be: \(problem)")
     }
 }
 
@@ -248,6 +255,7 @@ extension CookiesCommand {
             params["sessionOnly"] = .bool(sessionOnly)
             let result = try CookiesCommand.call("cookies.clear", params, service, existing: selection.jar)
             try StandardOutput.line("\(result["deleted"]?.integer ?? 0) deleted".utf8)
+            try CookiesCommand.checkWritten(result)
         }
     }
 
@@ -286,6 +294,7 @@ extension CookiesCommand {
                 CookiesCommand.writeSkipped(one.object ?? [:], of: file, part: json ? "cookie" : "line")
             }
             try StandardOutput.line("\(found["imported"]?.integer ?? 0) imported".utf8)
+            try CookiesCommand.checkWritten(found)
         }
     }
 

@@ -200,6 +200,27 @@ def test_changes_are_told_without_values(line, server):
     assert "secret" not in json.dumps(event)
 
 
+def test_changes_for_which_a_slow_client_has_no_room_are_counted(listening):
+    rounds, names, long = 100, [f"c{number}" for number in range(100)], "x" * 300
+    with contract.Wire(listening) as slow, contract.Wire(listening) as other:
+        settings = {"name": "api", "shared": True, "cookies": {"events": True}}
+        result(slow.call("session.create", settings))
+        for number in range(rounds):
+            fields = [f"{name}={number}; Path=/{long}" for name in names]
+            result(other.call("cookies.set", {"session": "api", "url": "http://a.test/", "setCookie": fields}))
+        assert result(other.call("server.stats"))["events"]["dropped"] > 0
+        told = missing = 0
+        while told + missing < rounds:
+            message = slow.receive()
+            if message["method"] == "event.cookies":
+                assert [change["name"] for change in message["params"]["changes"]] == names
+                told += 1
+            else:
+                assert message["method"] == "event.dropped"
+                missing += message["params"]["count"]
+        assert missing > 0
+
+
 def test_refused_cookies_are_a_topic(line, server):
     result(line.call("events.subscribe", {"topics": ["cookies.refused"]}))
     session = Session(line, server)
@@ -273,7 +294,7 @@ def test_an_import_puts_as_many_cookies_as_a_jar_holds(line, form):
         text = "".join(f"h{number}.test\tFALSE\t/\tFALSE\t0\tc\t1\n" for number in range(20_000))
     else:
         text = json.dumps([{"name": "c", "value": "1", "domain": f"h{number}.test"} for number in range(20_000)])
-    done = result(line.call("cookies.import", {"jar": "work", "format": form, "text": text}))
+    done = result(line.call("cookies.import", {"jar": "work", "format": form, "text": text}, 60))
     assert done["imported"] == 3000, done["imported"]
     assert any("17000 cookies" in skipped["message"] for skipped in done["skipped"])
     assert len(result(line.call("cookies.list", {"jar": "work"}))["cookies"]) == 3000

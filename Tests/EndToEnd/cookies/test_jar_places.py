@@ -4,15 +4,17 @@
 
 import contextlib
 import fcntl
+import os
 import shutil
 import sqlite3
 import struct
+import subprocess
 
 import contract
 import pytest
 from cache_server import CacheServer, Reply
 from cookie_server import CookieServer
-from jar_calls import change, header, listed, put, wire
+from jar_calls import URL, change, header, listed, put, wire
 from request_client import result
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -27,6 +29,56 @@ def jars(tmp_path):
 def server():
     with CookieServer() as server:
         yield server
+
+
+FULL = ("prlimit", "--fsize=40960")
+
+
+def test_a_full_disk_loses_no_change_of_a_jar_that_no_session_names(jars):
+    """The calls say that the disk does not have the change, which stays in memory."""
+    with wire(jars) as line:
+        put(line, "old=1; Max-Age=100")
+    with wire(jars, under=FULL) as line:
+        names = [f"c{number}" for number in range(12)]
+        for name in names:
+            said = result(line.call("cookies.set", {
+                "jar": "work", "url": URL, "setCookie": [f"{name}={'v' * 3000}; Max-Age=100"]}))
+        assert said["changes"][0]["kind"] == "added" and "work/jar.db" in said["problem"]
+        assert listed(line, jar="more")["cookies"] == []
+        assert [cookie["name"] for cookie in listed(line)["cookies"]] == ["old", *names]
+        said = result(line.call("cookies.delete", {"jar": "work", "name": "old"}))
+        assert said["changes"][0]["kind"] == "deleted" and "problem" in said
+        assert [cookie["name"] for cookie in listed(line)["cookies"]] == names
+        text = "www.example.com\tFALSE\t/\tFALSE\t0\tmore\t1\n"
+        said = result(line.call("cookies.import", {"jar": "work", "text": text}))
+        assert said["imported"] == 1 and "problem" in said
+        assert {"deleted": 13, "problem": said["problem"]} == result(line.call("cookies.clear", {"jar": "work"}))
+        assert listed(line)["cookies"] == []
+
+
+def test_the_cookies_of_a_jar_are_sent_though_the_disk_has_no_room_at_all(jars, server):
+    with wire(jars) as line:
+        put(line, "old=1; Max-Age=100", url=server.url())
+    # less than the index of the log takes
+    with wire(jars, under=("prlimit", "--fsize=20480")) as one, wire(jars, under=("prlimit", "--fsize=20480")) as two:
+        for line in (one, two, one):
+            session = result(line.call("session.create", {"cookies": "work"}))["session"]
+            assert result(line.call("data.send", {"url": server.url(), "session": session}))["ok"]
+            assert server.sent() == "old=1"
+        fields = [f"c{number}={'v' * 3000}; Max-Age=100" for number in range(9)]
+        said = result(two.call("cookies.set", {"jar": "work", "url": server.url(), "setCookie": fields}))
+        assert "jar.db" in said["problem"] and len(listed(two)["cookies"]) == 10
+        assert [cookie["name"] for cookie in listed(one)["cookies"]] == ["old"]
+    with wire(jars) as line:
+        assert header(line, url=server.url()) == "old=1"
+
+
+def test_a_command_fails_if_its_cookies_are_not_on_the_disk(jars):
+    words = [contract.binary(), "cookies", "set", "work", URL, *(f"c{number}={'v' * 3000}" for number in range(12))]
+    done = subprocess.run(
+        [*FULL, *words, "--stdio"], env={**os.environ, "OUTRIDER_JARS": str(jars)}, capture_output=True, text=True,
+        timeout=60)
+    assert done.returncode == 1 and "not on the disk" in done.stderr and str(jars) in done.stderr, done
 
 
 @pytest.mark.parametrize("first", ["send", "take"])
