@@ -18,7 +18,6 @@ _NAMES = "with socks5 the service looks the name up before it connects to the pr
 
 _TRIO = "runs in trio; AsyncTransport runs in asyncio only, and says so"
 _STALE = "stale responses are served only where staleIfError or the response permits it"
-_COOKIES = "a stored response brings no cookies: a jar of the program's own would go back to their older values"
 _PARTS = "the Content-Range is longer than the body that came with it, so the part is not stored"
 _TRIO_CLIENTS = (
     "get get_invalid_url build_request post post_json stream_response access_content_stream_response stream_request"
@@ -32,7 +31,6 @@ _WAITS = "a limit of microseconds; the service waits a millisecond at least, and
 EXCEPTIONS = {
     "cache": {
         "headers-store-Transfer-Encoding": "a transfer coding that was not offered is refused: its body is not decoded",
-        **{f"headers-store-{name}": _COOKIES for name in ("Set-Cookie", "Set-Cookie2")},
         "stale-close-must-revalidate": _STALE,
         "stale-close-no-cache": _STALE,
         "stale-warning-stored": _STALE,

@@ -93,6 +93,25 @@ struct CacheRemovalTests {
         #expect(!DirectoryNames.all(in: leftover).contains { $0.hasPrefix("left-") })
     }
 
+    @Test(arguments: [true, false])
+    func `a response that was stored behind a lookup outlives the removal`(isWritten: Bool) async throws {
+        let disk = try stores.open()
+        await disk.store([entry(1, storedAt: 1), entry(2, storedAt: 1)])
+        for number in 1...2 {
+            let old = try #require(await disk.found(number).first)
+            if number == 1 { #expect(disk.put(entry(1, storedAt: 2))) }
+            if isWritten { await disk.settled() }
+            disk.supersede(old)
+        }
+        // before the removals are on the disk, and after
+        for _ in 0..<2 {
+            #expect(await disk.found(1).map(\.storedAt) == [2])
+            #expect(await disk.found(2).isEmpty)
+            await disk.settled()
+        }
+        #expect(await disk.totals().entries == 1)
+    }
+
     @Test func `many ends of logins become one removal`() throws {
         let disk = try stores.open()
         for number in 0..<100 { disk.files.leaveRemoval(.purge(.tag("\(number)"))) }
@@ -109,7 +128,7 @@ struct ChangeQueueTests {
         var generator = SystemRandomNumberGenerator()
         func change() -> CacheChange {
             let number = Int.random(in: 0..<6, using: &generator)
-            switch Int.random(in: 0..<8, using: &generator) {
+            switch Int.random(in: 0..<9, using: &generator) {
             case 0: return .remove(entry(number).id)
             case 1: return .removeKey(entry(number).id.key)
             case 2: return .purge(.tag("\(number)"))
@@ -120,6 +139,7 @@ struct ChangeQueueTests {
                 rows.last = Int64(number)
                 return .rest(rows, of: .removeKey(entry(number).id.key))
             case 6: return .put(entry(number), since: nil)
+            case 7: return .supersede(entry(number).id, storedUpTo: Int64.random(in: 0..<6, using: &generator))
             default: return .wake
             }
         }

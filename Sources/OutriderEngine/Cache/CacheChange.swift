@@ -8,6 +8,8 @@ enum CacheChange: Sendable {
     /// - Parameter since: the removals before the exchange began.
     case put(CachedEntry, since: RemovalCount.Mark?)
     case remove(CacheEntryID)
+    /// Removes the entry unless it was stored after that moment, in milliseconds since 1970.
+    case supersede(CacheEntryID, storedUpTo: Int64)
     case removeKey(CacheDigest)
     case purge(CachePurge)
     /// The rows that a removal has left to the next transactions.
@@ -20,7 +22,7 @@ enum CacheChange: Sendable {
     var isRemoval: Bool {
         switch self {
         case .put, .wake: false
-        case .remove, .removeKey, .purge, .rest, .forget: true
+        case .remove, .supersede, .removeKey, .purge, .rest, .forget: true
         }
     }
 
@@ -35,6 +37,7 @@ enum CacheChange: Sendable {
         switch self {
         case .put, .wake, .forget: false
         case .remove(let id): entry.id == id
+        case .supersede(let id, let moment): entry.id == id && entry.storedAt <= moment
         case .removeKey(let key): entry.id.key == key
         case .purge(let purge): purge.matches(entry)
         case .rest(let rows, let change): number <= rows.last ?? .max && change.removes(entry, row: number)
@@ -46,6 +49,7 @@ enum CacheChange: Sendable {
         switch self {
         case .put, .wake, .forget: nil
         case .remove(let id): .init(id)
+        case .supersede(let id, let moment): .init(id, storedUpTo: moment)
         case .removeKey(let key): .init("urlKey = ?1") { $0.bind(1, key.bytes) }
         case .purge(let purge): purge.rows
         case .rest(let rows, _): rows
@@ -57,7 +61,7 @@ enum CacheChange: Sendable {
         switch self {
         case .put, .wake, .forget, .purge(.number): nil
         case .rest(_, let change): change.line
-        case .remove(let id): "key \(Self.hex(id.key.bytes))"
+        case .remove(let id), .supersede(let id, _): "key \(Self.hex(id.key.bytes))"
         case .removeKey(let key): "key \(Self.hex(key.bytes))"
         case .purge(.all): "all"
         case .purge(.storedBefore(let moment)): "before \(moment)"

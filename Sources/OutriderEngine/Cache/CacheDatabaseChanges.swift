@@ -30,6 +30,11 @@ extension CacheDatabase {
                 statement.bind(3, id.variant.bytes)
             }
         }
+
+        init(_ id: CacheEntryID, storedUpTo moment: Int64) {
+            let all = Selection(id)
+            self.init("\(all.condition) AND storedAt <= \(moment)", all.bind)
+        }
     }
 
     /// Runs changes in a transaction.
@@ -261,7 +266,7 @@ extension CacheDatabase {
             statement.bind(7, origin)
             switch change {
             case .put, .rest, .forget, .wake, .purge(.number): return
-            case .remove(let id): statement.bind(3, id.key.bytes)
+            case .remove(let id), .supersede(let id, _): statement.bind(3, id.key.bytes)
             case .removeKey(let key): statement.bind(3, key.bytes)
             case .purge(.all): statement.bind(5, "")
             case .purge(.prefix(let text)): statement.bind(5, text)

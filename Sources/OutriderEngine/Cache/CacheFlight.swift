@@ -28,6 +28,8 @@ final class CacheFlight: @unchecked Sendable {
     private var isCounted = false
     /// The body of a response that no request reports.
     private var uncounted: (any AttemptResponseBody)?
+    /// Of an exchange in the background, which has a turn of its session until it ends.
+    private var turn: (any BackgroundGate)?
 
     /// The head, once it has come and is shared.
     private(set) var response: AttemptResponse?
@@ -69,6 +71,7 @@ final class CacheFlight: @unchecked Sendable {
         self.key = key
         self.transport = transport
         self.observer = FlightObserver(observer, background: background)
+        turn = background?.gate
     }
 
     /// Sends the request.
@@ -186,7 +189,8 @@ final class CacheFlight: @unchecked Sendable {
             return send([])
         }
         let head = entry.head.updated(
-            by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge)
+            by: response.fields, requestedAt: requestedAt, respondedAt: respondedAt, fallback: order.query.spec.maxAge,
+            withCookies: store.keepsCookies)
         let others = update(entry, to: head)
         serve(entry.with(head, at: respondedAt), .revalidated, order.reason, inPlaceOf: response)
         for reader in others { reader.begin() }
@@ -379,10 +383,11 @@ final class CacheFlight: @unchecked Sendable {
     }
 
     func end(cancels: Bool) {
+        // behind all else: the next in line may begin at once
+        defer { turn.take()?.leave() }
         if let key { store.flights.remove(self, key) }
         if isCounted { store.flights.end() }
-        isCounted = false
-        isStoring = false
+        (isCounted, isStoring) = (false, false)
         countSent()
         if cancels || readers.isEmpty || response == nil { release(reserved) }
         machine.ended()

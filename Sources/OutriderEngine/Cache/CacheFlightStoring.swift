@@ -57,8 +57,8 @@ extension CacheFlight {
         }
         guard let watcher = observer.watcher, total <= CacheDraft.mostBytes else { return finishUnstored() }
         let draft = CacheDraft(
-            status: response.status, fields: CachedHead.kept(of: response.fields), body: Array(body.readableBytesView),
-            isMemoryOnly: spec.isMemoryOnly)
+            status: response.status, fields: CachedHead.kept(of: response.fields, withCookies: store.keepsCookies),
+            body: Array(body.readableBytesView), isMemoryOnly: spec.isMemoryOnly)
         let attempt = order.attempt
         let loop = transport.loop
         decision = Task {
@@ -96,8 +96,8 @@ extension CacheFlight {
     ) {
         let head = CachedHead(
             status: response.status, reason: response.reason, version: response.version,
-            CachedHead.kept(of: response.fields), requestedAt: requestedAt, respondedAt: respondedAt,
-            fallback: order.query.spec.maxAge)
+            CachedHead.kept(of: response.fields, withCookies: store.keepsCookies), requestedAt: requestedAt,
+            respondedAt: respondedAt, fallback: order.query.spec.maxAge)
         let id = CacheEntryID(
             key: order.place.key, principal: order.place.principal, variant: order.place.variant(names))
         let groups = CacheGroups.names(response.fields.all("Cache-Groups"), of: order.query.url)
@@ -174,7 +174,7 @@ extension CacheFlight {
                 guard old.head.status == 200 else { return end(entry) }
                 let head = old.head.updated(
                     by: entry.head.fields, requestedAt: requestedAt, respondedAt: entry.head.respondedAt,
-                    fallback: entry.head.fallback)
+                    fallback: entry.head.fallback, withCookies: self.store.keepsCookies)
                 let updated = old.with(head, at: entry.storedAt, for: self.order.place)
                 end(updated)
                 if updated?.id != old.id { self.store.remove(old.id) }

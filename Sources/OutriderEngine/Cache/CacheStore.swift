@@ -13,6 +13,8 @@ import Synchronization
 package final class CacheStore: Sendable {
     /// Nil for the cache of one session.
     package let name: String?
+    /// Whether cookies are stored with their responses: only for a session of a single client.
+    let keepsCookies: Bool
     let secret: CacheSecret
     /// Nil if all entries are in memory.
     let disk: DiskCache?
@@ -46,10 +48,12 @@ package final class CacheStore: Sendable {
     private static let mostFilling = 64 << 20
 
     package init(
-        name: String? = nil, _ limits: CacheLimits, secret: CacheSecret = CacheStore.randomSecret(),
+        name: String? = nil, _ limits: CacheLimits, isShared: Bool = false,
+        secret: CacheSecret = CacheStore.randomSecret(),
         disk: DiskCache? = nil, problem: String? = nil, user: Int? = nil, budget: CacheBudget = .process
     ) {
         self.name = name
+        keepsCookies = name == nil && !isShared
         self.budget = budget
         self.secret = secret
         self.disk = disk
@@ -200,7 +204,7 @@ package final class CacheStore: Sendable {
         let lookup = DiskCache.Lookup(key: entry.id.key, principal: entry.id.principal) { variant, _ in
             variant == entry.id.variant
         } completion: { found in
-            if let row = found.entry, entry.supersedes(row) { disk.remove(entry.id) }
+            if let row = found.entry, entry.supersedes(row) { disk.supersede(row) }
         }
         disk.find(lookup)
     }
@@ -319,7 +323,7 @@ extension CacheStore: DiskCacheOwner {
         switch change {
         case .removeKey(let key): flights.unkey(key)
         case .purge(let purge): flights.purge(purge)
-        case .put, .remove, .rest, .forget, .wake: break
+        case .put, .remove, .supersede, .rest, .forget, .wake: break
         }
     }
 }

@@ -92,7 +92,8 @@ extension CacheStore {
         let now = CacheClock.now
         guard text.utf8.count <= CacheKey.mostBytes else { return .failure(.longURL(CacheKey.mostBytes)) }
         let head = CachedHead(
-            status: status, reason: "", version: "1.1", CachedHead.kept(of: fields), requestedAt: now, respondedAt: now)
+            status: status, reason: "", version: "1.1", CachedHead.kept(of: fields, withCookies: keepsCookies),
+            requestedAt: now, respondedAt: now)
         let variant = names.isEmpty ? CacheDigest.empty : secret.digest("\n")
         let entry = CachedEntry(
             id: CacheEntryID(key: secret.digest(text), principal: principal, variant: variant), url: text, head: head,

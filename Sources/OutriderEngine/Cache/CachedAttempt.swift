@@ -189,7 +189,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             serve(entry, use, as: use.isStale ? .stale : .hit, nil)
         case .useAndRefresh(let use):
             guard let entry else { return }
-            refresh(entry, since: moment)
+            CacheRefresh(of: self).begin(entry, since: moment)
             serve(entry, use, as: .updating, nil)
         case .revalidate(let conditions, let forward, let reason):
             ask(entry, conditions, forward, reason, since: moment)
@@ -275,6 +275,8 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         let report = CacheReport(entry, use, as: status, forward, isCollapsed: isCollapsed, at: now)
         var fields = entry.head.shown(at: now)
         if let range = use.range { fields = entry.head.partial(range, of: entry.body.size, at: now) }
+        // the server was asked: the cookies are those that it sent now
+        if forward != nil { for name in CachedHead.cookieFields { fields.remove(name) } }
         fields.list += (replaced?.fields.list ?? []).filter { field in
             CachedHead.personalFields.contains { HTTPFields.same($0, field.name) }
         }

@@ -37,7 +37,8 @@ extension CachedAttempt {
             if agrees, isSame || !isHead {
                 guard isHead || entry.head.isConfirmed(by: fields) else { return }
                 let head = entry.head.updated(
-                    by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback)
+                    by: fields, requestedAt: requestedAt, respondedAt: now, fallback: fallback,
+                    withCookies: store.keepsCookies)
                 store.replace(entry, with: entry.with(head, at: now, for: place), since: moment)
             } else if isHead {
                 var head = entry.head
@@ -45,29 +46,6 @@ extension CachedAttempt {
                 store.keep(entry.with(head, at: entry.storedAt), since: moment)
             }
         }
-    }
-
-    /// The entry is revalidated once, whatever becomes of the requests that get it meanwhile.
-    ///
-    /// - Parameter moment: the removals before the lookup that found the entry.
-    func refresh(_ entry: CachedEntry, since moment: CacheStore.Moment) {
-        let key = store.flights.key(of: place)
-        // a weak validator says nothing of a part
-        if entry.head.part != nil, entry.head.etag?.hasPrefix("\"") != true { return }
-        guard store.flights.find(key) == nil, !store.flights.isAlone(key) else { return }
-        var plain = attempt
-        plain.fields.remove("Range")
-        plain.fields.remove("If-Range")
-        plain.method = "GET"
-        let query = CacheQuery(plain, binding.spec)
-        let order = CacheFlight.Order(
-            attempt: plain, query: query, place: place, binding: binding, entry: entry,
-            conditions: entry.head.conditions, forward: .stale, reason: "stale-while-revalidate",
-            found: moment)
-        let flight = CacheFlight(
-            order, as: key, transport, observer: nil, background: (observer as? any CacheWatcher)?.background)
-        flight.joinItself()
-        flight.start()
     }
 }
 

@@ -84,6 +84,8 @@ struct ChangeQueue {
 /// Removals, counted by what they select. Only removals without a key or a tag are compared one by one.
 private struct RemovalIndex {
     private var ids: [CacheEntryID: Int] = [:]
+    /// The moments up to which entries are superseded.
+    private var superseded: [CacheEntryID: [Int64]] = [:]
     private var keys: [CacheDigest: Int] = [:]
     private var tags: [String: Int] = [:]
     private var others: [Int: CacheChange] = [:]
@@ -95,6 +97,7 @@ private struct RemovalIndex {
         switch change {
         case .put, .wake, .forget, .purge(.number): break
         case .remove(let id): ids[id, default: 0] += 1
+        case .supersede(let id, let moment): superseded[id, default: []].append(moment)
         case .removeKey(let key): keys[key, default: 0] += 1
         case .purge(.tag(let tag)): tags[tag, default: 0] += 1
         case .purge, .rest:
@@ -108,6 +111,10 @@ private struct RemovalIndex {
         switch change {
         case .put, .wake, .forget, .purge(.number): break
         case .remove(let id): Self.countDown(id, &ids)
+        case .supersede(let id, let moment):
+            guard let index = superseded[id]?.firstIndex(of: moment) else { return }
+            superseded[id]?.remove(at: index)
+            if superseded[id]?.isEmpty == true { superseded[id] = nil }
         case .removeKey(let key): Self.countDown(key, &keys)
         case .purge(.tag(let tag)): Self.countDown(tag, &tags)
         case .purge, .rest:
@@ -120,6 +127,7 @@ private struct RemovalIndex {
 
     func removes(_ entry: CachedEntry, row number: Int64) -> Bool {
         if ids[entry.id] != nil || keys[entry.id.key] != nil { return true }
+        if let moments = superseded[entry.id], moments.contains(where: { entry.storedAt <= $0 }) { return true }
         if !tags.isEmpty, entry.tags.contains(where: { tags[$0] != nil }) { return true }
         return others.values.contains { $0.removes(entry, row: number) }
     }
@@ -127,7 +135,9 @@ private struct RemovalIndex {
     /// Equal for changes that remove the same rows.
     private static func name(of change: CacheChange) -> String {
         guard case .rest(let rows, let first) = change else { return change.line ?? "" }
-        return "\(rows.after) \(rows.last ?? -1) \(first.line ?? "")"
+        let line = first.line ?? ""
+        if case .supersede(_, let moment) = first { return "\(rows.after) \(rows.last ?? -1) \(line) \(moment)" }
+        return "\(rows.after) \(rows.last ?? -1) \(line)"
     }
 
     private static func countDown<Key: Hashable>(_ key: Key, _ counts: inout [Key: Int]) {

@@ -33,6 +33,16 @@ extension DiskCache {
         enqueue(.remove(id))
     }
 
+    /// Removes the entry of the disk, in whose place a newer one is in memory only, or none. An entry that was stored
+    /// since the lookup, by this process or another process, stays.
+    func supersede(_ entry: CachedEntry) {
+        let (id, moment) = (entry.id, entry.storedAt)
+        state.withLock { state in
+            if let waiting = state.pending[id]?.entry, waiting.storedAt <= moment { state.pending[id] = nil }
+        }
+        enqueue(.supersede(id, storedUpTo: moment))
+    }
+
     func remove(key: CacheDigest) {
         state.withLock { $0.pending.remove(key) }
         enqueue(.removeKey(key))

@@ -49,6 +49,7 @@ final class FlightObserver: AttemptObserver {
         asked.withLock { $0 = .now }
         observer?.informational(head)
     }
+    func sendsAgain(_ attempt: Attempt) -> Attempt { observer?.sendsAgain(attempt) ?? attempt.unproved }
     func gaveUp(_ timeline: Timeline) {
         background?.counts(timeline)
         observer?.gaveUp(timeline)

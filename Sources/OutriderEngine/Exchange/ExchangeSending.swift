@@ -152,7 +152,9 @@ extension ExchangeDriver {
             tellResponse(response)
             learnStrictTransport(response, attempt)
             if let report = response.cache { exchange.tell(report) }
-            guard cookies != nil else { return consider(response, to: attempt) }
+            guard cookies != nil, response.cache?.isFromStoreAlone != true else {
+                return consider(response, to: attempt)
+            }
             takeCookies(of: response, to: attempt) { self.consider(response, to: attempt) }
         }
     }

@@ -4,7 +4,7 @@
 import OutriderHTTP
 import Synchronization
 
-/// The memory of a client's cassette: its entries, what is being recorded, and the values that are masked. Empty if
+/// The memory of a cassette: its entries, what is being recorded, and the values that are masked. Empty if
 /// nothing is counted.
 struct TapeMemory: Sendable {
     private var entries: MemoryCharge?
@@ -40,6 +40,14 @@ extension Tape {
             state.memory = TapeMemory(entries, in: quota)
             state.memory.count(state.mask.values)
         }
+    }
+
+    /// The same for the cassette of the service, whose entries count as a quarter of the budget at most: clients need
+    /// the rest. Blocks.
+    package func countAnyway(in quota: BodyQuota) {
+        let size = (try? PosixFile.regularSize(of: settings.path)) ?? nil
+        let bytes = min(size.map { Int(clamping: $0) } ?? 0, quota.budget.limit / 4)
+        count(bytes > MemoryBudget.counted ? quota.requestAnyway(bytes) : nil, in: quota)
     }
 
     func countNoMore() {

@@ -46,4 +46,7 @@ package final class CacheReport: Sendable {
 
     /// Whether the response came out of the store.
     package var isFromStore: Bool { status != .bypass && status != .miss }
+
+    /// Whether the response came out of the store, and no server was asked: its cookies were taken when they came.
+    package var isFromStoreAlone: Bool { isFromStore && forward == nil }
 }

@@ -72,8 +72,11 @@ package struct CachedHead: Sendable, Equatable {
 
     /// What is stored of the fields of a response: all but those of the connection (RFC 9111 section 3.1), and those of the
     /// request that got it.
-    package static func kept(of fields: HTTPFields) -> HTTPFields {
+    ///
+    /// - Parameter withCookies: the cache is that of a single session, which may see its cookies again.
+    package static func kept(of fields: HTTPFields, withCookies: Bool = false) -> HTTPFields {
         let named = fields.all("Connection").flatMap { FieldRules.listed($0) }
+        let personalFields = withCookies ? proofFields : personalFields
         return HTTPFields(
             fields.list.filter { field in
                 !connectionFields.contains { HTTPFields.same($0, field.name) }
@@ -88,18 +91,21 @@ package struct CachedHead: Sendable, Equatable {
     ]
 
     /// What is for the very request that got the response: cookies, and proofs that answer its credentials.
-    package static let personalFields = [
-        "Set-Cookie", "Set-Cookie2", "Authentication-Info", "Proxy-Authentication-Info",
-    ]
+    package static let personalFields = cookieFields + proofFields
+    package static let cookieFields = ["Set-Cookie", "Set-Cookie2"]
+    private static let proofFields = ["Authentication-Info", "Proxy-Authentication-Info"]
 
     /// What a 304 never changes: these describe the stored, decoded body (RFC 9111 section 3.2).
     private static let bodyFields = ["Content-Length", "Content-Encoding", "Content-Range"]
 
     /// The head after a 304, or after a HEAD that agrees (RFC 9111 sections 4.3.4, 4.3.5).
+    ///
+    /// - Parameter withCookies: as of `kept`.
     package func updated(
-        by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil
+        by fields: HTTPFields, requestedAt: Int64, respondedAt: Int64, fallback: Int64? = nil,
+        withCookies: Bool = false
     ) -> CachedHead {
-        let news = Self.kept(of: fields).list.filter { field in
+        let news = Self.kept(of: fields, withCookies: withCookies).list.filter { field in
             !Self.bodyFields.contains { HTTPFields.same($0, field.name) } && !isStronger(field)
         }
         var merged = self.fields

@@ -68,7 +68,7 @@ final class SessionRecord: Holdable {
     /// Stubs and replays for the session's requests.
     let stage = OwnStage()
     /// Used by requests whose cache has no name.
-    let cache = OwnCache()
+    let cache: OwnCache
     private let contents: Mutex<SharedSettings>
     /// The memory of long settings, as created and as updated last.
     private let charges = Mutex<[any PayloadCharge]>([])
@@ -83,6 +83,7 @@ final class SessionRecord: Holdable {
         self.handle = handle
         label = name
         self.isShared = isShared
+        cache = OwnCache(isShared: isShared)
         service = scope.service
         owner = scope.owner
         session = Session(settings.spec.limits, service.engine)

@@ -183,6 +183,10 @@ final class NamedCaches: Sendable {
 /// The cache of a session, or of a client's requests without a session.
 final class OwnCache: Sendable {
     private let store = Mutex<CacheStore?>(nil)
+    private let isShared: Bool
+
+    /// - Parameter isShared: whether several clients use the session.
+    init(isShared: Bool = false) { self.isShared = isShared }
 
     /// The cache, made on first use.
     ///
@@ -193,7 +197,8 @@ final class OwnCache: Sendable {
                 if let maxBytes { store.change(maxBytes: maxBytes) }
                 return store
             }
-            let made = CacheStore(CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes), user: user)
+            let made = CacheStore(
+                CacheLimits(maxBytes: maxBytes ?? CacheLimits().maxBytes), isShared: isShared, user: user)
             store = made
             return made
         }

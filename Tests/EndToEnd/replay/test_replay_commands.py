@@ -44,6 +44,25 @@ def test_a_program_is_recorded_and_played(server, tape):
     assert server.count == count
 
 
+def test_the_cassette_of_a_service_counts_as_memory(server, tape):
+    def memory(*words):
+        with contract.Wire(arguments=("--memory", str(16 << 20), *words)) as wire:
+            return wire.call("server.stats")["result"]["memory"]["held"]
+
+    with contract.Wire(arguments=("--replay", f"{tape}:all")) as wire:
+        for number in range(3):
+            body = {"text": "x" * 300_000}
+            wire.call("data.send", {"url": f"{server.url}/json?{number}", "method": "POST", "body": body})
+        wire.call("replay.stop", {"session": "*"})
+    size = os.path.getsize(tape)
+    assert size > 900_000 and memory() < size / 2
+    assert size <= memory("--replay", f"{tape}:none") < 2 * size
+    # a cassette that is longer than its share leaves room for clients
+    with open(tape, "a") as file:
+        file.write(" " * (20 << 20))
+    assert memory("--replay", f"{tape}:none") < 5 << 20
+
+
 def test_a_long_path_of_temporary_files_is_no_hindrance(server, tape, tmp_path):
     long = tmp_path / ("d" * 110)
     long.mkdir()
