@@ -96,6 +96,9 @@ package protocol AttemptObserver: AnyObject, Sendable {
     func bodyEnded()
     /// The head of a 1xx response other than 101.
     func informational(_ head: ResponseHead)
+    /// The transport sends the attempt once more, unseen by its exchange, after the server may have seen it: the attempt
+    /// with another Digest proof, or without a proof.
+    func sendsAgain(_ attempt: Attempt) -> Attempt
     /// The attempt ended without a response, with this timeline.
     func gaveUp(_ timeline: Timeline)
 }
@@ -108,6 +111,7 @@ extension AttemptObserver {
     package func connected(_ timeline: Timeline) {}
     package func gaveUp(_ timeline: Timeline) {}
     package func bodyEnded() {}
+    package func sendsAgain(_ attempt: Attempt) -> Attempt { attempt.unproved }
 }
 
 extension AttemptResponseBody {

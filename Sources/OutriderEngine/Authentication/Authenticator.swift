@@ -64,6 +64,11 @@ final class Authenticator: Sendable {
         both { machine, spaces in machine.early(url, &spaces) }
     }
 
+    /// The next use of the nonce of a signature that was sent; nil if the nonce is gone.
+    func again(_ sent: Signature) -> Signature? {
+        sessionCredentials.with { spaces in spaces.again(sent) }
+    }
+
     func mayBeChallenged(at url: HTTPURL) -> Bool {
         both { machine, spaces in machine.mayBeChallenged(at: url, spaces) }
     }

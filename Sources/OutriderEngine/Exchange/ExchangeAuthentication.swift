@@ -62,6 +62,33 @@ extension ExchangeDriver {
         return again
     }
 
+    /// A request that the transport sends once more: with the next use of the nonce, or without a proof if the nonce is
+    /// gone.
+    func signedOnceMore(_ sent: Attempt) -> Attempt {
+        var again = sent.unproved
+        // not the proof of a request that follows already
+        if sent.login?.scheme == .digest, let last = signing.sent, let said = last.digest,
+            sent.fields.texts("Authorization") == [said.field]
+        {
+            signing.sent = nil
+            if let next = signing.authenticator?.again(last.signature),
+                let digest = next.digest(method: sent.method, uri: sent.url.target, bodyHash: said.bodyHash)
+            {
+                again.login = sent.login
+                again.fields.list.append(.init("Authorization", digest.field))
+                signing.sent = SentSignature(signature: next, digest: digest)
+            }
+        }
+        if let last = signing.proxy.sent, let said = last.digest, sent.proxy != nil {
+            signing.proxy.sent = nil
+            if let next = exchange.proxyAuthenticator?.again(last.signature) {
+                signing.proxy.sent = again.sign(forProxy: next, bodyHash: said.bodyHash)
+            }
+        }
+        exchange.sends(again)
+        return again
+    }
+
     func bodyHash(of body: AttemptBody, _ signature: Signature) async throws(HTTPFailure) -> String {
         guard let algorithm = signature.bodyHash else { return "" }
         guard let hash = try await BodyHash.of(body, algorithm, for: exchange.quota.client) else {

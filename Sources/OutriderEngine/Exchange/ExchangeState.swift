@@ -295,6 +295,10 @@ extension Exchange: AttemptObserver {
         observer?.receiveDroppable(.state(.sent, at: .now))
     }
 
+    package func sendsAgain(_ attempt: Attempt) -> Attempt {
+        state.withLock { $0.driver }?.signedOnceMore(attempt) ?? attempt.unproved
+    }
+
     package func gaveUp(_ timeline: Timeline) { state.withLock { $0.lost = timeline } }
 
     /// The timeline of an attempt that ended without a response.

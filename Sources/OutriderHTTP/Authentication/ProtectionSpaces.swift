@@ -119,6 +119,15 @@ package struct ProtectionSpaces: Sendable {
         return Signature(space, entry.credential, .basic(isUTF8: false), isEarly: true)
     }
 
+    /// The signature of a request that is sent once more before the server has judged the last: the next use of the nonce.
+    /// Nil if no nonce is known any more.
+    package mutating func again(_ sent: Signature) -> Signature? {
+        let index = learned.lastIndex {
+            $0.space == sent.space && $0.credential == sent.credential && $0.digest != nil
+        }
+        return index.flatMap { use($0, isEarly: sent.isEarly) }
+    }
+
     private mutating func use(_ index: Int, isEarly: Bool) -> Signature? {
         var space = learned.remove(at: index)
         guard var digest = space.digest else {

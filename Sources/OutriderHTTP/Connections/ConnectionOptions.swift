@@ -23,19 +23,23 @@ struct ConnectionOptions {
                     if HTTPFields.same(option, "close") { closes = true }
                     if HTTPFields.same(option, "keep-alive") { staysOpen = true }
                 }
-            } else if HTTPFields.same(field.name, "Keep-Alive"), let timeout = Self.timeout(field.value) {
-                idleSeconds = min(idleSeconds ?? .infinity, timeout - min(1, timeout / 4))
-                if timeout == 0 { closes = true }
+            } else if HTTPFields.same(field.name, "Keep-Alive") {
+                if let timeout = Self.number("timeout", in: field.value) {
+                    idleSeconds = min(idleSeconds ?? .infinity, timeout - min(1, timeout / 4))
+                    if timeout == 0 { closes = true }
+                }
+                // the number of requests that may follow
+                if Self.number("max", in: field.value) == 0 { closes = true }
             }
         }
         if closes { staysOpen = false }
     }
 
-    /// The whole seconds of `timeout`; nil if absent or no number.
-    private static func timeout(_ value: String) -> Double? {
+    /// The whole number of a parameter; nil if absent or no number.
+    private static func number(_ name: String, in value: String) -> Double? {
         for parameter in FieldRules.listed(value) {
             let parts = parameter.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, HTTPFields.same(String(FieldRules.trimmed(parts[0])), "timeout") else { continue }
+            guard parts.count == 2, HTTPFields.same(String(FieldRules.trimmed(parts[0])), name) else { continue }
             let digits = FieldRules.trimmed(parts[1]).utf8.filter { $0 != UInt8(ascii: "\"") }
             return FieldRules.decimal(String(decoding: digits, as: UTF8.self)).map { Double($0) }
         }

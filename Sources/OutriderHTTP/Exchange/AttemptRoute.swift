@@ -35,3 +35,20 @@ extension HTTPURL {
         return security.target(for: self)?.applied(to: self).isLocal ?? true
     }
 }
+
+/// Digest proofs, each of which is for one sending alone (RFC 7616 section 3.4).
+extension Attempt {
+    package var isProved: Bool { login?.scheme == .digest || proxyAuthorization?.isDigest == true }
+
+    /// The attempt without proofs: the server sends a challenge.
+    package var unproved: Attempt {
+        guard isProved else { return self }
+        var attempt = self
+        if login?.scheme == .digest {
+            attempt.fields.remove("Authorization")
+            attempt.login = nil
+        }
+        if proxyAuthorization?.isDigest == true { attempt.proxyAuthorization = nil }
+        return attempt
+    }
+}

@@ -42,4 +42,7 @@ package final class ProxyAuthorization: Sendable {
         self.value = value
         self.credential = credential
     }
+
+    /// Whether the value is a Digest proof (RFC 7616 section 3.4).
+    package var isDigest: Bool { value.text.hasPrefix("Digest ") }
 }

@@ -135,6 +135,12 @@ struct AttemptClock: ~Copyable {
         return true
     }
 
+    /// How often to look at the progress of a body that is being sent. Nil with a minimum rate, which counts the bytes
+    /// of the whole time.
+    var lookInterval: TimeAmount? {
+        timeouts.minimumRate == nil ? .seconds(min(timeouts.idle, timeouts.firstByte) / 8) : nil
+    }
+
     /// Another connection must end first; the limit is the timeout for connecting.
     mutating func awaitConnection() { allow(timeouts.connect, from: .now()) }
 

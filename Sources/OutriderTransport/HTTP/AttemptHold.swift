@@ -29,13 +29,26 @@ extension AttemptRunner {
 }
 
 extension AttemptRunner: Timed {
-    var deadline: NIODeadline { clock.deadline }
+    var deadline: NIODeadline { min(clock.deadline, looksAt) }
 
     func deadlinePassed(_ now: NIODeadline) {
+        // a look that was due while the body was on its way: the time of the response may rest
+        if stage != .sending, clock.deadline > now { return looksAt = .distantFuture }
         // on a slow way a piece of the body takes longer than that, although its bytes move
-        if clock.goesOn(now, received: newlyReceived()) { return }
+        let isOnItsWay = clock.goesOn(now, received: newlyReceived())
+        if looksAt <= now { watchBody() }
+        if isOnItsWay || clock.deadline > now { return }
         let awaitsOpening = pool.awaitsOpening(key)
         end(clock.failure(now, host: place, limit: attempt.mostConnections, awaitsOpening: awaitsOpening))
+    }
+
+    /// Looks a few times during a time of silence: what the server received at its beginning must not count at its end.
+    func watchBody() {
+        guard stage == .sending, writer != nil || unreceived > 0, let interval = clock.lookInterval else {
+            return looksAt = .distantFuture
+        }
+        looksAt = .now() + interval
+        pool.deadlines.movedUp(self)
     }
 
     /// Bytes of a long body that the server has received since the last look, also of those that the kernel had taken

@@ -4,6 +4,15 @@
 import OutriderHTTP
 
 extension AttemptRunner {
+    /// The host that the attempt waits for, as failures name it: the proxy until the tunnel is open, then the origin.
+    var place: String {
+        guard let proxy = key.proxy?.server else { return attempt.url.host }
+        switch clock.phase {
+        case .resolve, .connect, .proxy: return "the proxy \(proxy.name)"
+        default: return attempt.url.host
+        }
+    }
+
     /// Up to date on the loop; on other threads as of the head, the end, or the last failure.
     var timeline: Timeline {
         pool.loop.inEventLoop ? clock.snapshot : published.withLock { $0.timeline }

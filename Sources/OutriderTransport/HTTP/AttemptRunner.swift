@@ -15,7 +15,7 @@ import Synchronization
 final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     enum Stage { case created, queued, opening, sending, receiving, done }
 
-    let attempt: Attempt
+    private(set) var attempt: Attempt
     private(set) var key: PoolKey
     let pool: ConnectionPool
     let observer: any AttemptObserver
@@ -32,6 +32,8 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     private(set) var stream: (any AttemptStream)?
     /// Bytes of a sent body that the server had not received when it was looked at last.
     var unreceived = 0
+    /// When to look again how much of the body the server has received.
+    var looksAt = NIODeadline.distantFuture
     private(set) var writer: BodyWriter?
     private var replays = AttemptReplays()
     private var expectation: Expectation
@@ -52,15 +54,6 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         clock = AttemptClock(attempt.timeouts)
         expectation = Expectation(attempt)
         body = BodyQueue(host: attempt.url.host, mostBytes: attempt.maximumBodyBytes)
-    }
-
-    /// The host that the attempt waits for, as failures name it: the proxy until the tunnel is open, then the origin.
-    var place: String {
-        guard let proxy = key.proxy?.server else { return attempt.url.host }
-        switch clock.phase {
-        case .resolve, .connect, .proxy: return "the proxy \(proxy.name)"
-        default: return attempt.url.host
-        }
     }
 
     // MARK: calls from the exchange
@@ -262,6 +255,7 @@ extension AttemptRunner: PoolWaiter {
         }
         self.writer = writer
         replays.bodyBegins(writer)
+        watchBody()
         if isHeld { writer.hold() }
         writer.start { step in
             switch step {
@@ -291,7 +285,9 @@ extension AttemptRunner: PoolWaiter {
 
     private func sendAgain(avoiding: PoolMachine.ConnectionID? = nil) {
         letGo()
-        sent = .notSent
+        // a Digest proof is for one sending alone (RFC 7616 section 3.4)
+        if sent != .notSent, attempt.isProved { attempt = observer.sendsAgain(attempt) }
+        (sent, unreceived) = (.notSent, 0)
         clock.startAgain()
         stage = .queued
         ask(isReplay: true, avoiding: avoiding)

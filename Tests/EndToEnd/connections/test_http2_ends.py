@@ -3,6 +3,7 @@
 """How the ends of streams and connections of HTTP/2 are told."""
 
 import struct
+import time
 
 import contract
 import pytest
@@ -89,3 +90,13 @@ def test_a_server_that_never_allows_streams_ends_with_the_time_of_the_request(wi
         error = wire.call("data.send", spec, 20)["result"]["error"]
         assert error["code"] == 1405 and error["phase"] == "total", error
         assert server.connections == 1
+
+
+def test_a_body_for_which_the_server_opens_no_window_ends_after_one_time_of_silence(wire):
+    """What went into the first window counted as news at the end of that time, which began again."""
+    with Ending() as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "x" * 200_000}}
+        begun = time.monotonic()
+        error = wire.call("data.send", {**spec, "timeout": {"idle": 4}}, 30)["result"]["error"]
+        assert (error["code"], error["phase"]) == (1405, "request"), error
+        assert 4 <= time.monotonic() - begun < 7.8

@@ -296,3 +296,39 @@ def test_bytes_of_a_refusal_that_come_late_do_not_fail_the_tunnel(wire):
         response = wire.call("data.send", {"url": "https://origin.test/", "proxy": guarded}, 20)["result"]
         assert (response["error"]["code"], response["error"]["data"]["status"]) == (1415, 403), response
         assert proxy.arrived == [1, 1, 2]
+
+
+class Proving(Listening):
+    """Wants a proof (Digest) of each request, refuses expectations, and loses the connection at the second count."""
+
+    def serve(self, connection, number):
+        reader = Reader(connection)
+        while head := reader.until(b"\r\n\r\n"):
+            count = re.search(rb"nc=(\w+)", head)
+            self.note(self.arrived, count and int(count[1], 16))
+            if not count:
+                challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"\r\n'
+                connection.sendall(b"HTTP/1.1 401 Who\r\n%sContent-Length: 0\r\n\r\n" % challenge)
+            elif b"\r\nExpect:" in head:
+                return connection.sendall(b"HTTP/1.1 417 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            elif b"/lost" in head and int(count[1], 16) == 2:
+                return None
+            else:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: %s\r\nContent-Length: 0\r\n\r\n"
+                                   % (b"close" if b"POST" in head else b"keep-alive"))  # fmt: skip
+
+
+def test_a_proof_is_not_sent_twice(wire):
+    """RFC 7616 section 3.4: the count rises with each request, also with those that the exchange does not see."""
+    auth = {"username": "ada", "password": "s"}
+    with Proving() as server:
+        places = [{"url": server.url("/"), **auth}]
+        session = wire.call("session.create", {"credentials": places})["result"]["session"]
+        for _ in range(2):
+            spec = {"session": session, "url": server.url("/lost")}
+            assert wire.call("data.send", spec, 20)["result"]["status"] == 200
+        assert server.arrived == [None, 1, 2, 3]
+    with Proving() as server:
+        body = {"method": "POST", "body": {"text": "x"}, "expectContinue": True, "auth": auth}
+        assert wire.call("data.send", {"url": server.url("/"), **body}, 20)["result"]["status"] == 200
+        assert server.arrived == [None, 1, 2]

@@ -86,12 +86,13 @@ import Testing
         #expect(machine.idleSeconds == nil)
     }
 
-    @Test func `a connection that may not be idle at all ends`() throws {
+    @Test(arguments: ["timeout=0", "timeout=5, max=0", "max=0"])
+    func `a connection that may not be idle at all, or carry no other request, ends`(value: String) throws {
         var machine = HTTP1Machine()
         #expect(machine.begin(method: "GET") == true)
         machine.requestSent()
         var fields = Self.five
-        fields.add("Keep-Alive", "timeout=0")
+        fields.add("Keep-Alive", value)
         _ = try machine.headReceived(Self.head(200, fields))
         #expect(machine.bodyEnded() == .close)
     }
