@@ -90,6 +90,14 @@ struct UploadStreamTests {
         #expect(text.contains("--memory"))
     }
 
+    @Test func `calls that ask a full stream for room leave nothing behind`() async throws {
+        let stream = UploadStream()
+        _ = stream.take([UInt8](repeating: 1, count: UploadStream.capacity))
+        for _ in 0..<100 { #expect(try await stream.room(.zero) == 0) }
+        #expect(try await stream.room(.milliseconds(1)) == 0)
+        #expect(stream.waitingWriters == 0)
+    }
+
     @Test func `bytes that the network takes at once need no memory`() {
         let (stream, memory, steps) = (UploadStream(), NoMemory(), Steps())
         stream.next { steps.add($0) }

@@ -13,6 +13,7 @@ extension PartialFile {
     /// or none. Throws the errors of `DownloadPlace.take`, and `fileWriteFailed`; then the partial file stays.
     func publish(to place: DownloadPlace) throws(HTTPFailure) {
         try place.check()
+        try checkLength()
         try sync(fsync)
         guard isNamed == true else { throw removed(on: place.path) }
         do throws(HTTPFailure) {
@@ -56,6 +57,20 @@ extension PartialFile {
             if count <= 0 { throw Self.failure("could not write \(path)", path) }
             written += count
         }
+    }
+
+    /// Throws `fileWriteFailed` if another program has made the file shorter, and drops what is missing: the next write
+    /// behind the end would leave a hole of zeros.
+    func checkLength() throws(HTTPFailure) {
+        // first, since another range may be written meanwhile
+        let end = held.end
+        var info = stat()
+        guard fstat(descriptor, &info) == 0, Int64(info.st_size) < end else { return }
+        drop(Int64(info.st_size)..<end)
+        throw HTTPFailure(
+            .fileWriteFailed,
+            "another program made \(HTTPFailure.excerpt(path)) shorter during the download: resume the download",
+            details: [.path(path)])
     }
 
     /// Removes the file and its journal, unless the name stands for the file of another download.

@@ -178,6 +178,7 @@ final class PartialFile: Sendable {
     /// Writes the pieces in sequence. Bytes written before a failure count.
     func write(_ pieces: [ByteBuffer], at start: Int64) throws(HTTPFailure) {
         if isLost { try sync(fdatasync) }
+        try checkLength()
         var offset = start
         var first = 0
         var skip = 0

@@ -97,6 +97,9 @@ final class UploadStream: Holdable, BodyFeed {
     /// Bytes written so far.
     var written: Int { state.withLock { $0.written } }
 
+    /// Calls that wait for room.
+    var waitingWriters: Int { state.withLock { $0.writers.count } }
+
     /// Whether more may be written.
     var isOpen: Bool { state.withLock { $0.phase == .open } }
 
@@ -184,12 +187,15 @@ final class UploadStream: Holdable, BodyFeed {
         var alarm: Task<Void, Never>?
         defer { alarm?.cancel() }
         while true {
+            let isOver = ContinuousClock.now >= deadline
             let room = state.withLock { state in
                 let room = state.phase == .done ? Self.capacity : max(0, Self.capacity - state.waiting)
-                if room == 0 { state.writers.append(signal) }
+                // of calls that wait alone: a client may ask forever
+                state.writers.removeAll { $0 === signal }
+                if room == 0, !isOver { state.writers.append(signal) }
                 return room
             }
-            if room > 0 || ContinuousClock.now >= deadline { return room }
+            if room > 0 || isOver { return room }
             // Ends with this write; only rings.
             alarm =
                 alarm

@@ -84,13 +84,16 @@ extension WebSocketSource {
         var alarm: Task<Void, Never>?
         defer { alarm?.cancel() }
         while true {
+            let isLate = ContinuousClock.now >= deadline
             let (room, isOver) = state.withLock { state in
                 let room = max(0, WebSocketSending.capacity - state.sending.waiting)
-                let isOver = state.close != nil || state.stage == .over
+                let isOver = isLate || state.close != nil || state.stage == .over
+                // of calls that wait alone: a client may ask forever
+                state.sending.senders.removeAll { $0 === signal }
                 if room == 0, !isOver { state.sending.senders.append(signal) }
                 return (room, isOver)
             }
-            if room > 0 || isOver || ContinuousClock.now >= deadline { return room }
+            if room > 0 || isOver { return room }
             // Ends with this call; only rings.
             alarm =
                 alarm

@@ -309,3 +309,22 @@ def test_a_service_that_ends_leaves_something_to_go_on_with(server, tmp_path, ho
         response = resumed(wire, path=str(path))
         assert response["ok"] and path.read_bytes() == server.data
         assert server.ranges() == [None, f"bytes={PART}-"] and hidden(tmp_path) == []
+
+
+def test_a_partial_file_that_is_cut_during_the_download_is_not_published(wire, server, tmp_path):
+    """The rest was written behind a hole of zeros, which the length of the file did not tell."""
+    path = tmp_path / "file"
+    request = slow(wire, server, path)
+    part = tmp_path / ".file.outrider-part"
+    ends = time.monotonic() + 20
+    while part.stat().st_size < PART:
+        assert time.monotonic() < ends, "the first bytes were never written"
+    os.truncate(part, 1000)
+    server.go.set()
+    response = result(wire.call("request.wait", {"request": request}, 20))
+    failure(response, 1803, "another program made", "shorter", "resume")
+    assert not path.exists()
+    server.stop = None
+    response = resumed(wire, path=str(path))
+    assert response["ok"] and path.read_bytes() == server.data
+    assert server.ranges()[-1] == "bytes=1000-"
