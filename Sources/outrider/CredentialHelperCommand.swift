@@ -6,6 +6,7 @@ import Glibc
 import NIOPosix
 import OutriderEngine
 import OutriderHTTP
+import OutriderServer
 import OutriderTransport
 
 /// The credential helper, the only process with plain secrets: started by the service for a single request.
@@ -33,6 +34,9 @@ struct CredentialHelperCommand: AsyncParsableCommand {
                     OAuthFailure(
                         .config, "too_long",
                         "the secrets and settings of a credential are longer than \(mostBytes) bytes")))
+        } else if (try? ThreadRoom.check(1)) == nil {
+            report = HelperReport(
+                .failure(OAuthFailure(.store, "keeper_failed", "the system has no room for a thread of the helper")))
         } else if let order = try? HelperRequest(packed: PackedScanner(input)) {
             let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             // there is no other work, and no thread must wake between reading a response and storing its contents

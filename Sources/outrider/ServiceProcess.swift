@@ -33,11 +33,17 @@ struct ServiceProcess {
         if settings.readyFile != nil { Detachment.detach() }
         let loopCount = try settings.loopCount()
         let descriptors = DescriptorLimit.raise()
-        try DescriptorLimit.check(
-            descriptors, loops: ServiceLoops.number(loopCount, most: settings.connectionsPerHost))
+        let loopNumber = ServiceLoops.number(loopCount, most: settings.connectionsPerHost)
+        try DescriptorLimit.check(descriptors, loops: loopNumber)
+        do throws(StartFailure) {
+            // the loops, and those of libdispatch, which waits without end for a thread that it cannot make
+            try ThreadRoom.check(loopNumber + 4)
+        } catch {
+            throw CommandFailure(code: error.exitStatus, error.description)
+        }
+        let loops = ServiceLoops(loopCount, most: settings.connectionsPerHost)
         // Ends by itself, while the rest of the service is made.
         let descriptorsOfLibraries = Task { await LibraryDescriptors.open() }
-        let loops = ServiceLoops(loopCount, most: settings.connectionsPerHost)
         let group = loops.group
         let own = settings.engine(loops: loops.count)
         CacheBudget.process.limit(besidePayloadsOf: own.memory)
@@ -53,6 +59,7 @@ struct ServiceProcess {
             transport: transport, group: group, settings: own,
             fields: DefaultFields.ofThisUser, stage: stage)
         tape?.hide(engine.credentials)
+        tape?.countAnyway(in: engine.makeQuota())
         let vault = settings.store.vault(trustRoots: own.caFile, proxy: settings.proxy)
         engine.credentials.use(vault)
         engine.jars.use(vault)

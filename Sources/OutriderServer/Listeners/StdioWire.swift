@@ -52,11 +52,7 @@ final class StdioWire: Wire {
         let feed = NIOLoopBound(feed, eventLoop: loop)
         guard BlockingThread.start({ self.write() }), BlockingThread.start({ self.watch() }),
             BlockingThread.start({ self.read(feed) })
-        else {
-            throw StartFailure(
-                "the system has no room for the threads that read and write: raise the limits of memory (ulimit -v) and "
-                    + "of processes (ulimit -u)")
-        }
+        else { throw ThreadRoom.failure }
     }
 
     // MARK: Wire

@@ -29,9 +29,9 @@ def threadless(tmp_path_factory):
     return str(library)
 
 
-def served(threadless, number):
+def served(threadless, number, **more):
     """How a service on stdio ends whose thread of that number is refused."""
-    environment = {**os.environ, "LD_PRELOAD": threadless, "OUTRIDER_TEST_THREAD": str(number)}
+    environment = {**os.environ, "LD_PRELOAD": threadless, "OUTRIDER_TEST_THREAD": str(number), **more}
     # a crash of the event loop's own thread needs no backtrace
     environment["SWIFT_BACKTRACE"] = "enable=no"
     line = json.dumps(CALL).encode() + b"\n"
@@ -40,17 +40,27 @@ def served(threadless, number):
 
 
 def test_a_service_without_one_of_its_threads_replies_or_ends(threadless):
-    refusals = 0
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        ends = list(pool.map(lambda number: served(threadless, number), range(1, 17)))
+        ends = list(pool.map(lambda number: served(threadless, number), range(1, 25)))
+    # those of the check at the start are the first
+    first = next(number for number, done in enumerate(ends, 1) if done.returncode == 0)
+    refusals = 0
     for number, done in enumerate(ends, 1):
         if done.returncode == 0:
             assert json.loads(done.stdout)["result"] == {"a": 1}, number
         elif b"no room for the threads" in done.stderr:
             assert (done.returncode, done.stdout) == (1, b""), done
-            refusals += 1
+            refusals += number > first
         else:
             # the thread of the event loop itself, or one of the system's: traps
             assert -done.returncode in (signal.SIGILL, signal.SIGTRAP, signal.SIGABRT), (number, done)
             assert done.stdout == b"", (number, done)
     assert refusals > 0
+
+
+def test_a_service_without_room_for_threads_says_so(threadless):
+    """Its event loop trapped, or libdispatch waited without end for a thread."""
+    for number in range(1, 5):
+        done = served(threadless, number, OUTRIDER_TEST_NO_MORE="1")
+        assert (done.returncode, done.stdout) == (1, b""), (number, done)
+        assert b"no room for the threads" in done.stderr and b"ulimit -u" in done.stderr, (number, done)

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 //
 // Preloaded into a service: the thread with the number $OUTRIDER_TEST_THREAD, counted from 1, cannot be made, as without
-// memory for its stack. Later threads can.
+// memory for its stack. Later threads can, unless $OUTRIDER_TEST_NO_MORE is set.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,6 +18,7 @@ int pthread_create(
     static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     if (!create) create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
     const char *number = getenv("OUTRIDER_TEST_THREAD");
-    if (number && atomic_fetch_add(&made, 1) + 1 == atoi(number)) return EAGAIN;
+    int turn = atomic_fetch_add(&made, 1) + 1;
+    if (number && (getenv("OUTRIDER_TEST_NO_MORE") ? turn >= atoi(number) : turn == atoi(number))) return EAGAIN;
     return create(thread, attributes, start, argument);
 }
