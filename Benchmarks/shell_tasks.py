@@ -82,7 +82,7 @@ TASKS = [
     Task("log in by Digest", "curl -s --digest -u me:pass $U/digest-auth/me/pass -w '%{http_code}' -o b",
          "outrider get -u me:pass $U/digest-auth/me/pass -w '%{http_code}' -o b"),
     Task("take a part", "curl -s -r 100-199 $U/file/1000", "outrider get -r 100-199 $U/file/1000"),
-    Task("go on with a download", "head -c 500 whole > f; curl -s -C - -o f $U/file/1000",
+    Task("resume a download", "head -c 500 whole > f; curl -s -C - -o f $U/file/1000",
          "outrider download -s -o f $U/file/1000", "f"),
     Task("check a digest", "curl -so f $U/file/1000 && echo \"$(cat sum)  f\" | sha256sum -c --quiet",
          "outrider download -sf -o f --sha256 $(cat sum) $U/file/1000", "f"),

@@ -80,6 +80,7 @@ struct DownloadCommand: ParsableCommand {
             throw ValidationError(
                 "--output must be a file or a directory: `outrider get URL` writes to standard output (./- is a file)")
         }
+        if output == "" { throw ValidationError("--output is empty: name a file or a directory") }
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let fault = RequestWords.fault(headers: headers, data: [], asks: auth.asks) { throw ValidationError(fault) }
         if let segments, !(1...16).contains(segments) { throw ValidationError("--segments must be from 1 to 16") }

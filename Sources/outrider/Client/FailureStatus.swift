@@ -61,5 +61,10 @@ extension CommandFailure {
         ("(use httpVersion \"auto\")", "(leave that option out)"),
         ("(use httpVersion \"2\")", "(use --http2-prior-knowledge)"),
         ("(leave out httpVersion)", "(leave out --http2-prior-knowledge)"),
+        ("(give tls.identity)", "(give --cert FILE and --key FILE)"),
+        ("(give passphrase)", "(give --pass-file FILE)"),
+        ("tls.roots, --cacert in a shell, or", "--cacert, or"),
+        ("trust.publicKeys.pins[", "--pinnedpubkey["),
+        ("tls.ciphers[", "--ciphers["),
     ]
 }

@@ -21,6 +21,15 @@ struct ProxyOptions: ParsableArguments {
         help: "Hosts, domains and networks to reach without a proxy, with commas; * for all. Else $no_proxy.")
     var bypass: String?
 
+    func validate() throws {
+        guard let proxy, !proxy.isEmpty else { return }
+        do throws(HTTPFailure) {
+            _ = try ProxyServer(parsing: proxy)
+        } catch {
+            throw ValidationError("-x: \(error.message)")
+        }
+    }
+
     private var environment: ProxyEnvironment {
         var environment = ProxyEnvironment { environmentVariable($0) }
         environment.bypass = bypass ?? environment.bypass

@@ -175,7 +175,8 @@ struct ServiceClient: ~Copyable {
 
     private static func check(_ reply: Reply) throws(CommandFailure) {
         guard reply.error != nil else { return }
-        throw CommandFailure(.error, try reply.parsed().object?["message"]?.string ?? "the call failed")
+        let message = try reply.parsed().object?["message"]?.string ?? "the call failed"
+        throw CommandFailure(.error, CommandFailure.inShell(message))
     }
 
     /// Carries standard input and output over the connection, which carries bytes from now on.

@@ -129,8 +129,13 @@ struct FormWord {
         case .text(let text): part["text"] = .string(text)
         case .textOf(let file):
             let bytes = try StandardInput.bytes(of: file)
-            part["base64"] = .string(Base64.encode(bytes))
-            if type == nil { part["mimeType"] = .string("text/plain") }
+            if let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") {
+                // without a type, as of curl
+                part["text"] = .string(text)
+            } else {
+                part["base64"] = .string(Base64.encode(bytes))
+                if type == nil { part["mimeType"] = .string("text/plain") }
+            }
         case .file(let file):
             switch try file == "-" ? StandardInput.read() : DataWords.content(of: file) {
             case .bytes(let bytes): part["base64"] = .string(Base64.encode(bytes))

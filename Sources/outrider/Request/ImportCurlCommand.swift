@@ -50,6 +50,9 @@ struct ImportCurlCommand: ParsableCommand {
             let sentence = ParserComplaint.pruned(message)
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
+        if let fault = call.words.lazy.compactMap({ Self.otherProtocol($0, words) }).first {
+            throw CommandFailure(.usage, fault)
+        }
         call.words = call.words.map { Self.url($0, scheme: scheme) }
         call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
         call.auth.scheme = Self.scheme(of: words)
@@ -78,6 +81,32 @@ struct ImportCurlCommand: ParsableCommand {
     private static func url(_ word: String, scheme: String) -> String {
         let isBare = !word.contains("://") && ShellURL.complete(word).hasSuffix("://\(word)")
         return isBare ? "\(scheme)://\(word)" : word
+    }
+
+    /// The protocols that curl takes the name of a host for, if the URL has no scheme, and others that it speaks.
+    private static let guessed = ["ftp", "dict", "ldap", "imap", "smtp", "pop3"]
+    private static let otherProtocols: Set = [
+        "ftps", "sftp", "scp", "file", "gopher", "ldaps", "imaps", "smtps", "pop3s", "rtsp", "telnet", "tftp", "mqtt",
+    ]
+
+    /// Why curl would not speak HTTP with a URL; nil for URLs of HTTP.
+    private static func otherProtocol(_ word: String, _ words: [String]) -> String? {
+        let remedy = "http and https alone are supported"
+        if let end = word.firstRange(of: "://") {
+            let scheme = word[..<end.lowerBound].lowercased()
+            guard guessed.contains(scheme) || otherProtocols.contains(scheme) else { return nil }
+            return "\(scheme)://: \(scheme.uppercased()) is not supported: \(remedy)"
+        }
+        let authority = word.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        // a password stays unsaid
+        let host = (authority.split(separator: "@").last ?? "").lowercased()
+        guard !words.contains(where: { $0.hasPrefix("--proto-default") }),
+            let scheme = guessed.first(where: { host.hasPrefix("\($0).") })
+        else { return nil }
+        return """
+            \(host): curl speaks \(scheme.uppercased()) with a host of that name, which is not supported: \(remedy) \
+            (write http:// or https:// before the host)
+            """
     }
 
     /// How curl sends user and password: by Digest alone with `--digest`, so that no server gets the password.
@@ -136,6 +165,7 @@ struct ImportCurlCommand: ParsableCommand {
             let isURL = word.hasPrefix("--url=")
             translated.append(word == "--data-ascii" ? "--data" : isURL ? String(word.dropFirst(6)) : word)
         }
-        return follows ? translated : translated + ["--no-location"]
+        // in front: behind --, it would be a URL
+        return follows ? translated : ["--no-location"] + translated
     }
 }

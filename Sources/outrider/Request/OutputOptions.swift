@@ -69,6 +69,7 @@ struct OutputOptions: ParsableArguments {
     var pretty: JSONStyle?
 
     func validate() throws {
+        if outputs.contains("") { throw ValidationError("--output is empty: name a file, or - for standard output") }
         if remoteName, !outputs.isEmpty { throw ValidationError("give only one of --output and --remote-name") }
         if remoteHeaderName, !remoteName { throw ValidationError("-J chooses the name for -O: add -O") }
         if fail, failWithBody { throw ValidationError("give only one of --fail and --fail-with-body") }

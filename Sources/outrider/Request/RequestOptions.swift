@@ -88,10 +88,16 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
+    /// The Referer without the word of curl that asks for another one after a redirect.
+    private var namedReferer: String? {
+        referer.map { $0.hasSuffix(";auto") ? String($0.dropLast(5)) : $0 }
+    }
+
     /// The fields that options stand for. A field of `-H` with the same name wins, as with curl.
     private var namedFields: [String] {
         [
-            userAgent.map { "User-Agent: \($0)" }, referer.map { "Referer: \($0)" }, range.map { "Range: bytes=\($0)" },
+            userAgent.map { "User-Agent: \($0)" }, namedReferer.map { "Referer: \($0)" },
+            range.map { "Range: bytes=\($0)" },
             body.json.isEmpty ? nil : "Accept: application/json",
             // curl names no type, and a signature of a URL may count on that
             body.uploadFile == nil ? nil : "Content-Type:",

@@ -110,12 +110,17 @@ extension WriteOut.Outcome {
         case "urlnum": return String(urlNumber)
         case "exitcode": return String(failure?.code ?? 0)
         case "errormsg": return failure?.message ?? ""
-        case "ssl_verify_result": return "0"
+        case "ssl_verify_result": return isTrusted ? "0" : "1"
         case "json": return String(decoding: JSONWriter.bytes(of: JSONValue.object(summary)), as: UTF8.self)
         case "header_json":
             return String(decoding: JSONWriter.bytes(of: JSONValue.object(headerLists)), as: UTF8.self)
         default: return remote(name) ?? time(name).map(Self.seconds) ?? ""
         }
+    }
+
+    /// False if the certificate was refused, or not checked at all.
+    private var isTrusted: Bool {
+        failure?.code != 13 && response?["tls"]?.object?["verified"]?.string != "none"
     }
 
     /// Of the request of the response, at least 1.

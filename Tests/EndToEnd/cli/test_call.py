@@ -101,6 +101,13 @@ def test_describe_explains_types_and_events(name, said):
     assert done.returncode == 0 and said in done.stdout.decode()
 
 
+@pytest.mark.parametrize("method, said", [("sse.open", b"method  (string)"), ("stream.open", b'default "GET"')])
+def test_describe_names_the_default_method_of_a_request(method, said):
+    """An event stream with a body is sent by POST."""
+    lines = outrider("describe", method).stdout.splitlines()
+    assert [line for line in lines if line.strip().startswith(b"method ") and said in line]
+
+
 def test_describe_prints_the_contract():
     assert outrider("describe", "--json").stdout.decode() == contract.TEXT
 

@@ -109,12 +109,26 @@ def test_a_pasted_option_that_does_not_exist_names_its_replacement():
     assert "mean" not in refused(outrider("import", f"curl --nosuch {URL}"), 2, "--nosuch")
 
 
+def test_a_url_of_another_protocol_is_refused():
+    """Without a scheme, curl takes the protocol from the name of the host."""
+    for word in ("ftp.example.org", "FTP.example.org/a", "me@ftp.example.org", "imap.example.org", "ftp://example.org/a"):
+        refused(outrider("import", f"curl {word}"), 2, "is not supported", "http")
+    for word in ("ftp://me:s3cret@example.org/", "me:s3cret@ftp.example.org"):
+        assert "s3cret" not in refused(outrider("import", f"curl {word}"), 2, "FTP")
+    for words in ("http://ftp.example.org", "--proto-default https ftp.example.org", "ftpexample.org", "a.org/ftp.b"):
+        assert json.loads(outrider("import", f"curl {words}").stdout)["url"].startswith("http")
+
+
 @pytest.mark.parametrize(
     "words, status, advice",
     [
         (("get", "--stdio", "-o", "/nonexistent/x", URL), 16, "/nonexistent/x"),
         (("get", "--stdio", "ftp://example.org/"), 10, "http or https"),
         (("download", "--stdio", "ftp://example.org/"), 10, "http or https"),
+        (("get", "--stdio", "-x", "socks4://127.0.0.1:1", URL), 2, '-x: the scheme of a proxy cannot be "socks4": use'),
+        (("download", "-x", "http://127.0.0.1:99999", URL), 2, "-x: the proxy is no proxy's URL: the port"),
+        (("get", "-o", "", URL), 2, "--output is empty: name a file"),
+        (("download", "-o", "", URL), 2, "--output is empty: name a file"),
         (("download", "--sha256", "abc", URL), 2, "32 bytes in hexadecimal"),
         (("download", "--checksum", "crc32=00", URL), 2, "sha-256"),
         (("download", "--checksum", "sha-256", URL), 2, "="),

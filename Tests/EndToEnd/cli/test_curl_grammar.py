@@ -82,6 +82,22 @@ def test_the_type_of_a_part_may_have_parameters(run, origin):
     assert 'name="a"; filename="x"\r\nContent-Type: text/html;charset=utf-8\r\n\r\nb' in body
 
 
+def test_a_part_with_the_text_of_a_file_has_no_type(run, origin, tmp_path):
+    (tmp_path / "wolf.txt").write_text("howl é")
+    body = echoed(run("get", "-F", "a=<wolf.txt", "-F", "b=c", origin + "/echo", cwd=tmp_path))["body"]
+    assert 'name="a"\r\n\r\nhowl é\r\n' in body
+
+
+@pytest.mark.parametrize("word, sent", [("https://a.test/;auto", "https://a.test/"), (";auto", None)])
+def test_a_referer_after_redirects_is_no_part_of_the_field(run, origin, word, sent):
+    assert echoed(run("get", "-e", word, origin + "/echo"))["fields"].get("referer") == sent
+
+
+def test_a_url_behind_two_dashes_is_imported():
+    params = [json.loads(line) for line in outrider("import", "curl -- http://a.test/").stdout.splitlines()]
+    assert params == [{"method": "GET", "redirect": "none", "url": "http://a.test/"}]
+
+
 def test_the_parts_of_a_form_keep_their_order(run, origin):
     """Services that take an upload ignore what stands behind the file."""
     words = ["--form-string", 'a=@x;"\\', "-F", "b=2", "--form-string", "c=-3", "-F", "d=4"]

@@ -67,7 +67,7 @@ def test_without_a_word_the_setting_of_the_service_counts(home, proxy):
 
 @pytest.mark.parametrize("word", ["gopher://u:s3cret@h", "http://u:s3cret@h/x"])
 def test_what_is_no_proxy_is_refused_without_its_password(get, home, word):
-    assert PASSWORD not in refused(get("-x", word, home.url()), 1, "proxy")
+    assert PASSWORD not in refused(get("-x", word, home.url()), 2, "-x: the ", "proxy")
     assert PASSWORD not in refused(outrider("serve", "--stdio", "--proxy", word), 2, "proxy")
 
 

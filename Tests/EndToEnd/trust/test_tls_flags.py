@@ -135,3 +135,25 @@ def test_the_requests_of_a_file_have_the_same_options(pki, ports, words, status)
     text = f"GET https://localhost:{ports['good']}/\n".encode()
     done = outrider("run", *filled(words, pki, 0), "-", stdin=text)
     assert done.returncode == status and bool(done.stdout) == (status == 0), done
+
+
+@pytest.mark.parametrize("words, server, said", [
+    ("", "untrusted", "(--cacert, or ca-file in the configuration)"),
+    (CA, "mutual", "(give --cert FILE and --key FILE)"),
+    (CA + " --cert {client.pem} --key {aes.key}", "mutual", "(give --pass-file FILE)"),
+    (CA + " --cert-type P12 --cert {client.p12}", "mutual", "(give --pass-file FILE)"),
+    (CA + " --pinnedpubkey sha256//wolf", "good", "--pinnedpubkey[0] must be sha256/"),
+    (CA + " --ciphers WOLF", "good", "--ciphers[0] names no cipher suite"),
+])
+def test_a_message_names_the_option(pki, ports, words, server, said):
+    done = outrider("get", *filled(words, pki, ports[server]), f"https://localhost:{ports[server]}/")
+    assert done.returncode and said in done.stderr.decode(), done
+
+
+@pytest.mark.parametrize("words, server", [(CA, "good"), ("-k", "untrusted"), (CA, "untrusted")])
+def test_write_out_tells_whether_the_server_is_trusted(pki, ports, words, server):
+    url, format = f"https://localhost:{ports[server]}/", ["-s", "-o", "/dev/null", "-w", "%{ssl_verify_result}"]
+    given = filled(words, pki, ports[server])
+    told = subprocess.run(["curl", "-q", *format, *given, url], capture_output=True)
+    done = outrider("get", *format, *given, url)
+    assert (done.stdout == b"0") is (told.stdout == b"0") is (server == "good"), (done, told)
