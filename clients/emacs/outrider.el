@@ -75,7 +75,8 @@ A status other than 200 to 299 is an `outrider-http-error'; with
 
 All other keywords are members of RequestSpec in docs/reference/types.md, such
 as `:session', `:proxy' or `:interceptors'; `:max-body' is maxBody.
-A function under `:callback' is called by the service.
+A function under `:callback' is called by the service, with the two
+arguments that `outrider-register' describes.
 
 Returns the value, or a request for `outrider-cancel'."
   (let ((as (plist-get args :as)) (progress (plist-get args :progress)))

@@ -72,7 +72,9 @@ def stub(source: str) -> str:
     ]
     if not lists:
         return ""
-    found = sorted((module, name) for module, names in lists[0].items() for name in names.split())
+    where = dict(lists[0])
+    where.update({f"_async{module[5:]}": f"Async{name}" for module, name in where.items() if module[:5] == "_sync"})
+    found = sorted((module, name) for module, names in where.items() for name in names.split())
     quoted = ", ".join(f'"{name}"' for name in ["__version__", *sorted(name for _, name in found)])
     lines = [
         *source.splitlines()[:2],

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("requests")
 import requests
+from outrider import Client
+from outrider.requests import Adapter
 from peers import CHUNKED, Peer, Scripted, chunk, request_head
 
 # The same on the wire as without the adapter
@@ -102,6 +104,17 @@ def test_cookies_are_those_of_requests(session: requests.Session, peer: Callable
     assert r.raw.headers.getlist("Set-Cookie") == ["a=1; Expires=Fri, 31 Dec 2099 23:59:59 GMT", "b=2"]
     session.get(server.url)
     assert b"Cookie: a=1; b=2\r\n" in server.received[1]
+
+
+def test_a_stored_response_changes_no_cookies(client: Client, peer: Callable[..., Peer]) -> None:
+    """A hit shows Set-Cookie to the owner of the cache; the jar of requests has a newer value by then."""
+    head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=%d; Path=/b\r\nCache-Control: max-age=%d\r\nContent-Length: 0\r\n\r\n"
+    server = peer(head % (1, 600), head % (2, 0))
+    with client.session(cache=True) as cached, requests.Session() as session:
+        session.mount("http://", Adapter(client, session=cached.handle))
+        for path in ("a", "b", "a"):
+            assert session.get(server.url + path).ok
+        assert session.cookies.get_dict() == {"a": "2"} and len(server.received) == 2
 
 
 def test_a_field_that_is_not_ascii_has_a_character_for_each_byte(
@@ -265,3 +278,12 @@ def test_more_responses_of_one_host_are_open_than_a_session_of_the_service_allow
 ) -> None:
     held = [session.get(f"{origin}/bytes/9000000", stream=True, timeout=20) for _ in range(10)]
     assert {len(r.content) for r in held} == {9_000_000}
+
+
+def test_options_of_the_other_adapter_are_refused_with_a_remedy() -> None:
+    with pytest.raises(TypeError, match="no option max_retries: write retry="):
+        Adapter(max_retries=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"no option pool_maxsize: .* connections="):
+        Adapter(pool_maxsize=100)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"no option retries$"):
+        Adapter(retries=3)  # type: ignore[arg-type]

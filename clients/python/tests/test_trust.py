@@ -42,13 +42,12 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def server(scripted: Serve, authority: Path) -> Scripted:
-    """A server that tells the name in the certificate of its client, if there is one."""
+def telling(authority: Path, mode: ssl.VerifyMode) -> Callable[[socket.socket], None]:
+    """Tells the name in the certificate of a client, if there is one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority / "server.pem", authority / "server.key")
     context.load_verify_locations(authority / "ca.pem")
-    context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_mode = mode
 
     def talk(stream: socket.socket) -> None:
         try:
@@ -66,7 +65,12 @@ def server(scripted: Serve, authority: Path) -> Scripted:
         except OSError:
             pass
 
-    return scripted(talk)
+    return talk
+
+
+@pytest.fixture
+def server(scripted: Serve, authority: Path) -> Scripted:
+    return scripted(telling(authority, ssl.CERT_OPTIONAL))
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +143,22 @@ def test_cert(client: Client, server: Scripted, authority: Path) -> None:
         client.get(url, cert=(1, 2, 3, 4))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="verify must be a path, not int"):
         client.get(url, verify=7)  # type: ignore[arg-type]
+
+
+def test_a_certificate_that_is_missing_or_unusable_is_a_failure_of_tls(
+    service: str, client: Client, scripted: Serve, authority: Path
+) -> None:
+    import outrider.requests
+
+    url, ca = f"https://localhost:{scripted(telling(authority, ssl.CERT_REQUIRED)).port}/", authority / "ca.pem"
+    with pytest.raises(outrider.TLSError, match=r"none is configured \(give cert\)"):
+        client.get(url, verify=ca)
+    with pytest.raises(outrider.TLSError, match="holds no private key"):
+        client.get(url, verify=ca, cert=authority / "client.pem")
+    with requests.Session() as session:
+        session.mount("https://", outrider.requests.Adapter(socket=service))
+        with pytest.raises(requests.exceptions.SSLError):
+            session.get(url, verify=str(ca))
 
 
 def test_connect_to(client: Client, server: Scripted, authority: Path) -> None:

@@ -20,37 +20,23 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-# for type checkers, unasync.py makes __init__.pyi of this
+# for type checkers, unasync.py makes __init__.pyi of this; each class of _sync has a twin in _async
 _WHERE = {
     "_api": "delete download get head many options patch post put request router session sse stream upload"
     " websocket",
-    "_async.client": "AsyncClient",
-    "_async.cookies": "AsyncCookies",
-    "_async.event_source": "AsyncEventSource",
-    "_async.events": "AsyncEventStream",
-    "_async.credentials": "AsyncCredential",
-    "_async.responses": "AsyncResponse",
-    "_async.router": "AsyncRouter",
-    "_async.sessions": "AsyncSession",
-    "_async.started": "AsyncRequest",
-    "_async.streams": "AsyncStream",
-    "_async.tcp": "AsyncTCPConnection",
-    "_async.watching": "AsyncWatch",
-    "_async.websockets": "AsyncWebSocket",
     "_protocol.models": "Event Headers",
     "_protocol.progress": "Progress",
     "_protocol.trust": "UnverifiedWarning",
     "_resources.bars": "bar",
     "_resources.event_source": "ServerSentEvent",
-    "_resources.login": "DeviceLogin Login LoginFailed",
-    "_resources.oauth": "AccessToken LoggedOut",
+    "_resources.oauth": "AccessToken DeviceLogin LoggedOut Login LoginFailed",
     "_resources.sessions": "Answered Arrived Attempt Challenge Encoded PresentedServer Redirect",
     "_resources.sockets": "Reachability WebSocketClosed",
     "_sync.client": "Client",
     "_sync.cookies": "Cookies",
     "_sync.event_source": "EventSource",
     "_sync.events": "EventStream",
-    "_sync.credentials": "Credential",
+    "_sync.oauth": "Credential",
     "_sync.responses": "Response",
     "_sync.router": "Router",
     "_sync.sessions": "Session",
@@ -65,6 +51,7 @@ _WHERE = {
     " RouterError SchemaError SerializationError ServerError ServerGone ServerNotFound ServerStopping StatusError"
     " StreamError TLSError TokenError TooManyRedirects TransportError TrustError UnknownMethod ValidationError",
 }
+_WHERE.update({f"_async{module[5:]}": f"Async{name}" for module, name in _WHERE.items() if module[:5] == "_sync"})
 
 __all__ = ["__version__", *sorted(name for names in _WHERE.values() for name in names.split())]  # pyright: ignore
 

@@ -20,9 +20,9 @@ from ._api import upload as upload
 from ._api import websocket as websocket
 from ._async.client import AsyncClient as AsyncClient
 from ._async.cookies import AsyncCookies as AsyncCookies
-from ._async.credentials import AsyncCredential as AsyncCredential
 from ._async.event_source import AsyncEventSource as AsyncEventSource
 from ._async.events import AsyncEventStream as AsyncEventStream
+from ._async.oauth import AsyncCredential as AsyncCredential
 from ._async.responses import AsyncResponse as AsyncResponse
 from ._async.router import AsyncRouter as AsyncRouter
 from ._async.sessions import AsyncSession as AsyncSession
@@ -76,11 +76,11 @@ from ._protocol.progress import Progress as Progress
 from ._protocol.trust import UnverifiedWarning as UnverifiedWarning
 from ._resources.bars import bar as bar
 from ._resources.event_source import ServerSentEvent as ServerSentEvent
-from ._resources.login import DeviceLogin as DeviceLogin
-from ._resources.login import Login as Login
-from ._resources.login import LoginFailed as LoginFailed
 from ._resources.oauth import AccessToken as AccessToken
+from ._resources.oauth import DeviceLogin as DeviceLogin
 from ._resources.oauth import LoggedOut as LoggedOut
+from ._resources.oauth import Login as Login
+from ._resources.oauth import LoginFailed as LoginFailed
 from ._resources.sessions import Answered as Answered
 from ._resources.sessions import Arrived as Arrived
 from ._resources.sessions import Attempt as Attempt
@@ -92,9 +92,9 @@ from ._resources.sockets import Reachability as Reachability
 from ._resources.sockets import WebSocketClosed as WebSocketClosed
 from ._sync.client import Client as Client
 from ._sync.cookies import Cookies as Cookies
-from ._sync.credentials import Credential as Credential
 from ._sync.event_source import EventSource as EventSource
 from ._sync.events import EventStream as EventStream
+from ._sync.oauth import Credential as Credential
 from ._sync.responses import Response as Response
 from ._sync.router import Router as Router
 from ._sync.sessions import Session as Session

@@ -57,25 +57,21 @@ def router(name: str, *, client: Client | None = None, **options: Any) -> Router
     return (shared() if client is None else client).router(name, **options)
 
 
-def _forwarded(name: str) -> Any:
-    """The method of that name of the shared client, as a function."""
-
-    def function(*given: Any, **named: Any) -> Any:
-        return getattr(shared(), name)(*given, **named)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = getattr(Client, name).__doc__
-    return function
-
-
 if TYPE_CHECKING:
     delete, get, head, options = shared().delete, shared().get, shared().head, shared().options
     patch, post, put, request = shared().patch, shared().post, shared().put, shared().request
     many, upload = shared().many, shared().upload
     session, sse, stream, websocket = shared().session, shared().sse, shared().stream, shared().websocket
 else:
-    for _name in (
-        "delete", "get", "head", "many", "options", "patch", "post", "put", "request", "session", "sse", "stream",
-        "upload", "websocket",
-    ):  # fmt: skip
-        globals()[_name] = _forwarded(_name)
+
+    def __getattr__(name):
+        """The method of that name of the shared client, as a function."""
+
+        def function(*given, **named):
+            return getattr(shared(), name)(*given, **named)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = getattr(Client, name).__doc__
+        # a pickle of the function names it by its place in this module
+        globals()[name] = function
+        return function

@@ -39,13 +39,11 @@ def main(words: list[str]) -> int:
             return 0 if words else 2
         with Client(**settings) as client:
             return _run(client, words[0], words[1:])
-    except (KeyError, ValueError) as problem:
-        if not isinstance(problem, errors.OutriderError):
-            sys.stderr.write(f"{problem}\n{USAGE}")
-            return 2
-        return _failed(problem)
     except errors.OutriderError as problem:
         return _failed(problem)
+    except (KeyError, ValueError) as problem:
+        sys.stderr.write(f"{problem}\n{USAGE}")
+        return 2
     except BrokenPipeError:
         return 1
     except KeyboardInterrupt:

@@ -110,35 +110,32 @@ _TIMEOUTS: dict[str, type[httpx.TimeoutException]] = {
 }
 
 
+# the first that fits counts; of a server that closes the connection in place of a response, httpx says the same
+_BEFORE_THE_HEAD: tuple[tuple[tuple[type[Exception], ...], type[httpx.TransportError]], ...] = (
+    ((errors.ProxyError,), httpx.ProxyError),
+    ((errors.ConnectError, errors.TLSError, errors.ServerNotFound), httpx.ConnectError),
+    ((errors.MalformedResponse, errors.ResponseTooLarge, errors.ConnectionLost), httpx.RemoteProtocolError),
+    ((errors.RequestError, errors.InvalidCall), httpx.LocalProtocolError),
+    ((errors.TransportError, errors.Cancelled, errors.ServerGone), httpx.ReadError),
+)
+
+
 def _raised(problem: errors.OutriderError) -> type[httpx.TransportError]:
     """The exception of httpx for a failure before the head."""
     if isinstance(problem, errors.RequestTimeout):
         return _TIMEOUTS.get(str(problem.data.get("phase")), httpx.ReadTimeout)
-    if isinstance(problem, errors.ProxyError):
-        return httpx.ProxyError
     if problem.code in (1100, 1413):
         return httpx.UnsupportedProtocol
-    if isinstance(problem, (errors.ConnectError, errors.TLSError, errors.ServerNotFound)):
-        return httpx.ConnectError
-    if isinstance(problem, (errors.MalformedResponse, errors.ResponseTooLarge)):
-        return httpx.RemoteProtocolError
-    if isinstance(problem, errors.ConnectionLost):
-        # httpx says so where a server closes the connection in place of a response
-        return httpx.RemoteProtocolError
-    if isinstance(problem, (errors.RequestError, errors.InvalidCall)):
-        return httpx.LocalProtocolError
-    if isinstance(problem, (errors.TransportError, errors.Cancelled, errors.ServerGone)):
-        return httpx.ReadError
-    return httpx.TransportError
+    fitting = (kind for ours, kind in _BEFORE_THE_HEAD if isinstance(problem, ours))
+    return next(fitting, httpx.TransportError)
 
 
 def _broken(problem: errors.OutriderError) -> type[httpx.TransportError]:
     """The exception of httpx for a body that ended early."""
     if isinstance(problem, errors.RequestTimeout):
         return httpx.ReadTimeout
-    if isinstance(problem, (errors.MalformedResponse, errors.ConnectionLost)):
-        return httpx.RemoteProtocolError
-    return httpx.ReadError
+    is_remote = isinstance(problem, (errors.MalformedResponse, errors.ConnectionLost))
+    return httpx.RemoteProtocolError if is_remote else httpx.ReadError
 
 
 def _response(head: Head, stream: httpx.SyncByteStream | httpx.AsyncByteStream) -> httpx.Response:

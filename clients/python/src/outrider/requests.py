@@ -47,6 +47,7 @@ from ._resources.feeding import LONGEST, PIECE, octets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import NoReturn
 
     from ._sync.client import Client
 
@@ -54,6 +55,14 @@ __all__ = ["Adapter", "UnsupportedOption"]
 
 _PATIENCE = 60.0
 """Seconds that a request with ``stream=True`` waits while too many others have unread bodies."""
+
+
+_POOL = ": the service keeps the connections; connections= limits those to one host"
+_INSTEAD = {
+    "max_retries": ": write retry={'limit': 3, 'statuses': [503], 'scale': 0.5}, with the members of Retry",
+    **dict.fromkeys(("pool_connections", "pool_maxsize", "pool_block"), _POOL),
+}
+"""What takes the place of the options of ``requests.adapters.HTTPAdapter``."""
 
 
 class UnsupportedOption(requests.exceptions.RequestException, ValueError):
@@ -85,7 +94,10 @@ class Adapter(BaseAdapter):
         priority: str | None = None,
         tag: str | None = None,
         connections: int = 100,
+        **unknown: NoReturn,
     ) -> None:
+        for name in unknown:
+            raise TypeError(f"Adapter has no option {name}{_INSTEAD.get(name, '')}")
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         if client is not None and socket is not None:
             raise TypeError("give only one of client and socket")

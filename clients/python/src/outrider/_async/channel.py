@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket as sockets
 from typing import cast
 
-from .._connection.peers import connect
-from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
 from .._resources.records import Records
-from .._resources.streams import attached, cut
+from .._resources.streams import cut
+from .pipe import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,33 +144,12 @@ class AsyncChannel(asyncio.BufferedProtocol):
 async def open_channel(path: str, stream: str) -> AsyncChannel:
     """A connection for the messages of a WebSocket."""
     loop = asyncio.get_running_loop()
+    frame = call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"}))
+    made, early = await attach(path, frame)
     try:
-        made = sockets.socket(fileno=connect(path, False).detach())
-    except OSError as problem:
-        raise cut(problem) from None
-    try:
-        made.setblocking(False)
-        early = await _attach(loop, made, stream)
         channel = AsyncChannel(loop, early)
         await loop.create_unix_connection(lambda: channel, sock=made)
     except BaseException:
         made.close()
         raise
     return channel
-
-
-async def _attach(loop: asyncio.AbstractEventLoop, made: sockets.socket, stream: str) -> bytes:
-    """Turns the connection into the messages of a WebSocket. Returns the bytes that came behind the reply."""
-    line = b""
-    try:
-        await loop.sock_sendall(made, call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"})))
-        while b"\n" not in line:
-            piece = await loop.sock_recv(made, 65536)
-            if not piece:
-                raise cut()
-            line += piece
-    except OSError as problem:
-        raise problem if isinstance(problem, OutriderError) else cut(problem) from None
-    line, early = line.split(b"\n", 1)
-    attached(line)
-    return early

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._protocol.openings import Dropped
 from .._resources.event_source import BATCH, NO_MORE, PATIENCE, WAIT, ServerSentEvent, events_of
 from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import AsyncCaller
 
 
-class AsyncEventSource(AsyncClosing):
+class AsyncEventSource(Dropped, AsyncClosing):
     """The events of a server, as they come. Made by :meth:`AsyncClient.sse`::
 
         async for event in client.sse("https://example.org/events"):
@@ -37,13 +38,7 @@ class AsyncEventSource(AsyncClosing):
     raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
-    def __init__(
-        self,
-        client: AsyncCaller,
-        built: Callable[[], Awaitable[Built]],
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]],
-        last_event_id: str,
-    ) -> None:
+    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]], last_event_id: str) -> None:
         self.stream: str | None = None
         """The handle of the stream; ``None`` before the opening, and after the end."""
         self.last_event_id = last_event_id
@@ -53,23 +48,17 @@ class AsyncEventSource(AsyncClosing):
         self.request: str | None = None
         """The handle of the request."""
         self._client = client
-        self._call = call
         self._invoke = client.invoke
-        self._built = built  # async
+        self._opening = opening  # async
         self.response: AsyncResponse | None = None  # async
-        # sync: self._open(built)
+        # sync: self._open(opening)
 
-    def __del__(self) -> None:
-        try:
-            if self.stream is not None:
-                self._client._leave([("stream.close", {"stream": self.stream})])
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self.stream is not None:
+            self._client._leave([("stream.close", {"stream": self.stream})])
 
-    async def _open(self, build: Callable[[], Awaitable[Built]]) -> None:
-        built = await build()
-        result = await self._call("sse.open", built.params, built.guard)
+    async def _open(self, opening: Callable[[], Awaitable[Opened]]) -> None:
+        built, result = await opening()
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = AsyncResponse(result["response"], self._invoke)
@@ -84,7 +73,7 @@ class AsyncEventSource(AsyncClosing):
     async def open(self) -> AsyncEventSource:  # async
         """Opens a closed stream: sends the request, and awaits the response head."""  # async
         if self.response is None:  # async
-            await self._open(self._built)  # async
+            await self._open(self._opening)  # async
         return self  # async
 
     async def __aiter__(self) -> AsyncIterator[ServerSentEvent]:

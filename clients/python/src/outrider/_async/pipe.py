@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 import socket as sockets
 
-from .._connection.peers import check_peer
-from .._protocol.exceptions import ServerNotFound
+from .._connection.peers import connect
+from .._protocol.exceptions import OutriderError
 from .._resources.reading import PIECE
 from .._resources.streams import attached, cut
 
@@ -20,33 +20,11 @@ if TYPE_CHECKING:
 class AsyncPipe:
     """The bytes of a body, as they come."""
 
-    def __init__(self, ended: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(self, made: sockets.socket, early: bytes, ended: Callable[[int], Awaitable[None]]) -> None:
         self._ended: Callable[[int], Awaitable[None]] | None = ended
-        self._rest = b""
-        self._count = 0
-        self._socket = sockets.socket(sockets.AF_UNIX)
-        self._socket.setblocking(False)
-
-    async def open(self, path: str, frame: bytes) -> AsyncPipe:
-        """Connects, and sends the line that turns the connection into the bytes of a stream."""
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.sock_connect(self._socket, path)
-            check_peer(self._socket, path)
-            await loop.sock_sendall(self._socket, frame)
-        except ServerNotFound:
-            raise
-        except OSError as problem:
-            raise cut(problem) from None
-        while b"\n" not in self._rest:
-            piece = await self._received(PIECE)
-            if not piece:
-                raise cut()
-            self._rest += piece
-        line, self._rest = self._rest.split(b"\n", 1)
-        self._count = len(self._rest)
-        attached(line)
-        return self
+        self._rest = early
+        self._count = len(early)
+        self._socket = made
 
     async def take(self, size: int) -> bytes:
         """Some bytes; none at the end. Raises if the body was cut short."""
@@ -96,11 +74,33 @@ def _end_turn(turn: asyncio.Future[None]) -> None:
         turn.set_result(None)
 
 
+async def attach(path: str, frame: bytes) -> tuple[sockets.socket, bytes]:
+    """A connection that carries nothing else after the reply to ``frame``, and the bytes that came behind it."""
+    loop = asyncio.get_running_loop()
+    try:
+        made = sockets.socket(fileno=connect(path, False).detach())
+    except OSError as problem:
+        raise problem if isinstance(problem, OutriderError) else cut(problem) from None
+    made.setblocking(False)
+    rest = b""
+    try:
+        await loop.sock_sendall(made, frame)
+        while b"\n" not in rest:
+            piece = await loop.sock_recv(made, PIECE)
+            if not piece:
+                raise cut()
+            rest += piece
+        line, rest = rest.split(b"\n", 1)
+        attached(line)
+    except BaseException as problem:
+        made.close()
+        if isinstance(problem, OSError) and not isinstance(problem, OutriderError):
+            raise cut(problem) from None
+        raise
+    return made, rest
+
+
 async def open_pipe(path: str, frame: bytes, ended: Callable[[int], Awaitable[None]]) -> AsyncPipe:
     """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
-    pipe = AsyncPipe(ended)
-    try:
-        return await pipe.open(path, frame)
-    except BaseException:
-        pipe.close()
-        raise
+    made, early = await attach(path, frame)
+    return AsyncPipe(made, early, ended)

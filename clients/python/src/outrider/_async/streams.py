@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocol.models import Headers
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import AsyncCaller
     from .pipe import AsyncPipe
 
@@ -40,25 +40,18 @@ class AsyncStream(AsyncClosing):
 
     response: AsyncResponse
 
-    def __init__(
-        self,
-        client: AsyncCaller,
-        built: Callable[[], Awaitable[Built]],
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]],
-    ) -> None:
+    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]]) -> None:
         self._client = client
-        self._call = call
         self._invoke = client.invoke
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: AsyncPipe | None = None
         self._piping: asyncio.Task[AsyncPipe] | None = None  # async
-        self._built = built  # async
-        # sync: self._open(built)
+        self._opening = opening  # async
+        # sync: self._open(opening)
 
-    async def _open(self, build: Callable[[], Awaitable[Built]]) -> None:
-        built = await build()
-        result = await self._call("stream.open", built.params, built.guard)
+    async def _open(self, opening: Callable[[], Awaitable[Opened]]) -> None:
+        built, result = await opening()
         self._path = self._client._socket_path()
         self._pipe = None
         self._reading = Reading(result, self._client)
@@ -205,7 +198,7 @@ class AsyncStream(AsyncClosing):
         reading.client = None
 
     async def __aenter__(self) -> AsyncStream:  # async
-        await self._open(self._built)  # async
+        await self._open(self._opening)  # async
         return self  # async
 
     def __repr__(self) -> str:

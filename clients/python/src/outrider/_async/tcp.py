@@ -8,6 +8,7 @@ from time import monotonic
 
 from .._protocol.arguments import present
 from .._protocol.exceptions import StreamError, from_failure
+from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import late, opened
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .caller import AsyncCaller
 
 
-class AsyncTCPConnection(AsyncClosing):
+class AsyncTCPConnection(Dropped, AsyncClosing):
     """Bytes both ways; made by :meth:`outrider.AsyncClient.tcp`::
 
         async with client.tcp("mail.example.org", 25) as connection:
@@ -42,13 +43,9 @@ class AsyncTCPConnection(AsyncClosing):
         self._given = given  # async
         # sync: self._open(given)
 
-    def __del__(self) -> None:
-        try:
-            if self._stream is not None:
-                self._client._leave([("stream.close", {"stream": self._stream})])
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._client._leave([("stream.close", {"stream": self._stream})])
 
     async def _open(self, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
         result = opened(await self._client.invoke("tcp.open", await given()))

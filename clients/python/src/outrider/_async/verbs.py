@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options, SSEOptions
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import AsyncCaller
     from .event_source import AsyncEventSource
     from .responses import AsyncResponse
@@ -64,10 +64,11 @@ class AsyncVerbs:
 
         client = self._caller()
 
-        async def built() -> Built:
-            return build_stream(method, url, await self._own(options), client._defaults)
+        async def opening() -> Opened:
+            built = build_stream(method, url, await self._own(options), client._defaults)
+            return built, await self._result("stream.open", built.params, built.guard)
 
-        return AsyncStream(client, built, self._result)
+        return AsyncStream(client, opening)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
@@ -76,10 +77,11 @@ class AsyncVerbs:
 
         client = self._caller()
 
-        async def built() -> Built:
-            return build_sse(url, await self._own(options), client._defaults)
+        async def opening() -> Opened:
+            built = build_sse(url, await self._own(options), client._defaults)
+            return built, await self._result("sse.open", built.params, built.guard)
 
-        return AsyncEventSource(client, built, self._result, first_id(options))
+        return AsyncEventSource(client, opening, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> AsyncWebSocket:
         """Opens a WebSocket; see :class:`outrider.AsyncWebSocket`.
@@ -98,10 +100,11 @@ class AsyncVerbs:
 
         client = self._caller()
 
-        async def built() -> Built:
-            return build_websocket(url, await self._own(options), client._defaults)
+        async def opening() -> Opened:
+            built = build_websocket(url, await self._own(options), client._defaults)
+            return built, await self._result("websocket.open", built.params, built.guard)
 
-        return AsyncWebSocket(client, built, self._result)
+        return AsyncWebSocket(client, opening)
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any

@@ -10,6 +10,7 @@ from time import monotonic
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
+from .._protocol.openings import Dropped
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import Any
 
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import AsyncCaller
     from .channel import AsyncChannel
 
@@ -29,7 +30,7 @@ _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
-class AsyncWebSocket(AsyncClosing):
+class AsyncWebSocket(Dropped, AsyncClosing):
     """A WebSocket; made by :meth:`outrider.AsyncClient.websocket`::
 
         async with client.websocket("wss://example.org/live", protocols=["chat"]) as ws:
@@ -47,14 +48,8 @@ class AsyncWebSocket(AsyncClosing):
 
     response: AsyncResponse
 
-    def __init__(
-        self,
-        client: AsyncCaller,
-        built: Callable[[], Awaitable[Built]],
-        call: Callable[[str, str, float], Awaitable[dict[str, Any]]],
-    ) -> None:
+    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]]) -> None:
         self._client = client
-        self._call = call
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: AsyncChannel | None = None
@@ -64,22 +59,17 @@ class AsyncWebSocket(AsyncClosing):
         self._close: dict[str, Any] = {}
         self.protocol: str | None = None
         """The subprotocol that the server chose."""
-        self._built = built  # async
-        # sync: self._open(built)
+        self._opening = opening  # async
+        # sync: self._open(opening)
 
-    def __del__(self) -> None:
-        try:
-            if self._stream is not None:
-                self._client._leave([("stream.close", {"stream": self._stream})])
-                if self._channel is not None:
-                    self._channel.close()
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._client._leave([("stream.close", {"stream": self._stream})])
+            if self._channel is not None:
+                self._channel.close()
 
-    async def _open(self, build: Callable[[], Awaitable[Built]]) -> None:
-        built = await build()
-        result = await self._call("websocket.open", built.params, built.guard)
+    async def _open(self, opening: Callable[[], Awaitable[Opened]]) -> None:
+        built, result = await opening()
         self.response = AsyncResponse(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
         if "stream" not in result:
@@ -261,7 +251,7 @@ class AsyncWebSocket(AsyncClosing):
 
     async def __aenter__(self) -> AsyncWebSocket:  # async
         if self._stream is None and not self._over:  # async
-            await self._open(self._built)  # async
+            await self._open(self._opening)  # async
         return self  # async
 
     def __repr__(self) -> str:

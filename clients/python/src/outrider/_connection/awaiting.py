@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
+from .._protocol.openings import opens
 from .peers import is_hung_up
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
 from .wire import CALLED_BACK, IN_FLIGHT, NESTED, UPLOADED, Unsent
@@ -129,8 +130,6 @@ class AsyncConnection(asyncio.Protocol):
 
     def _leave_opening(self, number: int, pending: Pending, params: str) -> None:
         """Ends what a call has opened whose reply comes too late."""
-        from .._protocol.openings import opens
-
         if not opens(pending.method, params):
             return
         left = LeftOpening(pending.method, self.loop.create_future(), pending.turn, self.post)
@@ -297,23 +296,14 @@ class AsyncConnection(asyncio.Protocol):
             return
         for number, message in arrived:
             if type(message) is dict and "method" in message:
-                self._unasked(message)
+                if refusal := self._inbox.unasked(self, message):
+                    self.write(refusal)
             else:
                 pending = self._waiting.pop(number, None)
                 if pending is not None:
                     pending.deliver(number, message)
                 elif number is None and isinstance(message, dict):
                     self._refused(message.get("error"))
-
-    def _unasked(self, message: Any) -> None:
-        """An event, or a callback."""
-        name, params, number = message["method"], message.get("params"), message.get("id")
-        if number is None:
-            self._inbox.event(name, params, self)
-        elif not self._inbox.callback(self, number, name, params):
-            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
-
-            self.write(refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}"))
 
     # Ends
 

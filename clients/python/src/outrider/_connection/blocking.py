@@ -26,6 +26,7 @@ from time import monotonic, sleep
 
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone
 from .._protocol.frames import call_frame, cancel_frame, decode, encode, quote
+from .._protocol.openings import endings, opens
 from .locks import atomic_acquire
 from .waiters import Batch, Waiter
 from .wire import IN_FLIGHT, NESTED, Unsent, Wire
@@ -134,8 +135,6 @@ class Connection(Wire):
     def _leave_call(self, number: int, method: str, params: str, waiter: Waiter) -> None:
         """Keeps the reply to a read, on its way or here: the service gives the bytes in it only once. Ends what another
         call has opened."""
-        from .._protocol.openings import opens
-
         if method == "stream.read":
             self._left[decode(params)["stream"]] = (number, waiter)
         elif not opens(method, params):
@@ -146,8 +145,6 @@ class Connection(Wire):
             self._end(method, waiter.message)
 
     def _end(self, method: str, message: Any) -> None:
-        from .._protocol.openings import endings
-
         calls = endings(method, message)
         if calls:
             self.post(calls)
@@ -341,7 +338,8 @@ class Connection(Wire):
         found = None
         for number, message in arrived:
             if type(message) is dict and "method" in message:
-                self._unasked(message)
+                if refusal := self.inbox.unasked(self, message):
+                    self._owed.append(refusal)
             elif number == own:
                 found = message
             else:
@@ -369,17 +367,6 @@ class Connection(Wire):
                     self._refused(message["error"])
         except (OSError, ProtocolError):
             pass
-
-    def _unasked(self, message: Any) -> None:
-        """An event, or a callback."""
-        name, params = message["method"], message.get("params")
-        number = message.get("id")
-        if number is None:
-            self.inbox.event(name, params, self)
-        elif not self.inbox.callback(self, number, name, params):
-            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
-
-            self._owed.append(refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}"))
 
     # Ends
 

@@ -26,5 +26,16 @@ class Inbox:
         """Whether this thread runs a function that the service has called."""
         return False
 
+    def unasked(self, connection: Any, message: Any) -> bytes:
+        """Takes an event or a callback; returns the refusal of a callback that no function replies to."""
+        name, params, number = message["method"], message.get("params"), message.get("id")
+        if number is None:
+            self.event(name, params, connection)
+        elif not self.callback(connection, number, name, params):
+            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
+
+            return refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}")
+        return b""
+
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         """A connection has ended."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._protocol.openings import endings
 from .wire import Unsent
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ class LeftOpening(Pending):
 
     def deliver(self, number: int, message: Any) -> None:
         """Takes the reply."""
-        from .._protocol.openings import endings
-
         calls = endings(self.method, message)
         if calls:
             self.post(calls)

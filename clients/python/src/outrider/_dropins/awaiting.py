@@ -30,8 +30,8 @@ class AsyncBody(AsyncReader):
         super().__init__(client, client.invoke, result, read)
         self._invoke_raw = client._invoke_raw
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _drop(self) -> None:
+        super()._drop()
         place, self._place = self._place, None
         if place is not None:
             give_back(place)

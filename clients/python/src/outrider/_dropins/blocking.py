@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 
 from .._protocol.exceptions import OutriderError
+from .._protocol.openings import Dropped
 from .._sync.client import Client
 from .bodies import ending
 from .calls import Reader, Sender
@@ -29,7 +30,7 @@ class Full(Exception):
     """All places for bodies are taken, and none has ended in time."""
 
 
-class Lease(Sender):
+class Lease(Dropped, Sender):
     """A client that is in use by a drop-in, by its requests and by the bodies that are being read.
 
     The last of them closes the client, unless that was given to the drop-in.
@@ -81,15 +82,11 @@ class Lease(Sender):
         for method, params in calls:
             _end(client.invoke, method, params)
 
-    def __del__(self) -> None:
-        try:
-            if not self._is_given:
-                self.client.close()
-            elif self.session is not None:
-                self.client._leave(ending([self.session]))
-        except Exception:
-            # at the end of the interpreter functions may be gone
-            pass
+    def _drop(self) -> None:
+        if not self._is_given:
+            self.client.close()
+        elif self.session is not None:
+            self.client._leave(ending([self.session]))
 
 
 class Body(Reader):
@@ -117,8 +114,8 @@ class Body(Reader):
         self.leave()
         self._lease = None
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _drop(self) -> None:
+        super()._drop()
         self._places.pop(self._place, None)
 
 

@@ -8,6 +8,7 @@ from binascii import a2b_base64
 from time import monotonic
 
 from .._protocol.exceptions import CallError, ProtocolError, from_failure
+from .._protocol.openings import Dropped, ended_by
 from .._resources.feeding import seconds
 from .._resources.reading import data_of
 from .._resources.responses import ResponseData
@@ -35,10 +36,7 @@ def ending(sessions: Iterable[str]) -> list[tuple[str, dict[str, Any]]]:
 
 def abandoned(stream: str, started: dict[str, Any] | None) -> list[tuple[str, dict[str, Any]]]:
     """The calls that end an upload by ``stream``, and its request with the stream of the response."""
-    calls: list[tuple[str, dict[str, Any]]] = [("stream.close", {"stream": stream})]
-    if started is not None:
-        calls += [("stream.close", {"stream": started["stream"]}), ("request.forget", {"request": started["request"]})]
-    return calls
+    return ended_by(stream) + ([] if started is None else ended_by(started["stream"], request=started["request"]))
 
 
 def arrived(started: dict[str, Any], result: dict[str, Any]) -> dict[str, Any] | None:
@@ -67,6 +65,10 @@ class Head:
             (field["name"], _as_received(field["value"])) for field in result.get("headers") or ()
         ]
         self.version: str = result.get("httpVersion") or "1.1"
+        cache = result.get("cache")
+        if cache and cache["status"] not in ("bypass", "miss") and "forward" not in cache:
+            # taken when they came: the jar of the library would go back to their older values
+            self.fields = [field for field in self.fields if field[0].lower() not in ("set-cookie", "set-cookie2")]
 
     @property
     def reason(self) -> str:
@@ -91,7 +93,7 @@ def headed(result: dict[str, Any], client: Any) -> dict[str, Any]:
     raise from_failure(failure, ResponseData(result, client.invoke))
 
 
-class BodyState:
+class BodyState(Dropped):
     """The received part of a response's body, and how to read more; bytes as the server sent them.
 
     A body that is dropped before its end cancels its request.
@@ -111,7 +113,7 @@ class BodyState:
         self._since: float | None = None
         self._failure = result.get("error")
         if self._stream is None and self._stored is None:
-            self._forget()
+            self._drop()
 
     def inline(self, size: int) -> bytes:
         """The rest of the bytes that came with the head, at most ``size`` of them."""
@@ -141,16 +143,16 @@ class BodyState:
         self._offset += len(data)
         if self._stream is None:
             if result["end"] is True or not data:
-                self._forget()
+                self._drop()
             return data
         if result["end"]:
             self._stream = None
             self._failure = result.get("error")
-            self._forget()
+            self._drop()
         if data:
             self._since = None
         elif self._stream is not None and self._since is not None and monotonic() - self._since >= self._silence:
-            self._forget()
+            self._drop()
             self._failure = {
                 "code": 1405,
                 "kind": "sessionTaskFailed",
@@ -162,14 +164,8 @@ class BodyState:
             }
         return data
 
-    def _forget(self) -> None:
-        calls: list[tuple[str, dict[str, Any]]] = []
-        if self._stream is not None:
-            calls.append(("stream.close", {"stream": self._stream}))
-        if self._stored is not None:
-            calls.append(("response.release", {"response": self._stored}))
-        if self._request is not None:
-            calls.append(("request.forget", {"request": self._request}))
+    def _drop(self) -> None:
+        calls = ended_by(self._stream, self._stored, self._request)
         self._stream = self._stored = self._request = None
         if calls:
             self._owner._leave(calls)
@@ -178,11 +174,4 @@ class BodyState:
         """Ends the body. Waits for nothing."""
         self._first = b""
         self._failure = None
-        self._forget()
-
-    def __del__(self) -> None:
-        try:
-            self._forget()
-        except Exception:
-            # at the end of the interpreter functions may be gone
-            pass
+        self._drop()

@@ -36,13 +36,12 @@ def _broken(problem: errors.OutriderError) -> HTTPError:
 class _Original:
     """The part of an :mod:`http.client` response that urllib3 and requests use: its fields, for the cookies."""
 
-    def __init__(self, head: Head, method: str, file: _File) -> None:
+    def __init__(self, head: Head, file: _File) -> None:
         self.msg = HTTPMessage()
         for name, value in head.fields:
             self.msg[name] = value
         self.status, self.reason = head.status, head.reason
         self.version = _VERSIONS.get(head.version, 11)
-        self._method = method
         self._file = file
 
     def isclosed(self) -> bool:
@@ -115,7 +114,7 @@ class Raw(HTTPResponse):
             reason=head.reason,
             preload_content=False,
             decode_content=False,
-            original_response=cast(Any, _Original(head, method, file)),
+            original_response=cast(Any, _Original(head, file)),
             request_method=method,
             request_url=url,
         )

@@ -33,7 +33,11 @@ def credential(given: Any) -> dict[str, Any]:
 def auth_parameter(value: Any) -> Any:
     """``auth`` in the form of the service; for a tuple the value of the field."""
     if not hasattr(value, "items"):
-        return basic(value)
+        if isinstance(value, tuple):
+            return basic(value)
+        raise TypeError(
+            'auth must be a tuple of user name and password, {"bearer": token}, or a credential of client.oauth'
+        )
     wrapped = {"basic", "digest"}
     return {name: credential(given) if name in wrapped else given for name, given in value.items()}
 

@@ -249,7 +249,7 @@ class RequestTimeout(TransportError, TimeoutError):
 
 
 class TLSError(TransportError):
-    """No secure connection could be made."""
+    """No secure connection could be made: the handshake failed, or the client certificate is missing or unusable."""
 
 
 class TrustError(TLSError):
@@ -327,7 +327,7 @@ _EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
     **dict.fromkeys((1402, 1403, 1412), ConnectError),
     1404: ConnectionLost,
     1405: RequestTimeout,
-    1406: TLSError,
+    **dict.fromkeys((1406, 1417, 1418), TLSError),
     1407: TooManyRedirects,
     1408: MalformedResponse,
     **dict.fromkeys((1409, 1415, 1416), ProxyError),

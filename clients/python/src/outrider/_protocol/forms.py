@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: ``data=`` and ``json=`` become a body, and ``files=`` with its fields the parts of a multipart form."""
+"""Pure: ``data=``, ``json=`` and ``parameters=`` become values of the service, and ``files=`` with its fields the parts
+of a multipart form."""
 
 from __future__ import annotations
 
@@ -156,3 +157,22 @@ def _name_of(value: Any, name: str) -> str:
 
     path = value.__fspath__() if hasattr(value, "__fspath__") else getattr(value, "name", None)
     return os.path.basename(path) if isinstance(path, str) and path[:1] != "<" else name
+
+
+def tagged(value: Any) -> Any:
+    """A value for ``parameters``: values without a form in JSON become tagged values."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return {"$decimal": str(int(value))}
+    if isinstance(value, (str, int, float)):
+        return value
+    if hasattr(value, "items"):
+        return {str(key): tagged(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [tagged(item) for item in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"$data": in_base64(value)}
+    if hasattr(value, "timestamp"):
+        return {"$date": value.timestamp()}
+    if hasattr(value, "as_tuple"):
+        return {"$decimal": str(value)}
+    return value

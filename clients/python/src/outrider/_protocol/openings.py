@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: calls that open something, and how to end that if the caller has gone. Loaded with the first such caller."""
+"""Pure: calls that open something, and how to end that if its object or its caller has gone."""
 
 from __future__ import annotations
 
@@ -34,12 +34,35 @@ def endings(method: str, message: Any) -> list[tuple[str, dict[str, Any]]]:
     if method == "session.create":
         return [("session.close", {"session": result["session"]})]
     if method == "data.send" and body.get("kind") == "stored":
-        return [("response.release", {"response": body["response"]})]
-    calls: list[tuple[str, dict[str, Any]]] = []
+        return ended_by(response=body["response"])
     if method in ("upload.open", *_RUNNING) or body.get("kind") == "stream":
-        stream = result.get("stream", body.get("stream"))
-        if stream is not None:
-            calls.append(("stream.close", {"stream": stream}))
-        if "request" in result:
-            calls.append(("request.forget", {"request": result["request"]}))
-    return calls
+        return ended_by(result.get("stream", body.get("stream")), request=result.get("request"))
+    return []
+
+
+def ended_by(
+    stream: str | None = None, response: str | None = None, request: str | None = None
+) -> list[tuple[str, dict[str, Any]]]:
+    """The calls that end a stream, a kept response and a request."""
+    calls = (
+        ("stream.close", "stream", stream), ("response.release", "response", response),
+        ("request.forget", "request", request),
+    )  # fmt: skip
+    return [(method, {member: handle}) for method, member, handle in calls if handle is not None]
+
+
+class Dropped:
+    """Something that ends by itself when the program drops it."""
+
+    __slots__ = ()
+
+    def _drop(self) -> None:
+        """Ends it, without waiting."""
+        raise NotImplementedError
+
+    def __del__(self) -> None:
+        try:
+            self._drop()
+        except Exception:
+            # of an object that was never complete, or at the end of the interpreter, when functions may be gone
+            pass

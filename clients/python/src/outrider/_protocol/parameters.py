@@ -125,7 +125,7 @@ def _put_cookies(spec: dict[str, Any], value: Any) -> None:
 
 
 def _put_parameters(spec: dict[str, Any], value: Any) -> None:
-    from .values import tagged
+    from .forms import tagged
 
     spec["parameters"] = tagged(value)
 
@@ -234,6 +234,11 @@ class Built:
         self.params = params
         self.guard = guard
         self.check = check
+
+
+if TYPE_CHECKING:
+    # how something was opened, and the result
+    Opened = tuple[Built, dict[str, Any]]
 
 
 class Defaults:

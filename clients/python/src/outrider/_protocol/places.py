@@ -43,7 +43,7 @@ def fault(value: Any, depth: int = 0) -> tuple[str, str] | None:
     if kind is str or isinstance(value, str):
         return None if value.isascii() or _is_unicode(value) else ("", "the text holds a lone surrogate")
     if isinstance(value, int):
-        return None if -_GREATEST <= value < _GREATEST else ("", "the integer has more than 64 bits")
+        return None if -_GREATEST <= value < _GREATEST else ("", "the integer has more than 64 bits (give it as text)")
     if isinstance(value, float):
         return None if value - value == 0 else ("", f"{value} is no number in JSON")
     if isinstance(value, (dict, list, tuple)):

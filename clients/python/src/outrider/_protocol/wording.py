@@ -27,6 +27,7 @@ OPTIONS = (
 _VERSIONS = {
     'auto" or "1.1': "http2=True or http2=False", "auto": "http2=True", "1.1": "http2=False", "2": "http2='prior'",
 }  # fmt: skip
+_ADVICE = {"(give tls.identity)": "(give cert)", "(tls.roots, --cacert in a shell, or": "(verify, or"}
 
 
 def sentence(error: Mapping[str, Any], data: Mapping[str, Any]) -> str:
@@ -34,6 +35,8 @@ def sentence(error: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     message, pointer = str(error.get("message", "")), data.get("pointer")
     for version, given in _VERSIONS.items():
         message = message.replace(f'httpVersion "{version}"', given)
+    for said, given in _ADVICE.items():
+        message = message.replace(said, given)
     if isinstance(pointer, str) and pointer[:1] == "/":
         first, _, rest = pointer[1:].partition("/")
         second = rest.partition("/")[0]

@@ -13,7 +13,25 @@ from .._protocol.models import Event
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
-    from typing import Any
+    from typing import Any, Protocol, TypeVar, overload
+
+    Code = TypeVar("Code", bound=Callable[[Any], Any])
+
+    class Decorator(Protocol):
+        """A method that is a decorator, with its settings or without."""
+
+        @overload
+        def __call__(self, function: Code, *, timeout: float | None = None) -> Code: ...
+        @overload
+        def __call__(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...
+
+    class DecoratorOnce(Protocol):
+        """The same, with one setting more."""
+
+        @overload
+        def __call__(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
+        @overload
+        def __call__(self, *, timeout: float | None = None, once: bool = False) -> Callable[[Code], Code]: ...
 
 
 _numbers = count(1).__next__
@@ -29,6 +47,16 @@ class Told(Exception):
 def refused(problem: BaseException) -> str:
     """The error for the service for a function's exception."""
     return str(problem) if isinstance(problem, Told) else f"{type(problem).__name__}: {problem}"
+
+
+def decorator(method: Any) -> Decorator:
+    """Tells type checkers both forms of such a method."""
+    return method  # type: ignore[no-any-return]
+
+
+def decorator_once(method: Any) -> DecoratorOnce:
+    """Tells type checkers both forms of such a method."""
+    return method  # type: ignore[no-any-return]
 
 
 class Functions:

@@ -158,11 +158,6 @@ class Facts:
         return self._told.get("tls")
 
     @property
-    def request(self) -> str | None:
-        """The request's handle."""
-        return self._told.get("request")
-
-    @property
     def tag(self) -> str | None:
         """The label that the request was given."""
         return self._told.get("tag")

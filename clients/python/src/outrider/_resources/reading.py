@@ -9,6 +9,7 @@ from binascii import a2b_base64
 from .._protocol.arguments import present
 from .._protocol.exceptions import OutriderError, from_failure
 from .._protocol.frames import call_frame, encode
+from .._protocol.openings import Dropped, ended_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def checked_size(size: int) -> int:
     return size
 
 
-class Reading:
+class Reading(Dropped):
     """The calls for a stream, and their results.
 
     When dropped while ``client`` is set, that client closes the stream.
@@ -72,13 +73,9 @@ class Reading:
         self.wishes: dict[str, Any] = {}
         self.over = self.moved = False
 
-    def __del__(self) -> None:
-        try:
-            if self.client is not None:
-                self.client._leave(closing(self))
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self.client is not None:
+            self.client._leave(closing(self))
 
     def begin(self, kind: str, **wishes: Any) -> None:
         """Sets the kind of items. The first call decides."""
@@ -136,7 +133,4 @@ def _value(value: Any, kind: str) -> Any:
 
 def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
     """The calls that leave nothing of a stream behind."""
-    calls: list[tuple[str, dict[str, Any]]] = [("request.forget", {"request": reading.request})]
-    if not reading.over:
-        calls.insert(0, ("stream.close", {"stream": reading.name}))
-    return calls
+    return ended_by(None if reading.over else reading.name, request=reading.request)

@@ -8,8 +8,8 @@ from binascii import a2b_base64
 
 from .._protocol.exceptions import ExchangeError, StatusError, from_failure
 from .._protocol.frames import decode, packed_body, rewritten
+from .._protocol.openings import Dropped, ended_by
 from .._protocol.parameters import CONTENT
-from .._protocol.raised import raised_for
 from .facts import Facts
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def _json_text(content: bytes) -> str:
     return content.decode(detect_encoding(content))
 
 
-class Kept:
+class Kept(Dropped):
     """A body that the service keeps for a response, or a started request. ``calls`` drop it with this object."""
 
     __slots__ = ("calls", "client")
@@ -44,13 +44,24 @@ class Kept:
         self.client: Leaver | None = client
         self.calls = calls
 
-    def __del__(self) -> None:
-        try:
-            if self.client is not None:
-                self.client._leave(self.calls)
-        except Exception:
-            # at the end of the interpreter functions may be gone
-            pass
+    def _drop(self) -> None:
+        if self.client is not None:
+            self.client._leave(self.calls)
+
+
+_raised: dict[str, Exception] = {}
+
+
+def keep_raised(request: str, problem: Exception) -> None:
+    """Keeps the exception of a program's function, on its way through the service, until its request raises it."""
+    _raised[request] = problem
+    if len(_raised) > 64:
+        _raised.pop(next(iter(_raised)), None)
+
+
+def raised_for(request: str | None) -> Exception | None:
+    """The exception of a program's function for the request; returned once."""
+    return _raised.pop(request, None) if _raised and request is not None else None
 
 
 class ResponseData(Facts):
@@ -223,7 +234,7 @@ class ResponseData(Facts):
         if reading is not None:
             reading.client = client
         elif stored is not None:
-            self._kept = Kept(client, [("response.release", {"response": stored})])
+            self._kept = Kept(client, ended_by(response=stored))
 
     def _flows_long(self, reading: Reading) -> bool:
         """Whether the body of a stream is longer than 256 KiB, by its head or by the bytes that have come: a shorter
@@ -239,7 +250,7 @@ class ResponseData(Facts):
     def _leavings(self) -> list[tuple[str, dict[str, Any]]]:
         """The calls after which the service keeps nothing of the body."""
         if self._stored is not None:
-            return [("response.release", {"response": self._stored})]
+            return ended_by(response=self._stored)
         reading = self._flow()
         if reading is None:
             return []

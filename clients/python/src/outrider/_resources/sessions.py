@@ -15,12 +15,10 @@ from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, spec_for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, TypeVar
+    from typing import Any
 
     from .._protocol.parameters import Defaults
-    from .events import Functions
-
-    Code = TypeVar("Code", bound=Callable[[Any], Any])
+    from .events import Code, Functions
 
 
 class Attempt:

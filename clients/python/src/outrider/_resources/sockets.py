@@ -48,29 +48,20 @@ def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) ->
         given.pop("http2", None)
     own = {camel(name): given.pop(name) for name in _OWN if name in given}
     if "greeting" in own:
-        own["greeting"] = [messages_of(one) for one in own["greeting"]]
+        own["greeting"] = [dict(one) if hasattr(one, "items") else sent_message(one) for one in own["greeting"]]
     spec, guard, check = spec_for("GET", url, given)
     spec.update(own)
     spec.update(mode="pull", compact=True)
     return Built(encode(spec, "the WebSocket"), guard, check)
 
 
-def messages_of(message: Any) -> dict[str, Any]:
-    """A message: text, bytes, or with ``json`` a value."""
+def sent_message(message: Any) -> dict[str, Any]:
+    """The parameters of a message of ``send``: ``str`` or bytes, as on the connection for messages."""
     if isinstance(message, str):
         return {"text": message}
     if isinstance(message, (bytes, bytearray, memoryview)):
         return {"base64": in_base64(message)}
-    if hasattr(message, "items"):
-        return dict(message)
     raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
-
-
-def sent_message(message: Any) -> dict[str, Any]:
-    """The parameters of a message of ``send``: ``str`` or bytes, as on the connection for messages."""
-    if hasattr(message, "items"):
-        raise TypeError(f"a message must be str or bytes, not {type(message).__name__} (send_json takes other values)")
-    return messages_of(message)
 
 
 def checked_close(code: int, reason: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from .._protocol.arguments import present
+from .._protocol.openings import Dropped
 from .events import EventQueue
 
 TYPE_CHECKING = False
@@ -82,19 +83,15 @@ class Sieve:
                     accept(event)
 
 
-class Subscribed(EventQueue):
+class Subscribed(Dropped, EventQueue):
     """An iteration over the events of a subscription; ends the subscription when dropped."""
 
     _client: Any
     _sieve: Sieve
 
-    def __del__(self) -> None:
-        try:
-            if self._open and self._sieve.name is not None:
-                self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._open and self._sieve.name is not None:
+            self._client._leave([("events.unsubscribe", {"subscription": self._sieve.name})])
 
     @property
     def subscription(self) -> str | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
+from .._protocol.openings import Dropped
 from .._resources.event_source import BATCH, NO_MORE, PATIENCE, WAIT, ServerSentEvent, events_of
 from .ends import Closing, end_by
 from .responses import Response
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import Caller
 
 
-class EventSource(Closing):
+class EventSource(Dropped, Closing):
     """The events of a server, as they come. Made by :meth:`Client.sse`::
 
         for event in client.sse("https://example.org/events"):
@@ -38,13 +39,7 @@ class EventSource(Closing):
     raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
-    def __init__(
-        self,
-        client: Caller,
-        built: Callable[[], Built],
-        call: Callable[[str, str, float], dict[str, Any]],
-        last_event_id: str,
-    ) -> None:
+    def __init__(self, client: Caller, opening: Callable[[], Opened], last_event_id: str) -> None:
         self.stream: str | None = None
         """The handle of the stream; ``None`` before the opening, and after the end."""
         self.last_event_id = last_event_id
@@ -54,21 +49,15 @@ class EventSource(Closing):
         self.request: str | None = None
         """The handle of the request."""
         self._client = client
-        self._call = call
         self._invoke = client.invoke
-        self._open(built)
+        self._open(opening)
 
-    def __del__(self) -> None:
-        try:
-            if self.stream is not None:
-                self._client._leave([("stream.close", {"stream": self.stream})])
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self.stream is not None:
+            self._client._leave([("stream.close", {"stream": self.stream})])
 
-    def _open(self, build: Callable[[], Built]) -> None:
-        built = build()
-        result = self._call("sse.open", built.params, built.guard)
+    def _open(self, opening: Callable[[], Opened]) -> None:
+        built, result = opening()
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = Response(result["response"], self._invoke)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from .._protocol.raised import keep_raised
-from .._resources.events import Told
+from .._protocol.openings import Dropped
+from .._resources.events import Told, decorator, decorator_once
+from .._resources.responses import keep_raised
 from .._resources.sessions import KINDS, Plan
 from .ends import Closing, end_by
 from .variant import SerialLock, settled
@@ -15,28 +16,22 @@ from .verbs import Verbs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, overload
+    from typing import Any
 
     from typing_extensions import Unpack
 
     from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
     from .._resources.events import Functions
-    from .._resources.sessions import Code
     from .caller import Caller
     from .cookies import Cookies
     from .downloads import Downloads
     from .responses import Response
     from .started import Request
     from .verbs import Result
-else:
-
-    def overload(function: Any) -> None:
-        """Only type checkers read overloads; see ``client.py``."""
 
 
-
-class Session(Verbs, Closing):
+class Session(Verbs, Dropped, Closing):
     """Requests that share settings, and functions that decide about them::
 
         session = client.session(headers={"X-Api": "1"}, timeout=10)
@@ -82,92 +77,61 @@ class Session(Verbs, Closing):
         # requests that were started call its functions after the end of this object
         self._has_started = False
 
-    def __del__(self) -> None:
-        try:
-            if self._made is not None and not self._is_known:
-                self._client._defaults.sessions.pop(self._made[1], None)
-                self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
-            if not (self._is_known or self._has_started):
-                self._plan.forget()
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._made is not None and not self._is_known:
+            self._client._defaults.sessions.pop(self._made[1], None)
+            self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+        if not (self._is_known or self._has_started):
+            self._plan.forget()
 
-    @overload
-    def adapter(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
-    @overload
-    def adapter(self, *, timeout: float | None = None, once: bool = False) -> Callable[[Code], Code]: ...  # noqa: F811
-    def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:  # noqa: F811
+    @decorator_once
+    def adapter(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
         """Calls the function before each attempt, to change the :class:`Attempt`. With ``once``, its first result holds
         for all attempts of a request."""
         return self._added("adapt", function, timeout=timeout, once=once)
 
-    @overload
-    def retrier(self, function: Code, *, timeout: float | None = None, once: bool = False) -> Code: ...
-    @overload
-    def retrier(self, *, timeout: float | None = None, once: bool = False) -> Callable[[Code], Code]: ...  # noqa: F811
-    def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:  # noqa: F811
+    @decorator_once
+    def retrier(self, function: Any = None, *, timeout: float | None = None, once: bool = False) -> Any:
         """Calls the function after each failure, with an :class:`Answered` that has the ``error``. The function returns
         whether to retry, or after how many seconds; a text refuses for good."""
         return self._added("retry", function, timeout=timeout, once=once)
 
-    @overload
-    def validator(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def validator(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def validator(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each response, to return ``False`` or a text for an unacceptable response."""
         return self._added("validate", function, timeout=timeout)
 
-    @overload
-    def serializer(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def serializer(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def serializer(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each body; ``response.json()`` is its result, ``response.content`` the received
         bytes. An exception of the function is raised by the request."""
         return self._added("serialize", function, timeout=timeout)
 
-    @overload
-    def destination(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def destination(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def destination(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each complete download, an :class:`Arrived`, to return the path for the file, or a
         mapping with ``path``, ``replace`` and ``createDirectories``."""
         return self._added("destination", function, timeout=timeout)
 
-    @overload
-    def encoder(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def encoder(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def encoder(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with the ``parameters`` of each request, in an :class:`Encoded`, to set ``url``,
         ``headers``, ``json`` or ``text``. A request with its own ``encoding`` stays unchanged."""
         return self._added("encode", function, timeout=timeout)
 
-    @overload
-    def redirector(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def redirector(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def redirector(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each :class:`Redirect`, to return whether to follow, or another URL."""
         return self._added("redirect", function, timeout=timeout)
 
-    @overload
-    def challenge(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def challenge(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def challenge(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each :class:`Challenge` without a known credential, to return a user name and a
         password, or nothing."""
         return self._added("challenge", function, timeout=timeout)
 
-    @overload
-    def trust(self, function: Code, *, timeout: float | None = None) -> Code: ...
-    @overload
-    def trust(self, *, timeout: float | None = None) -> Callable[[Code], Code]: ...  # noqa: F811
-    def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:  # noqa: F811
+    @decorator
+    def trust(self, function: Any = None, *, timeout: float | None = None) -> Any:
         """Calls the function with each :class:`PresentedServer`, in the handshake, to return whether to trust the
         server, or a text that says why not. ``{"trust": True, "remember": 3600}`` counts for that many seconds."""
         return self._added("trust", function, timeout=timeout)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.exceptions import CallError
-from .._protocol.openings import endings
+from .._protocol.openings import Dropped, endings
 from .._protocol.parameters import merged
 from .._protocol.progress import Progress, progress_of
 from .._resources.responses import Kept
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .responses import Response
 
 
-class Request:
+class Request(Dropped):
     """A request in the background; made by :meth:`outrider.Client.start`::
 
         request = client.start("POST", url, file="disk.img")
@@ -44,14 +44,10 @@ class Request:
         if is_known:
             self._kept.client = None
 
-    def __del__(self) -> None:
-        try:
-            if not self._is_over and self._kept.client is not None:
-                self._kept.client = None
-                self._client._dropped.append(self._handle)
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if not self._is_over and self._kept.client is not None:
+            self._kept.client = None
+            self._client._dropped.append(self._handle)
 
     @property
     def handle(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._protocol.models import Headers
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import Caller
     from .pipe import Pipe
 
@@ -40,23 +40,16 @@ class Stream(Closing):
 
     response: Response
 
-    def __init__(
-        self,
-        client: Caller,
-        built: Callable[[], Built],
-        call: Callable[[str, str, float], dict[str, Any]],
-    ) -> None:
+    def __init__(self, client: Caller, opening: Callable[[], Opened]) -> None:
         self._client = client
-        self._call = call
         self._invoke = client.invoke
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: Pipe | None = None
-        self._open(built)
+        self._open(opening)
 
-    def _open(self, build: Callable[[], Built]) -> None:
-        built = build()
-        result = self._call("stream.open", built.params, built.guard)
+    def _open(self, opening: Callable[[], Opened]) -> None:
+        built, result = opening()
         self._path = self._client._socket_path()
         self._pipe = None
         self._reading = Reading(result, self._client)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from .._protocol.arguments import present
 from .._protocol.exceptions import StreamError, from_failure
+from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import late, opened
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .caller import Caller
 
 
-class TCPConnection(Closing):
+class TCPConnection(Dropped, Closing):
     """Bytes both ways; made by :meth:`outrider.Client.tcp`::
 
         with client.tcp("mail.example.org", 25) as connection:
@@ -42,13 +43,9 @@ class TCPConnection(Closing):
         self.tls: dict[str, Any] | None = None
         self._open(given)
 
-    def __del__(self) -> None:
-        try:
-            if self._stream is not None:
-                self._client._leave([("stream.close", {"stream": self._stream})])
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._client._leave([("stream.close", {"stream": self._stream})])
 
     def _open(self, given: Callable[[], dict[str, Any]]) -> None:
         result = opened(self._client.invoke("tcp.open", given()))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options, SSEOptions
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import Caller
     from .event_source import EventSource
     from .responses import Response
@@ -65,10 +65,11 @@ class Verbs:
 
         client = self._caller()
 
-        def built() -> Built:
-            return build_stream(method, url, self._own(options), client._defaults)
+        def opening() -> Opened:
+            built = build_stream(method, url, self._own(options), client._defaults)
+            return built, self._result("stream.open", built.params, built.guard)
 
-        return Stream(client, built, self._result)
+        return Stream(client, opening)
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
@@ -77,10 +78,11 @@ class Verbs:
 
         client = self._caller()
 
-        def built() -> Built:
-            return build_sse(url, self._own(options), client._defaults)
+        def opening() -> Opened:
+            built = build_sse(url, self._own(options), client._defaults)
+            return built, self._result("sse.open", built.params, built.guard)
 
-        return EventSource(client, built, self._result, first_id(options))
+        return EventSource(client, opening, first_id(options))
 
     def websocket(self, url: str, **options: Any) -> WebSocket:
         """Opens a WebSocket; see :class:`outrider.WebSocket`.
@@ -99,10 +101,11 @@ class Verbs:
 
         client = self._caller()
 
-        def built() -> Built:
-            return build_websocket(url, self._own(options), client._defaults)
+        def opening() -> Opened:
+            built = build_websocket(url, self._own(options), client._defaults)
+            return built, self._result("websocket.open", built.params, built.guard)
 
-        return WebSocket(client, built, self._result)
+        return WebSocket(client, opening)
 
     def tcp(
         self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any

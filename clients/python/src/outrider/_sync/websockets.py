@@ -11,6 +11,7 @@ from time import monotonic
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
+from .._protocol.openings import Dropped
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Callable
     from typing import Any
 
-    from .._protocol.parameters import Built
+    from .._protocol.parameters import Opened
     from .caller import Caller
     from .channel import Channel
 
@@ -30,7 +31,7 @@ _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
 
 
-class WebSocket(Closing):
+class WebSocket(Dropped, Closing):
     """A WebSocket; made by :meth:`outrider.Client.websocket`::
 
         with client.websocket("wss://example.org/live", protocols=["chat"]) as ws:
@@ -48,14 +49,8 @@ class WebSocket(Closing):
 
     response: Response
 
-    def __init__(
-        self,
-        client: Caller,
-        built: Callable[[], Built],
-        call: Callable[[str, str, float], dict[str, Any]],
-    ) -> None:
+    def __init__(self, client: Caller, opening: Callable[[], Opened]) -> None:
         self._client = client
-        self._call = call
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
         self._channel: Channel | None = None
@@ -65,21 +60,16 @@ class WebSocket(Closing):
         self._close: dict[str, Any] = {}
         self.protocol: str | None = None
         """The subprotocol that the server chose."""
-        self._open(built)
+        self._open(opening)
 
-    def __del__(self) -> None:
-        try:
-            if self._stream is not None:
-                self._client._leave([("stream.close", {"stream": self._stream})])
-                if self._channel is not None:
-                    self._channel.close()
-        except Exception:
-            # of an object that was never complete, or at the end of the interpreter
-            pass
+    def _drop(self) -> None:
+        if self._stream is not None:
+            self._client._leave([("stream.close", {"stream": self._stream})])
+            if self._channel is not None:
+                self._channel.close()
 
-    def _open(self, build: Callable[[], Built]) -> None:
-        built = build()
-        result = self._call("websocket.open", built.params, built.guard)
+    def _open(self, opening: Callable[[], Opened]) -> None:
+        built, result = opening()
         self.response = Response(result["response"], self._client.invoke)
         self.protocol = result.get("protocol")
         if "stream" not in result:
