@@ -108,7 +108,7 @@ final class TCPStream: StreamPartner, DuplexOwner {
                 }
                 // the end of the stream follows all that came before
                 await self.contents.withLock { $0.writing }?.value
-                await self.tell("readClosed", of: self.contents.withLock { $0.stream })
+                await self.tell("readClosed", of: self.contents.withLock { $0.stream }) { !$0.owes }
                 await hub.end(nil)
                 return nil
             }
@@ -189,10 +189,12 @@ final class TCPStream: StreamPartner, DuplexOwner {
     }
 
     /// Sends an event to the client of a push stream.
-    private func tell(_ kind: String, of stream: ReadStream?) async {
-        guard let stream, stream.isPushed, !stream.isClosed else { return }
+    private func tell(
+        _ kind: String, of stream: ReadStream?, unless isOver: @escaping @Sendable (ReadStream) -> Bool = \.isClosed
+    ) async {
+        guard let stream, stream.isPushed, !isOver(stream) else { return }
         let event = SocketEvent(stream: stream.handle, sequence: stream.nextSequence(), kind: kind)
-        try? await peer.notify(Event("event.socket", event), unless: { stream.isClosed })
+        try? await peer.notify(Event("event.socket", event), unless: { isOver(stream) })
     }
 }
 

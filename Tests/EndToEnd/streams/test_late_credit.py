@@ -3,6 +3,7 @@
 """The time of a request is over before its client has given credit for all that came."""
 
 import socket
+import time
 
 import contract
 import pytest
@@ -67,3 +68,21 @@ def test_a_tcp_stream_over_in_both_directions_ends_without_its_last_credit(wire,
     code = 1405 if limit else 1900
     assert told[-1]["params"]["response"]["error"]["code"] == code
     assert [one["params"]["error"]["code"] for one in told if one.get("method") == "event.end"] == [code]
+
+
+def test_no_event_of_a_tcp_stream_follows_its_end(wire):
+    """A request that was cancelled before the credit of the last line told the end of reading behind event.end."""
+    with Host(two_lines) as host:
+        made = dial(wire, host.port, mode="push", credit=1, events=["finish"], **{"as": "lines"})
+        told = [wire.receive()]
+        while told[-1].get("method") != "event.text":
+            told.append(wire.receive())
+        time.sleep(0.2)  # clock: nothing tells that the service has seen the end of the peer
+        wire.start("request.cancel", {"request": made["request"]})
+        while told[-1].get("method") != "event.finish":
+            told.append(wire.receive())
+        number = wire.start("diagnostics.echo", {})
+        while told[-1].get("id") != number:
+            told.append(wire.receive())
+    names = [one["method"] for one in told if one.get("method", "").startswith(("event.socket", "event.end"))]
+    assert names[-1] == "event.end", names
