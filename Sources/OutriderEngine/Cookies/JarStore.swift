@@ -188,17 +188,18 @@ final class JarStore: Sendable {
         if let isKept { keeper.withLock { $0 }?(isKept) }
     }
 
-    /// Tries again when the pause is over, since a kept jar may see no other use.
+    /// Seconds after which a kept jar is tried again that sees no other use.
+    private static let trialPause = 60.0
+
     private func tryLater() {
-        let seconds = state.withLock { state -> Double? in
-            guard state.isKept, !state.isTrying else { return nil }
-            state.isTrying = true
-            return max(0.1, state.retryAt - Clocks.awake)
+        let isFirst = state.withLock { state in
+            defer { state.isTrying = state.isTrying || state.isKept }
+            return state.isKept && !state.isTrying
         }
-        guard let seconds else { return }
+        guard isFirst else { return }
         // Ends with the pause.
         Task { [weak self] in
-            try? await Task.sleep(for: .seconds(seconds))
+            try? await Task.sleep(for: .seconds(Self.trialPause))
             self?.tryNow()
         }
     }
