@@ -122,11 +122,12 @@ extension ClientScope {
 extension Call<ClientScope> {
     /// Runs a method as the server does: from the params to the result, then what was put off until after the reply.
     static func run(
-        _ method: String, _ params: JSONValue = .object([:]), peer: any Peer, scope: ClientScope
+        _ method: String, _ params: JSONValue = .object([:]), peer: any Peer, scope: ClientScope,
+        isUnwanted: Bool = false
     ) async throws -> JSONValue {
         let later = AfterReplyQueue()
         let text = try await Call(id: .integer(1), scope: scope, peer: peer, later: later).text(method, params)
-        later.run()
+        later.run(isUnwanted: isUnwanted)
         return try JSONParser.parse(text.bytes)
     }
 

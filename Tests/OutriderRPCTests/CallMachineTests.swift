@@ -122,7 +122,7 @@ struct CallMachineTests {
         #expect(calls.cancel(.integer(2), silently: true) == second)
         #expect(calls.isCancelled(first))
         #expect(calls.finished(first) == .reply(nil, cancelled: true))
-        #expect(calls.finished(second) == .silent(nil))
+        #expect(calls.finished(second) == .silent(nil, isUnwanted: true))
         #expect(calls.cancel(.integer(1), silently: false) == nil)
         #expect(calls.cancel(.string("2"), silently: false) == nil)
     }
@@ -134,7 +134,7 @@ struct CallMachineTests {
         #expect(calls.finished(try calls.run(nil, place: place)) == .silent(place))
         let cancelled = try calls.run(.integer(2), place: place)
         _ = calls.cancel(.integer(2), silently: true)
-        #expect(calls.finished(cancelled) == .silent(place))
+        #expect(calls.finished(cancelled) == .silent(place, isUnwanted: true))
     }
 
     @Test func `after shutdown calls are refused, and running calls get their results`() throws {

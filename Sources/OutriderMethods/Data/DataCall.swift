@@ -66,8 +66,10 @@ final class DataCall: InlineCall {
         let terms = call.peer.terms
         let raw = call.takesRaw(terms)
         if let shape = record.shapeOnLoop(outcome, engine: engine, terms: terms, raw: raw) {
+            if case .kept = outcome.body { record.dropsBody(ifUnwanted: call) }
             return completion(.success(JSONText(of: shape)))
         }
+        record.dropsBody(ifUnwanted: call)
         let (record, completion) = (record, completion)
         Task.immediate(executorPreference: engine.executor) {
             let reply = await record.reply(outcome, engine: engine, terms: terms, raw: raw)
@@ -77,10 +79,19 @@ final class DataCall: InlineCall {
 }
 
 extension RequestRecord {
+    /// Deletes the body if the client gets no result that names the body.
+    func dropsBody(ifUnwanted call: Call<ClientScope>) {
+        call.ifUnwanted {
+            // a detached request does not end with the call
+            if self.holding.withLock({ !$0.isDetached && !$0.isAwaited }) { self.dropBody() }
+        }
+    }
+
     /// The call has ended; its handle stays resolvable for a while. Returns the request that was forgotten instead.
     @discardableResult
     func callEnded(_ scope: ClientScope) -> (any Holdable)? {
-        guard showsHandle, !isDetached else { return nil }
+        // events and callbacks name the handle, too
+        guard showsHandle || events != nil, !isDetached else { return nil }
         var forgotten: (any Holdable)?
         scope.recent.add(handle.name, memoryBytes) { forgotten = scope.handles.forget($0, of: .request) }
         return forgotten

@@ -43,6 +43,7 @@ struct DataSend: InlineMethod {
         guard let outcome = exchange.takeOutcome() else {
             throw DataCall.lost
         }
+        record.dropsBody(ifUnwanted: call)
         let terms = call.peer.terms
         return await record.reply(outcome, engine: scope.service.engine, terms: terms, raw: call.takesRaw(terms))
     }

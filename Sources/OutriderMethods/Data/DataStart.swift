@@ -34,6 +34,8 @@ struct DataStart: Method {
         record.events?.finish { [weak record] outcome, redaction in
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
+        // a detached request does not end with the call
+        if !record.isDetached { call.ifUnwanted { Task { await record.abandon() } } }
         if params.spec.shared?.plan.startsImmediately == false { return Result(request: record.handle) }
         // with events, not before the reply that names the handle; without, at once
         if record.events == nil {

@@ -77,7 +77,12 @@ struct MultipartEncode: Method {
         }
         guard case .kept(let body) = encoded.place else { return Result(form: form, encoded: encoded) }
         let stored = StoredResponse(body, ResponseFacts(status: nil, fields: [.init("Content-Type", form.contentType)]))
-        try stored.keep(in: call.scope.handles, engine)
+        let handles = call.scope.handles
+        try stored.keep(in: handles, engine)
+        call.ifUnwanted {
+            handles.remove(stored.handle)
+            stored.close()
+        }
         return Result(form: form, encoded: encoded, response: stored.handle)
     }
 }

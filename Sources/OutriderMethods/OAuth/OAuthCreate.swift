@@ -140,7 +140,11 @@ struct OAuthCreate: Method {
             let made = try await mappingFailures { () async throws(OAuthFailure) in
                 try await broker.create(spec, params.secrets, access: params.access, refresher: refresher)
             }
-            record?.made()
+            if let record {
+                record.made()
+                let handles = call.scope.handles
+                call.ifUnwanted { handles.remove(record.handle)?.close() }
+            }
             // the result names the handle, and so comes before the first event
             if params.hasEvents, !params.hasName {
                 let snapshot = made.snapshot

@@ -43,6 +43,8 @@ final class RequestRecord: Holdable {
         /// The name of the detached request for connections of the same user.
         var label: String?
         var kept: StoredResponse?
+        /// Whether another call has the Response.
+        var isAwaited = false
         var isForgotten = false
         /// The end of the time for which the ended request stays.
         var expiry: Expiry?
@@ -113,20 +115,33 @@ final class RequestRecord: Holdable {
 
     /// Ends the request, and drops all its kept data.
     func forget() {
-        let (owner, kept) = holding.withLock { holding in
+        let owner = holding.withLock { holding in
             holding.isForgotten = true
             holding.expiry = nil
-            return (holding.owner, holding.kept)
+            return holding.owner
         }
         exchange.cancel()
         owner.forget(handle.name, of: .request)
         unname(in: owner)
+        dropBody()
+        exchange.tell(.requestForgotten) { .nothing }
+    }
+
+    /// Ends the request of a call that gets no result, and its streams. No event follows.
+    func abandon(_ hub: StreamFanout? = nil) async {
+        await events?.cutShort()
+        hub?.discard()
+        forget()
+    }
+
+    /// Deletes the body, which no client may read any more.
+    func dropBody() {
+        let (owner, kept) = holding.withLock { ($0.owner, $0.kept) }
         if let kept {
             owner.forget(kept.handle.name, of: .response)
             kept.close()
         }
         exchange.dropBody()
-        exchange.tell(.requestForgotten) { .nothing }
     }
 
     /// The stream that the request's Response names in place of a body.

@@ -69,6 +69,7 @@ struct RequestWait: Method {
             return .response(head)
         }
         guard let outcome else { return .pending(exchange.snapshot.phase) }
+        record.holding.withLock { $0.isAwaited = true }
         let engine = call.scope.service.engine
         let terms = call.peer.terms
         return .response(

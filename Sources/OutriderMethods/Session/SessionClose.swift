@@ -25,17 +25,20 @@ struct SessionClose: Method {
     }
 
     static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let scope = call.scope
-        let record = try SessionRecord.own(params.session, scope)
-        if let name = record.label {
-            (record.isShared ? scope.share.sessions : scope.sessions).remove(record, as: name)
-        }
-        scope.handles.remove(record.handle)
-        if params.cancels {
-            record.session.close(HTTPFailure(.sessionInvalidated, "the session was closed"))
-        }
-        await record.stage.current?.tape?.stop()
-        record.tell(.sessionClosed, scope.owner)
+        try await SessionRecord.own(params.session, call.scope).end(in: call.scope, cancels: params.cancels)
         return JSONNothing()
+    }
+}
+
+extension SessionRecord {
+    /// Takes the session from its clients.
+    ///
+    /// - Parameter cancels: whether the running requests end.
+    func end(in scope: ClientScope, cancels: Bool) async {
+        if let label { (isShared ? scope.share.sessions : scope.sessions).remove(self, as: label) }
+        scope.handles.remove(handle)
+        if cancels { session.close(HTTPFailure(.sessionInvalidated, "the session was closed")) }
+        await stage.current?.tape?.stop()
+        tell(.sessionClosed, scope.owner)
     }
 }

@@ -68,6 +68,7 @@ struct SessionCreate: Method {
             throw error
         }
         record.tell(.sessionCreated, scope.owner)
+        call.ifUnwanted { Task { await record.end(in: scope, cancels: true) } }
         return Result(session: record.handle)
     }
 }

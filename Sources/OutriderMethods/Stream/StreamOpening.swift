@@ -55,6 +55,7 @@ struct StreamOpening {
         record.events?.finish { [weak record] outcome, redaction in
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
+        call.ifUnwanted { [hub] in Task { await record.abandon(hub) } }
         var result = StreamOpened(
             request: record.handle, stream: streams[0].handle, also: streams.dropFirst().map(\.handle))
         let hub = hub
@@ -70,7 +71,7 @@ struct StreamOpening {
         exchange.start()
         guard let state = await outlet.reached() else {
             hub.discard()
-            record.forget()
+            await record.abandon()
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }
         switch state {

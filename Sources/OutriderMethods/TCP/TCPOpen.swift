@@ -102,12 +102,13 @@ struct TCPOpen: Method {
             await record?.reply(outcome, engine: engine, terms: peer.terms, redaction)
         }
         call.afterReply { hub.release() }
+        call.ifUnwanted { Task { await record.abandon(hub) } }
         // also in a session whose requests wait for request.resume: no call could resume this one
         exchange.start()
         switch await outlet.outlet.reached() {
         case nil:
             hub.discard()
-            record.forget()
+            await record.abandon()
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         case .begun:
             return Result(request: record.handle, stream: stream.handle, opening: connection.opening)

@@ -22,7 +22,13 @@ package struct Call<Scope: ConnectionScope>: Sendable {
     /// Runs the work as soon as this call's reply is queued, so that no event of a handle can overtake the reply that
     /// names the handle. The work is dropped if the call fails.
     package func afterReply(_ work: @escaping @Sendable () -> Void) {
-        later.work.withLock { $0.append(work) }
+        later.work.withLock { $0.append((work, isUndo: false)) }
+    }
+
+    /// Runs the work in place of that of `afterReply` if the client has cancelled the call and gets no result, although
+    /// the call has succeeded. The work frees the objects that only the result names.
+    package func ifUnwanted(_ work: @escaping @Sendable () -> Void) {
+        later.work.withLock { $0.append((work, isUndo: true)) }
     }
 
     /// The memory of the call's message, which ends with the call; nil for a short message.
@@ -46,7 +52,7 @@ package struct Call<Scope: ConnectionScope>: Sendable {
 
 /// The work that a call leaves for the time after its reply; the server runs it.
 package final class AfterReplyQueue: Sendable {
-    fileprivate let work = Mutex<[@Sendable () -> Void]>([])
+    fileprivate let work = Mutex<[(run: @Sendable () -> Void, isUndo: Bool)]>([])
     fileprivate let charge: (any PayloadCharge)?
 
     fileprivate let isLong: Bool
@@ -74,11 +80,13 @@ package final class AfterReplyQueue: Sendable {
         self.decoded = decoded
     }
 
-    package func run() {
+    /// - Parameter isUnwanted: whether the client gets no result, because it has cancelled the call.
+    package func run(isUnwanted: Bool = false) {
         let work = work.withLock { work in
             defer { work = [] }
             return work
         }
-        for item in work { item() }
+        let undoes = isUnwanted && work.contains { $0.isUndo }
+        for item in work where item.isUndo == undoes { item.run() }
     }
 }

@@ -113,8 +113,9 @@ package struct CallMachine: ~Copyable {
     /// How a call's outcome is delivered.
     package enum Finish: Equatable {
         case reply(BatchPlace?, cancelled: Bool)
-        /// No reply, but a batch may be waiting for this place.
-        case silent(BatchPlace?)
+        /// No reply, but a batch may be waiting for this place. `isUnwanted`: the client has cancelled the call, and
+        /// gets no result.
+        case silent(BatchPlace?, isUnwanted: Bool = false)
     }
 
     /// The method has returned or thrown.
@@ -127,7 +128,7 @@ package struct CallMachine: ~Copyable {
         switch call.cancelled {
         case .no: return .reply(call.place, cancelled: false)
         case .replied: return .reply(call.place, cancelled: true)
-        case .silent: return .silent(call.place)
+        case .silent: return .silent(call.place, isUnwanted: true)
         }
     }
 

@@ -164,11 +164,14 @@ extension Connection {
     ) {
         service.tally.callsRunning.count(-1)
         var isRaw = false
+        var isUnwanted = false
         let (effects, raw) = state.withLock { state in
             state.running[ticket] = nil
             var effects: Effects
             switch state.calls.finished(ticket) {
-            case .silent(let place): effects = state.fill(place, nil)
+            case .silent(let place, let isCancelled):
+                isUnwanted = isCancelled
+                effects = state.fill(place, nil)
             case .reply(let place, let cancelled):
                 switch outcome {
                 case .success(let text):
@@ -193,9 +196,9 @@ extension Connection {
         perform(effects)
         let isDone = if case .success = outcome { true } else { false }
         if let raw {
-            settle(raw, isRaw: isRaw) { if isDone { later.run() } }
+            settle(raw, isRaw: isRaw) { [isUnwanted] in if isDone { later.run(isUnwanted: isUnwanted) } }
         } else if isDone {
-            later.run()
+            later.run(isUnwanted: isUnwanted)
         }
         if raw == nil ? !isDone : !isRaw, takesBytes(method) { endMessages() }
     }
