@@ -22,6 +22,9 @@ package protocol BodyOutlet: AnyObject, Sendable {
 
     /// The exchange has ended, successfully or not; called before any other notification of the end.
     func over(_ outcome: ExchangeOutcome) async
+
+    /// The client cancels an exchange that has ended, and may still wait in `over`.
+    func renounce(_ failure: HTTPFailure)
 }
 
 /// Bytes of a body, without a copy.

@@ -255,11 +255,16 @@ package final class Exchange: Sendable {
             defer { state.gates = [] }
             return Carrier(driver: state.driver, gates: state.gates, isSending: state.control != nil)
         }
-        guard let carrier else { return }
+        guard let carrier else { return renounce(failure) }
         tell(.requestCancelled) { .outcome(failure, attempt: attemptNumber) }
         if carrier.isSending { tell(.attemptCancelled) { .attempt(attemptNumber) } }
         carrier.driver?.cancel(failure)
         for gate in carrier.gates { gate() }
+    }
+
+    /// What the client has not taken holds up its end no longer.
+    private func renounce(_ failure: HTTPFailure) {
+        state.withLock { $0.isEnding ? $0.outlet : nil }?.renounce(failure)
     }
 
     /// Releases a body that no client will read.

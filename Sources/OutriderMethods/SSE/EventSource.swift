@@ -83,6 +83,8 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         await outlet.over(outcome)
     }
 
+    func renounce(_ failure: HTTPFailure) { outlet.renounce(failure) }
+
     // MARK: ExchangeDelegate
 
     func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {

@@ -67,4 +67,6 @@ final class StreamBodyConsumer: BodyOutlet {
         reach(.over(outcome))
         await hub.end(outcome.failure)
     }
+
+    func renounce(_ failure: HTTPFailure) { hub.renounce(failure) }
 }

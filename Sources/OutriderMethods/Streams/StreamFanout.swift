@@ -33,6 +33,8 @@ package final class StreamFanout: StreamHub {
         /// Nothing goes out before the reply that names the streams.
         var isHeld = true
         var isOver = false
+        /// Why the client wants nothing of what waits behind the end.
+        var renunciation: HTTPFailure?
         /// The producer no longer waits for room in the streams.
         var isHastened = false
         /// The request whose body feeds the streams.
@@ -164,14 +166,27 @@ package final class StreamFanout: StreamHub {
     }
 
     package func end(_ failure: HTTPFailure?) async {
-        let streams = contents.withLock { contents in
+        let (streams, renunciation) = contents.withLock { contents in
             contents.isOver = true
             contents.unwanted = nil
-            defer { contents.streams = [] }
-            return contents.streams
+            return (contents.streams, contents.renunciation)
         }
-        for stream in streams { stream.sourceEnded(failure) }
+        for stream in streams {
+            stream.sourceEnded(failure)
+            if let renunciation, stream.isPushed { stream.sourceEnded(renunciation) }
+        }
         await finish(streams)
+        contents.withLock { $0.streams = [] }
+    }
+
+    /// The client cancels the request when its source has ended: push streams drop what waits for credit.
+    func renounce(_ failure: HTTPFailure) {
+        let streams = contents.withLock { contents in
+            contents.renunciation = failure
+            return contents.isOver ? contents.streams : []
+        }
+        for stream in streams where stream.isPushed { stream.sourceEnded(failure) }
+        signal.ring()
     }
 
     // MARK: delivering

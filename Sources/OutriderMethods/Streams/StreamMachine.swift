@@ -116,11 +116,11 @@ package struct StreamMachine: ~Copyable {
         scanner.end()
     }
 
-    /// Nothing more will come.
+    /// Nothing more will come; or after that, the client cancels what waits for its credit.
     package mutating func sourceEnded(_ failure: HTTPFailure? = nil) {
-        guard phase == .open else { return }
+        guard phase == .open || (phase == .ended && isPush && failure?.kind.isEnd == true && hasItem()) else { return }
         phase = .ended
-        self.failure = failure
+        self.failure = self.failure ?? failure
         // items without credit would hold up the end of a stream that was cancelled, or whose time is over
         if isPush, failure?.kind.isEnd == true { drop() }
         isCreditFinal = isCreditFinal || failure?.phase == .total

@@ -234,4 +234,6 @@ final class TCPOutlet: BodyOutlet {
     func finish() async throws(HTTPFailure) { try await connection.untilReadEnded() }
 
     func over(_ outcome: ExchangeOutcome) async { await outlet.over(outcome) }
+
+    func renounce(_ failure: HTTPFailure) { outlet.renounce(failure) }
 }

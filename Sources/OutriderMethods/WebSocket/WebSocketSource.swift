@@ -381,4 +381,6 @@ extension WebSocketSource: BodyOutlet {
         hub.close(with: close, SocketClose.record(close, failure))
         await outlet.over(outcome)
     }
+
+    func renounce(_ failure: HTTPFailure) { outlet.renounce(failure) }
 }

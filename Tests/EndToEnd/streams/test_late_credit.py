@@ -10,6 +10,8 @@ import pytest
 from chunk_server import Feeder
 from stream_client import data, events, opened
 from tcp_server import Host, dial
+from websocket_server import Acting
+from websocket_server import opened as opened_socket
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -86,3 +88,29 @@ def test_no_event_of_a_tcp_stream_follows_its_end(wire):
             told.append(wire.receive())
     names = [one["method"] for one in told if one.get("method", "").startswith(("event.socket", "event.end"))]
     assert names[-1] == "event.end", names
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_websocket_that_its_server_ended_is_cancelled_without_its_last_credit(wire, broken):
+    """Its request could not end: the end waited for credit, whatever the client cancelled."""
+    end = b"\x81\x7e" if broken else b"\x88\x02\x03\xe8"
+
+    def act(frames, number):
+        frames.accept()
+        frames.send(b"\x81\x01a" * 3 + end)
+        if not broken:
+            frames.next()
+
+    with Acting(act) as server:
+        made = opened_socket(wire, server.url("/", "ws"), mode="push", credit=1, events=["finish"], states=True)
+        # for a closed WebSocket the call returns at once, and the end is known
+        close = wire.call("websocket.close", {"stream": made["stream"]})["result"]
+        assert close == ({"code": 1006, "clean": False} if broken else {"code": 1000, "clean": True})
+        wire.start("request.cancel", {"request": made["request"]})
+        told = [{}]
+        while told[-1].get("method") != "event.finish":
+            told.append(wire.receive())
+    failure = told[-1]["params"]["response"].get("error", {"code": 1900})
+    ends = [one["params"] for one in told if one.get("method") == "event.end"]
+    assert [(end["error"]["code"], end["size"]) for end in ends] == [(failure["code"], 1)]
+    assert wire.call("server.stats")["result"]["requests"]["running"] == 0
