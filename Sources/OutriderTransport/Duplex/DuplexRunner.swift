@@ -218,6 +218,10 @@ extension DuplexRunner: UpgradedConnectionUser {
     func ended(_ error: (any Error)?) {
         // after our own end, the end of the peer ends the connection
         if isWriteOver, isReadOver || error == nil { return endInOrder() }
+        // the peer of a Unix socket ends both directions when it closes; an error says that bytes of ours were not read
+        if key.socketPath != nil, isReadOver, error == nil, !isHeld, upgrade == nil, writer?.hasLost == false {
+            return endInOrder()
+        }
         guard let error else {
             return end(HTTPFailure(.connectionLost, "\(peer) closed the connection", phase: .response, sent: .sent))
         }

@@ -23,6 +23,8 @@ final class DuplexWriter: @unchecked Sendable {
     private let feed: any BodyFeed
     private let connection: UpgradedConnection
     private var tell: ((Step) -> Void)?
+    /// Whether the connection ended before it had taken all bytes.
+    private(set) var hasLost = false
     private var isPulling = false
     private var isFilling = false
     private var isHeld = false
@@ -117,7 +119,8 @@ final class DuplexWriter: @unchecked Sendable {
         taken &+= count
         connection.write(ByteBuffer(bytes: bytes)) { isSent in
             // if the write failed, the connection says why
-            guard isSent, self.tell != nil else { return }
+            guard isSent else { return self.hasLost = true }
+            guard self.tell != nil else { return }
             self.tell?(.sent(count))
             self.fill()
             self.restIfDone()
