@@ -35,7 +35,7 @@ extension ExchangeDriver {
             refused = (CacheKey.text(attempt.url, ignoring: cache.spec.ignoredQuery), CacheClock.now)
         }
         forgetResponse()
-        exchange.retries(machine.retries + 1)
+        exchange.retries(machine.retries + 1, after: failure)
         if observer != nil { exchange.watch(nil) }
         exchange.tell(.requestRetrying) { .retry(delay: delay, failure, attempt: number) }
         let told = { @Sendable in

@@ -212,8 +212,11 @@ extension Exchange {
     }
 
     /// Resets the snapshot for a retry.
-    func retries(_ count: Int) {
+    ///
+    /// - Parameter failure: of the attempt before; nil for a response that no validator rejects.
+    func retries(_ count: Int, after failure: HTTPFailure?) {
         state.withLock { state in
+            state.resource?.lastFailure = failure
             state.snapshot.retries = count
             state.snapshot.isBetweenAttempts = true
             state.snapshot.redirects = []

@@ -32,17 +32,18 @@ extension Exchange {
     }
 
     private func resourceAlarm() {
-        let (most, isOver) = state.withLock { state -> (Double, Bool?) in
-            guard let resource = state.resource else { return (0, nil) }
+        let (resource, isOver) = state.withLock { state -> (ResourceTimeout?, Bool) in
             state.resource?.alarm = nil
-            if state.held.isHeld { return (0, nil) }
-            return (resource.most, state.spent(of: resource) >= resource.most)
+            guard let resource = state.resource, !state.held.isHeld else { return (nil, false) }
+            return (resource, state.spent(of: resource) >= resource.most)
         }
-        guard let isOver else { return }
+        guard let resource else { return }
         guard isOver else { return watchResource() }
+        // the cause of the retries would be lost with their attempts
+        let cause = resource.lastFailure.map { "; the attempt before the last retry failed: \($0.message)" } ?? ""
         end(
             with: HTTPFailure(
-                .timedOut, "the request took more than \(most) s with all its attempts", phase: .total,
+                .timedOut, "the request took more than \(resource.most) s with all its attempts\(cause)", phase: .total,
                 sent: .maybeSent))
     }
 }

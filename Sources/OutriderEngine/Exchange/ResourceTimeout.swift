@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import OutriderHTTP
+
 /// The time limit for all attempts of an exchange together.
 struct ResourceTimeout: Sendable {
     /// Seconds.
@@ -10,4 +12,6 @@ struct ResourceTimeout: Sendable {
     var heldBefore: Duration
     /// Nil while held.
     var alarm: ScheduledWork?
+    /// Why the last retry was needed.
+    var lastFailure: HTTPFailure?
 }

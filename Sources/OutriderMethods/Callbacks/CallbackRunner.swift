@@ -124,7 +124,11 @@ struct CallbackRunner: Sendable {
         let decision = Decision()
         let handle = Handle<Decision>()
         try decisions.keep(decision, as: handle)
-        defer { decisions.remove(handle) }
+        defer {
+            decisions.remove(handle)
+            // a client that fetches the events of the request alone never takes the event from the inbox
+            inbox.sweep()
+        }
         let alarm = engine.later(seconds: spec.timeout) {
             decision.settle(
                 .failure(

@@ -55,6 +55,16 @@ final class EventQueue: Sendable {
             return contents.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }
+        sweep()
+    }
+
+    /// Drops events that are obsolete, and gives their memory back.
+    func sweep() {
+        // memory is given back behind the lock
+        _ = contents.withLock { contents in
+            contents.machine.sweep()
+            return contents.surplus()
+        }
     }
 
     /// Waits until there are events, no more will come, or the seconds are over. Throws on cancellation.

@@ -107,7 +107,7 @@ struct EventQueueMachine {
     }
 
     /// Drops obsolete events first, without counting them.
-    private mutating func sweep() {
+    mutating func sweep() {
         entries.removeAll { $0.isStale?() == true }
         bytes = entries.reduce(0) { $0 &+ $1.bytes }
     }

@@ -156,6 +156,21 @@ def test_long_decisions_wait_for_their_client_together(wire, origin):
         wire.call("request.decide", {"decision": event["params"]["decision"], "answer": {"value": 1}})
 
 
+def test_decisions_that_are_over_take_no_memory(wire):
+    """They stayed in the queue of the connection, for a client that fetches those of its requests alone."""
+    spec = {"url": "http://127.0.0.1:1/", "headers": {"X": "y" * 20_000},
+            "interceptors": [callback(how="pull", asks=["adapt"], timeout=0.3)]}
+    calls = [wire.start("data.send", spec) for _ in range(20)]
+    for reply in wire.replies(calls, 30).values():
+        assert result(reply)["error"]["code"] == 1300
+        # the request itself takes memory, too
+        result(wire.call("request.forget", {"request": reply["result"]["request"]}))
+    end = time.monotonic() + 10
+    while result(wire.call("server.stats"))["memory"]["held"]:
+        assert time.monotonic() < end, "decisions that are over are still held"
+        time.sleep(0.02)
+
+
 def test_waiting_for_events_can_be_cancelled(wire):
     number = wire.start("events.next", {"wait": 600})
     wire.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})

@@ -94,8 +94,10 @@ def test_all_attempts_together_have_a_limit(line):
         assert response["error"]["code"] == 1405 and "all its attempts" in response["error"]["message"]
         assert 1 < response["attempts"] <= 20
     delayed = {"limit": 100, "scale": 3600, "maxDelay": 3600}
-    response = get(line, "http://127.0.0.1:1/", timeout={"resource": 0.2}, retry=delayed)
+    response = get(line, "http://127.0.0.1:1/", timeout={"resource": 3}, retry=delayed)
     assert response["error"]["code"] == 1405 and response["attempts"] == 1
+    # the cause, which the attempts would take along
+    assert "the attempt before the last retry failed: " in response["error"]["message"]
     # it is the limit of a request without retries, too
     with Capture(response=HELD) as silent:
         session = result(line.call("session.create", {"timeout": {"resource": 0.2}}))["session"]
