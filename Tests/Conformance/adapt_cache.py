@@ -32,7 +32,8 @@ def _service():
     global _process
     with _lock:
         if _process is None:
-            command = [wire.BINARY, "serve", "--socket", _path, "--idle-exit", "30"]
+            caches = os.path.join(_folder, "caches")
+            command = [wire.BINARY, "serve", "--socket", _path, "--idle-exit", "30", "--caches", caches]
             quiet = subprocess.DEVNULL
             _process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
             atexit.register(_end)

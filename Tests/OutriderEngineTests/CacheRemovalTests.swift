@@ -3,6 +3,7 @@
 
 import Glibc
 import NIOCore
+import NIOPosix
 import OutriderHTTP
 import Testing
 
@@ -39,6 +40,28 @@ struct CacheRemovalTests {
         await disk.settled()
         for number in 1...2 { #expect(await disk.found(number).isEmpty) }
         #expect(await disk.found(3).count == 1)
+    }
+
+    @Test func `a lookup during a purge brings no removed entry back into memory`() async throws {
+        let disk = try stores.open()
+        let store = cache(disk)
+        let url = HTTPURL(scheme: .http, host: "a.test", port: 80, target: "/")
+        let place = CachePlace(
+            Attempt(method: "GET", url: url, fields: []), CacheSpec(), principal: "", isForAll: true, owners: [],
+            coding: nil,
+            of: store)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        for _ in 1...200 {
+            _ = store.put(key: place.url, status: 200, [], [1], tags: [])
+            await disk.settled()
+            _ = store.giveUp(.max)
+            async let purge: Void = store.purge(.all)
+            async let lookup: Void = withUnsafeContinuation { continuation in
+                loop.execute { store.find(place, on: loop) { _ in continuation.resume() } }
+            }
+            _ = await (purge, lookup)
+            #expect(store.findInMemory(place).entry == nil)
+        }
     }
 
     @Test func `a removal outlives another service's new database`() async throws {

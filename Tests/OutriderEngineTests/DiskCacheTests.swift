@@ -122,11 +122,27 @@ struct DiskCacheTests {
         await other.settled()
         #expect(disk.removals.foreign != mark.foreign)
         for stored in [entry(1), entry(2), entry(3, tags: ["x"]), entry(4)] {
-            #expect(disk.put(stored, since: mark, isHidden: true))
+            #expect(disk.put(stored, since: mark))
         }
         await disk.settled()
         for number in 1...3 { #expect(await disk.found(number).isEmpty) }
         #expect(await disk.found(4).count == 1)
+    }
+
+    @Test func `an entry that waits is not found once another process has removed entries`() async throws {
+        let (disk, other) = (try stores.open(busy: 600), try stores.open())
+        other.remove(key: entry(2).id.key)
+        await other.settled()
+        let mark = disk.removals
+        try await stores.busy {
+            #expect(disk.put(entry(1), since: mark))
+            #expect(await disk.found(1).count == 1)
+            other.ownRemovals.raise(other.lock)
+            #expect(await disk.found(1).isEmpty)
+        }
+        // the writer has found out that it was another URL
+        await disk.settled()
+        #expect(await disk.found(1).count == 1)
     }
 
     @Test func `removals of the same process do not keep later responses out`() async throws {
@@ -188,6 +204,16 @@ struct DiskCacheTests {
         // the store itself is no link
         #expect(symlink("\(real)/docs", "\(real)/other") == 0)
         #expect(throws: CacheStoreFailure.self) { try DiskCache("other", in: real, CacheLimits()) }
+    }
+
+    @Test func `all that make a cache at once have one secret`() async throws {
+        for round in 1...40 {
+            let secrets = try await withThrowingTaskGroup { group in
+                for _ in 1...8 { group.addTask { [stores] in try stores.open("docs\(round)").secretBytes } }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+            #expect(try secrets == [stores.open("docs\(round)").secretBytes])
+        }
     }
 
     @Test func `a secret of another length is replaced`() async throws {

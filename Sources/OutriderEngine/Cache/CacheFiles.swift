@@ -57,8 +57,8 @@ struct CacheFiles: Sendable {
         }
         var generator = SystemRandomNumberGenerator()
         let fresh = (0..<Self.secretBytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        // another process may be faster: the first process that gives the file its name decides
-        let own = "\(path)-\(getpid()).tmp"
+        // the first that gives the file its name decides: another process, or another thread of this one, may be faster
+        let own = "\(path)-\(getpid())-\(UInt64.random(in: 0 ... .max, using: &generator)).tmp"
         try StoreFile.write(fresh, to: own)
         defer { unlink(own) }
         if link(own, path) == 0 { return fresh }

@@ -190,11 +190,23 @@ package final class CacheStore: Sendable {
         let isHot = (disk == nil || entry.body.isHot) && !isDoubtful
         if isHot { state.withLock { heat(entry, &$0) } }
         budget.relieve(0, for: self)
-        let isOnDisk = putOnDisk(entry, isMemoryOnly, since: mark, isDoubtful)
+        let isOnDisk = putOnDisk(entry, isMemoryOnly, since: mark)
+        if !isHot { cool(entry) }
         let isStored = isOnDisk || isHot
         if !isOnDisk { removeRow(of: entry) }
         if isStored { count { $0.stored += 1 } }
         return isStored
+    }
+
+    /// An older response in memory, or one that a lookup under way brings there, would hide the entry.
+    private func cool(_ entry: CachedEntry) {
+        state.withLock { state in
+            state.removals += 1
+            let old = state.table.entries(entry.id.key).first { $0.id == entry.id }
+            guard let old, old !== entry, old.head.respondedAt <= entry.head.respondedAt else { return }
+            state.table.remove(entry.id)
+            charge(&state)
+        }
     }
 
     /// An older response on the disk would come back once the entry has left the memory.
@@ -204,19 +216,19 @@ package final class CacheStore: Sendable {
         let lookup = DiskCache.Lookup(key: entry.id.key, principal: entry.id.principal) { variant, _ in
             variant == entry.id.variant
         } completion: { found in
-            if let row = found.entry, entry.supersedes(row) { disk.supersede(row) }
+            guard let row = found.entry, entry.supersedes(row) else { return }
+            disk.supersede(row)
+            self.cool(entry)
         }
         disk.find(lookup)
     }
 
-    private func putOnDisk(
-        _ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: RemovalCount.Mark?, _ isDoubtful: Bool
-    ) -> Bool {
+    private func putOnDisk(_ entry: CachedEntry, _ isMemoryOnly: Bool, since mark: RemovalCount.Mark?) -> Bool {
         guard let disk, !isMemoryOnly, !entry.isMemoryOnly else { return false }
         // the store has a limit of its own for bodies that wait
         let size = entry.body.size
         guard budget.take(size, for: self) else { return false }
-        if disk.put(entry, since: mark, isHidden: isDoubtful) { return true }
+        if disk.put(entry, since: mark) { return true }
         budget.giveBack(size, by: self)
         return false
     }
@@ -232,12 +244,12 @@ package final class CacheStore: Sendable {
     func charge(_ state: inout State) { budget.hold(state.table.bytes, by: self) }
 
     package func remove(_ id: CacheEntryID) {
+        disk?.remove(id)
         state.withLock { state in
             state.removals += 1
             _ = state.table.remove(id)
             charge(&state)
         }
-        disk?.remove(id)
     }
 
     /// Removes what a response makes invalid. Exchanges under way for these URLs store nothing.
@@ -255,8 +267,9 @@ package final class CacheStore: Sendable {
     /// Removes the entries that the purge selects, also those of exchanges under way.
     func purge(_ purge: CachePurge) {
         flights.purge(purge)
-        _ = removeAll { purge.matches($0) }
+        // the disk first: a lookup meanwhile would bring an entry from there back into memory
         disk?.remove(purge)
+        _ = removeAll { purge.matches($0) }
     }
 
     /// Removes all entries of a URL; returns how many were in memory.

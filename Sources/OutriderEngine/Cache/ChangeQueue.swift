@@ -17,6 +17,8 @@ struct ChangeQueue {
     /// Removals that could not be written: they precede the next changes.
     private(set) var kept: [CacheChange] = []
     private var index = RemovalIndex()
+    /// Batches with removals that have ended.
+    private(set) var endedRemovals = 0
 
     mutating func append(_ change: CacheChange) {
         waiting.append(change)
@@ -38,6 +40,7 @@ struct ChangeQueue {
 
     /// The batch under way has ended.
     mutating func finish() {
+        if underway.contains(where: \.isRemoval) { endedRemovals &+= 1 }
         for change in underway { index.remove(change) }
         underway = []
     }
@@ -176,7 +179,6 @@ struct PendingEntries {
 /// An entry on its way to the disk.
 struct PendingEntry {
     var entry: CachedEntry
-    /// Another process has removed entries since the exchange began: lookups do not find the entry until the writer has
-    /// checked the removals.
-    var isHidden: Bool
+    /// The removals before the exchange began; nil for an entry of the caller's own.
+    var since: RemovalCount.Mark?
 }

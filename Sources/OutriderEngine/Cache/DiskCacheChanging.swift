@@ -12,16 +12,15 @@ extension DiskCache {
     /// - Parameters:
     ///   - mark: `removals` before the exchange began. The entry is not stored if another process has removed its URL since;
     ///     nil for an entry of the caller's own.
-    ///   - isHidden: lookups do not find the entry before that is known.
     /// - Returns: whether the entry is on its way: `release` follows for the bytes of its body.
-    func put(_ entry: CachedEntry, since mark: RemovalCount.Mark? = nil, isHidden: Bool = false) -> Bool {
+    func put(_ entry: CachedEntry, since mark: RemovalCount.Mark? = nil) -> Bool {
         let size = entry.body.size
         let isTaken = state.withLock { state in
             guard !state.isLost, !state.isPaused, state.bytes &+ size <= Self.mostWaiting,
                 state.changes.waiting.count < Self.mostQueued
             else { return false }
             state.bytes &+= size
-            state.pending[entry.id] = PendingEntry(entry: entry, isHidden: isHidden)
+            state.pending[entry.id] = PendingEntry(entry: entry, since: mark)
             return true
         }
         if isTaken { enqueue(.put(entry, since: mark)) }

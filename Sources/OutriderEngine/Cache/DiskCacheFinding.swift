@@ -45,14 +45,11 @@ extension DiskCache {
     /// Finds the newest whole entry that the request selects. Bodies of other entries are neither read nor checked.
     private func found(_ lookup: Lookup) -> CacheFinding {
         adoptLeftovers()
-        let waiting = state.withLock { state in
-            state.pending.all(of: lookup.key).filter {
-                !$0.isHidden && $0.entry.id.principal == lookup.principal
-            }
-        }.map(\.entry)
-        let rows = attempt(reader, isReadOnly: true) { database in
-            try database.find(lookup.key, lookup.principal, selects: lookup.selects)
+        let pending = state.withLock { $0.pending.all(of: lookup.key) }.filter {
+            $0.entry.id.principal == lookup.principal
         }
+        let waiting = pending.filter { !isDoubtful($0) }.map(\.entry)
+        let rows = rows(of: lookup)
         var found = CacheFinding(hasVariants: !waiting.isEmpty)
         let hour = CacheClock.now / 3_600_000
         var candidates = waiting.filter { lookup.selects($0.id.variant, $0.vary) }.map { (entry: $0, row: nil as Row?) }
@@ -65,7 +62,7 @@ extension DiskCache {
                 drop(row)
                 continue
             }
-            let isGone = waiting.contains { $0.id == entry.id } || isRemoved(entry, row)
+            let isGone = pending.contains { $0.entry.id == entry.id }
             if !isGone { candidates.append((entry, row)) }
         }
         for (entry, row) in candidates.sorted(by: { $0.entry.head.respondedAt > $1.entry.head.respondedAt }) {
@@ -82,6 +79,33 @@ extension DiskCache {
             break
         }
         return found
+    }
+
+    /// The rows of a lookup; none if removals keep ending during the read: a row that was read before such a removal
+    /// would count as there.
+    private func rows(of lookup: Lookup) -> [Row]? {
+        for _ in 1...8 {
+            let ended = state.withLock { $0.changes.endedRemovals }
+            let rows = attempt(reader, isReadOnly: true) { database in
+                try database.find(lookup.key, lookup.principal, selects: lookup.selects)
+            }
+            guard let rows, !rows.isEmpty else { return nil }
+            let removed = rows.map { row in row.entry.map { isRemoved($0, row) } ?? false }
+            if state.withLock({ $0.changes.endedRemovals }) == ended {
+                return zip(rows, removed).compactMap { $1 ? nil : $0 }
+            }
+        }
+        return nil
+    }
+
+    /// Whether another process has removed entries since the exchange began: lookups find the entry again once the writer
+    /// has found out that its URL is not among them.
+    private func isDoubtful(_ pending: PendingEntry) -> Bool {
+        guard let since = pending.since else { return false }
+        var now = removals
+        // a vague mark is one of an instant
+        for _ in 1...100 where now.foreign == nil { now = removals }
+        return now.differs(from: since)
     }
 
     typealias Row = CacheDatabase.Row

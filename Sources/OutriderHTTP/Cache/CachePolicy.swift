@@ -128,9 +128,9 @@ package enum CachePolicy {
     /// Whether a stored response stands in for a failure, or for a status that says so (RFC 5861 section 4).
     package static func rescues(_ query: CacheQuery, _ head: CachedHead, status: Int?, now: Int64) -> Bool {
         if let status { guard [500, 502, 503, 504].contains(status) else { return false } }
-        guard head.freshness.mayBeStale, !head.isOutdated, !query.control.isNoCache, query.spec.mode != .noCache else {
-            return false
-        }
+        guard head.freshness.mayBeStale, !head.isOutdated, !query.control.isNoCache, query.spec.mode != .noCache,
+            query.spec.mode != .reload
+        else { return false }
         let allowed = [
             head.freshness.control.staleIfError, query.control.staleIfError, query.spec.staleIfError,
         ].compactMap { $0 }.max()

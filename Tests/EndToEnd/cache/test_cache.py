@@ -196,6 +196,15 @@ def test_a_stale_response_stands_in_for_a_failure(wire, server):
     assert fetch(wire, url)["status"] == 404
 
 
+@pytest.mark.parametrize("mode", ["reload", "noCache"])
+def test_a_request_that_wants_the_server_hears_of_its_failure(wire, server, mode):
+    replies = [Reply(fields=(("Cache-Control", "max-age=0, stale-if-error=60"),)), Reply(status=503, fields=())]
+    url, _ = server.script(lambda number, _: replies[min(number, 2) - 1])
+    fetch(wire, url)
+    assert fetch(wire, url, {"mode": mode})["status"] == 503
+    assert fetch(wire, url)["cache"]["status"] == "stale"
+
+
 def test_stale_while_revalidate_does_not_wait(wire, server):
     is_used = threading.Event()
 

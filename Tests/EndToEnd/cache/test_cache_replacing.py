@@ -72,6 +72,19 @@ def test_a_response_in_memory_replaces_the_one_on_the_disk(wire, server, size):
         assert fetch(other, url, "docs")["body"]["text"][0] == "3" and len(seen) == 3
 
 
+def test_a_long_response_replaces_a_short_one(wire, server):
+    """A body of more than 64 KiB is not kept in memory, where the older response is."""
+    url, seen = server.script(lambda number, _: Reply(b"%d" % number * (10 if number == 1 else 100_000)))
+    fetch(wire, url, "docs")
+    assert fetch(wire, url, {"name": "docs", "mode": "reload"})["body"]["text"][0] == "2"
+    for _ in range(2):
+        again = fetch(wire, url, "docs")
+        assert again["body"]["text"][0] == "2" and again["cache"]["status"] == "hit"
+        # waits for the disk
+        result(wire.call("cache.stats", {"cache": "docs"}))
+    assert len(seen) == 2
+
+
 def test_a_response_with_a_head_too_long_for_the_disk_replaces_the_one_there(wire, server):
     """The newer response is in the memory of this service, and the next service finds none."""
     many = tuple((f"X-{number:04}", "x" * 109) for number in range(520))
