@@ -54,7 +54,7 @@ package struct CookieJar: Sendable {
             do throws(CookieError) {
                 let cookie = try CookieRules.cookie(
                     field.text, isLatin1: field.isLatin1, from: request, suffixes, now: tick(now))
-                if !request.isSecure, !cookie.isSecure, overlaysSecure(cookie, site: request.site) {
+                if !request.isSecure, !cookie.isSecure, overlaysSecure(cookie, site: request.site, now) {
                     throw CookieError(.overlaysSecure, name: SetCookieScanner.shown(cookie.name))
                 }
                 changes += put(cookie, site: request.site, now: now)
@@ -71,9 +71,11 @@ package struct CookieJar: Sendable {
     /// - Parameter site: the registrable domain of the cookie's domain, or that domain.
     package mutating func put(_ cookie: Cookie, site: String, now: Int64) -> [CookieChange] {
         var cookie = cookie
-        let old = remove(cookie.identity, site: site)
-        if let old { cookie.created = old.created }
+        var old = remove(cookie.identity, site: site)
         if cookie.isExpired(at: now) { return old.map { [CookieChange(.deleted, $0)] } ?? [] }
+        // an expired cookie counts as absent: only memory still holds it
+        if old?.isExpired(at: now) == true { old = nil }
+        if let old { cookie.created = old.created }
         insert(cookie, site: site)
         return [CookieChange(old == nil ? .added : .replaced, cookie)] + evict(site: site, now: now)
     }
@@ -124,9 +126,9 @@ package struct CookieJar: Sendable {
     }
 
     /// Step 16 of section 5.7: the domain may match in either direction, the path only in one.
-    private func overlaysSecure(_ cookie: Cookie, site: String) -> Bool {
+    private func overlaysSecure(_ cookie: Cookie, site: String, _ now: Int64) -> Bool {
         (sites[site] ?? []).contains { other in
-            other.isSecure && other.name.utf8.elementsEqual(cookie.name.utf8)
+            other.isSecure && !other.isExpired(at: now) && other.name.utf8.elementsEqual(cookie.name.utf8)
                 && CookieRequest.leads(cookie.path, through: other.path)
                 && (other.domain == cookie.domain || CookieRequest.isBelow(other.domain, cookie.domain)
                     || CookieRequest.isBelow(cookie.domain, other.domain))

@@ -120,6 +120,14 @@ struct CookieOptions: ParsableArguments {
         return seconds.first == UInt8(ascii: "-") || seconds.allSatisfy { $0 == UInt8(ascii: "0") }
     }
 
+    /// Throws if cookies of `--jar` are not on the disk, once all requests are over.
+    func checkJar(_ shared: JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
+        guard jar != nil, let session = shared["session"] else { return }
+        // changes nothing: only calls that change a jar tell of the disk
+        let nothing: JSONObject = ["session": session, "cookies": .array([])]
+        try CookiesCommand.checkWritten(try client.object("cookies.set", nothing, by: Deadline(after: 30)))
+    }
+
     /// Writes the file of `-c`, once all requests are over.
     func write(_ shared: JSONObject, over client: inout ServiceClient) throws(CommandFailure) {
         guard let cookieJar, let session = shared["session"] else { return }

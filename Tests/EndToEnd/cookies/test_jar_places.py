@@ -81,6 +81,16 @@ def test_a_command_fails_if_its_cookies_are_not_on_the_disk(jars):
     assert done.returncode == 1 and "not on the disk" in done.stderr and str(jars) in done.stderr, done
 
 
+def test_a_request_of_the_command_fails_if_its_cookies_are_not_on_the_disk(jars, server):
+    url = server.url(server.setting(*(f"c{number}={'v' * 3000}; Max-Age=100" for number in range(12))))
+    words = [contract.binary(), "get", "--stdio", "--jar", "work", url]
+    for under, status in (((), 0), (FULL, 1)):
+        done = subprocess.run(
+            [*under, *words], env={**os.environ, "OUTRIDER_JARS": str(jars / str(status))}, capture_output=True,
+            text=True, timeout=60)
+        assert done.returncode == status and ("not on the disk" in done.stderr) == bool(status), done
+
+
 @pytest.mark.parametrize("first", ["send", "take"])
 def test_a_jar_whose_directory_is_removed_during_its_use_begins_anew(jars, server, first):
     """As with `rm -rf`: the removed cookies are gone, and later ones are on the disk for all services."""

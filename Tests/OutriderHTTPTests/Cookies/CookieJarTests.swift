@@ -88,6 +88,15 @@ import Testing
         #expect(try stage.get("http://localhost:2/") == "c=1")
     }
 
+    @Test func `an expired cookie counts as absent`() throws {
+        var stage = CookieStage()
+        try stage.set(secure + "/", "a=1; Secure; Max-Age=10", "b=1; Max-Age=10", "c=1")
+        stage.now += 11
+        #expect(try stage.set(plain + "/", "a=2").map(\.kind) == [.added])
+        #expect(try stage.set(secure + "/", "b=2").map(\.kind) == [.added])
+        #expect(try stage.get(plain + "/") == "c=1; a=2; b=2")
+    }
+
     @Test(arguments: [
         ("__Secure-a=1", CookieRefusal.prefix), ("__SECURE-a=1; Secure", nil), ("__Host-a=1; Secure; Path=/", nil),
         ("__Host-a=1; Secure", .prefix), ("__Host-a=1; Secure; Path=/; Domain=www.example.com", .prefix),

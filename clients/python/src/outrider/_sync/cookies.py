@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .._protocol.arguments import present
-from .._protocol.cookies import jar_of, specs_of
+from .._protocol.access import jar_of, specs_of
 from .._protocol.files import absolute
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from http.cookiejar import CookieJar
     from typing import Any
 
-    from .caller import Caller
+    from .calls import Calls
 
 
 class Cookies:
@@ -32,7 +32,7 @@ class Cookies:
     hosts have a name, the first in the order of the service counts; ``url``, ``domain`` and ``path`` say which.
     """
 
-    def __init__(self, client: Caller, session: Callable[[], str]) -> None:
+    def __init__(self, client: Calls, session: Callable[[], str]) -> None:
         self._client = client
         self._session = session
 
@@ -68,11 +68,12 @@ class Cookies:
     def update(self, cookies: CookieJar | Iterable[Mapping[str, Any]] | Mapping[str, str], url: str = "") -> None:
         """Adds the cookies of a jar of ``http.cookiejar``, a result of :meth:`all`, or names and values for ``url``."""
         # the jar of requests is a mapping, too
-        if hasattr(cookies, "items") and not hasattr(cookies, "add_cookie_header"):
+        given: Any = cookies
+        if hasattr(given, "items") and not hasattr(given, "add_cookie_header"):
             if not url:
                 raise ValueError("names and values need a host: give url=")
-            cookies = [{"name": name, "value": value} for name, value in cookies.items()]
-        specs = specs_of(cookies)
+            given = [{"name": name, "value": value} for name, value in given.items()]
+        specs = specs_of(given)
         if not url and any("domain" not in one for one in specs):
             raise ValueError("the jar has cookies without a domain, which need a host: give url=")
         for start in range(0, len(specs), 1000):
