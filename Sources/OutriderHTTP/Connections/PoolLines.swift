@@ -79,9 +79,10 @@ struct PoolLines {
             lines.append(Line(holder: waiter.holder, waiters: [waiter]))
             return
         }
-        // a replay has waited before
+        // a replay has waited before, and those before it longer
         if waiter.isReplay {
-            lines[index].waiters.insert(waiter, at: lines[index].first)
+            let waiting = lines[index].waiters[lines[index].first...]
+            lines[index].waiters.insert(waiter, at: waiting.firstIndex { !$0.isReplay } ?? waiting.endIndex)
         } else {
             lines[index].waiters.append(waiter)
         }

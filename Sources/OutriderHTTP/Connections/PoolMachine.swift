@@ -259,6 +259,9 @@ package struct PoolMachine: ~Copyable {
         }
     }
 
+    /// The attempts at once that the server allows on a connection, if a connection of the key has learned that.
+    package func knownCapacity(of key: PoolKey) -> Int? { places[key]?.knownCapacity }
+
     /// A shared connection takes no new attempts, or is gone. Repeated calls have no effect.
     package mutating func withdraw(_ connection: ConnectionID, of key: PoolKey) -> [Next] {
         guard places[key] != nil else { return [] }

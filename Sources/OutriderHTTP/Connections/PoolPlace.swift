@@ -37,6 +37,8 @@ struct PoolPlace {
     var idle: [Idle] = []
     /// In the order of their opening.
     var shared: [Shared] = []
+    /// The last capacity of a shared connection that its server announced, unless 0.
+    private(set) var knownCapacity: Int?
     /// Attempts that wait, and the users of connections that carry single attempts or are being opened.
     private var lines = PoolLines()
 
@@ -167,6 +169,7 @@ struct PoolPlace {
     mutating func setCapacity(_ capacity: Int, of connection: ConnectionID) {
         guard let index = shared.firstIndex(where: { $0.connection == connection }) else { return }
         shared[index].capacity = capacity
+        if capacity > 0 { knownCapacity = capacity }
     }
 
     mutating func removeShared(_ connection: ConnectionID) {

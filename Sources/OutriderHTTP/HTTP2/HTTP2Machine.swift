@@ -51,16 +51,24 @@ package struct HTTP2Machine: ~Copyable {
     var acksInFlight = 0
     /// GOAWAY of the peer.
     var peerFault: HTTP2Fault?
+    /// Whether GOAWAY says that streams were processed.
+    var hasProcessed = false
     var now: Double
-    var lastCapacity = HTTP2Settings.assumedStreams
+    var lastCapacity: Int
     /// Taken ones are nil.
     private var events: [HTTP2Event?] = []
     private var firstEvent = 0
+    /// The capacity until the peer's settings arrive.
+    private let assumed: Int
 
-    /// - Parameter reserve: shared by the connections of an event loop.
-    package init(reserve: HTTP2WindowReserve, now: Double) {
+    /// - Parameters:
+    ///   - reserve: shared by the connections of an event loop.
+    ///   - known: the capacity of another connection to the same server; nil if unknown.
+    package init(reserve: HTTP2WindowReserve, now: Double, known: Int? = nil) {
         self.reserve = reserve
         self.now = now
+        assumed = min(known ?? .max, HTTP2Settings.assumedStreams)
+        lastCapacity = assumed
         awaitsSettings = now
         liveness = HTTP2Liveness(now: now)
         writer.preface()
@@ -75,14 +83,17 @@ package struct HTTP2Machine: ~Copyable {
     /// Whether no further stream will begin.
     package var isDraining: Bool { phase != .running }
 
-    /// The number of concurrent streams; 100 until the peer's settings arrive.
+    /// The number of concurrent streams; until the peer's settings arrive, that of another connection, or 100.
     package var capacity: Int {
         guard phase == .running, !liveness.isSuspect else { return 0 }
-        return awaitsSettings == nil ? peer.streams : HTTP2Settings.assumedStreams
+        return awaitsSettings == nil ? peer.streams : assumed
     }
 
-    /// Whether the peer's settings allow no stream at present: the peer raises the number later.
-    package var allowsNone: Bool { phase == .running && awaitsSettings == nil && peer.streams == 0 }
+    /// Whether the peer refuses streams for a reason that passes: the peer's settings allow none at present, or its
+    /// GOAWAY names streams that were processed, as when a server limits the requests of a connection.
+    package var refusesForNow: Bool {
+        hasProcessed || phase == .running && awaitsSettings == nil && peer.streams == 0
+    }
 
     /// Whether `begin` can make a stream now.
     package var canBegin: Bool { openStreams < capacity }

@@ -198,6 +198,8 @@ extension HTTP2Machine {
         let fault = HTTP2Fault(HTTP2ErrorCode(rawValue: payload.number(at: 4)), text)
         if fault.code != .noError || peerFault == nil { peerFault = fault }
         phase = .draining
+        // the highest number is a warning of the end, and names none
+        hasProcessed = fault.code == .noError && last > 0 && last < 0x7FFF_FFFF
         for id in streams.ids where id.number > last {
             end(id, .broke(id, .unprocessed(fault)))
         }

@@ -24,8 +24,9 @@ protocol AttemptConnection: AnyObject {
     /// The time of the pool's clock from which the connection must not lie idle; infinite if its server names none.
     var idleUntil: Double { get }
 
-    /// Whether the server allows no attempt at present, and may allow attempts later.
-    var allowsNone: Bool { get }
+    /// Whether the server refuses attempts for a reason that passes: it allows none at present, or ends a connection
+    /// that has carried others.
+    var refusesForNow: Bool { get }
 
     /// The pool is about to lend a slot.
     func reserve(for holder: PoolHolder)
@@ -52,7 +53,7 @@ protocol AttemptConnection: AnyObject {
 
 extension AttemptConnection {
     var idleUntil: Double { .infinity }
-    var allowsNone: Bool { false }
+    var refusesForNow: Bool { false }
 }
 
 extension AttemptStream {

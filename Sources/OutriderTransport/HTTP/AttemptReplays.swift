@@ -18,7 +18,7 @@ struct AttemptReplays {
     private(set) var bodyBegan = false
     private var hasReplayed = false
     private var unprocessed = 0
-    private var early = 0
+    private var refusedForNow = 0
     private var losses = 0
 
     mutating func bodyBegins(_ writer: BodyWriter) { bodyBegan = bodyBegan || writer.isUnrepeatable }
@@ -39,10 +39,10 @@ struct AttemptReplays {
         return false
     }
 
-    /// - Parameter allowsNone: the connection allows no request at present. The request was sent before the server
-    ///   could say so: the refusal does not count, at most ten times.
+    /// - Parameter forNow: the server refuses requests for a reason that passes, and could not say so before the request
+    ///   was sent: the refusal does not count, at most `Replay.mostRefusedForNow` times.
     mutating func decide(
-        _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool, allowsNone: Bool = false
+        _ end: ConnectionEnd, _ attempt: Attempt, _ key: PoolKey, responseBegan: Bool, forNow: Bool = false
     ) -> Verdict {
         switch end {
         case .beforeResponse(replayable: true):
@@ -55,7 +55,7 @@ struct AttemptReplays {
             return .again
         case .unprocessed:
             guard !responseBegan, attempt.body.isReplayable, unprocessed < Replay.mostUnprocessed else { return .no }
-            if allowsNone, early < 10 { early += 1 } else { unprocessed += 1 }
+            if forNow, refusedForNow < Replay.mostRefusedForNow { refusedForNow += 1 } else { unprocessed += 1 }
             return .elsewhere
         case .needsHTTP11:
             guard !responseBegan, attempt.body.isReplayable, key.version == .auto else { return .no }

@@ -379,11 +379,11 @@ extension AttemptRunner: ConnectionUser {
 
     func ended(_ end: ConnectionEnd, _ error: (any Error)?) {
         guard stage != .done else { return }
-        let (last, allowsNone) = (connection?.id, connection?.allowsNone == true)
+        let (last, forNow) = (connection?.id, connection?.refusesForNow == true)
         stream = nil
         connection = nil
         if end == .unprocessed { sent = .notSent }
-        switch replays.decide(end, attempt, key, responseBegan: stage != .sending, allowsNone: allowsNone) {
+        switch replays.decide(end, attempt, key, responseBegan: stage != .sending, forNow: forNow) {
         case .no: self.end(certificateFault(error) ?? breakage(end, error))
         case .again: sendAgain()
         case .elsewhere: sendAgain(avoiding: last)

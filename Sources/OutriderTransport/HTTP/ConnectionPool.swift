@@ -241,6 +241,9 @@ final class ConnectionPool: @unchecked Sendable {
         serve(machine.setCapacity(capacity, of: connection.id, connection.key))
     }
 
+    /// The attempts at once that the server allows on a connection, if known.
+    func knownCapacity(of key: PoolKey) -> Int? { machine.knownCapacity(of: key) }
+
     /// A shared connection takes no new attempts. `sharedEnded` follows.
     func drains(_ connection: any AttemptConnection) {
         loop.assertInEventLoop()

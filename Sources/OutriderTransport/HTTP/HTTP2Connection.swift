@@ -67,7 +67,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         self.generation = generation
         self.place = place
         self.pool = pool
-        machine = HTTP2Machine(reserve: pool.reserve, now: pool.now)
+        machine = HTTP2Machine(reserve: pool.reserve, now: pool.now, known: pool.knownCapacity(of: key))
     }
 
     /// Puts this connection behind what the channel has already. The first bytes go out with the first request.
@@ -79,7 +79,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
 
     /// Attempts that it can carry at once.
     var capacity: Int { machine.capacity }
-    var allowsNone: Bool { machine.allowsNone }
+    var refusesForNow: Bool { machine.refusesForNow }
 
     // MARK: what the pool wants
 

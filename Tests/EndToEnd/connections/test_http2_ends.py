@@ -11,7 +11,7 @@ from http_server import Listening
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-DATA, HEADERS, RST_STREAM, SETTINGS = 0, 1, 3, 4
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
 NO_ERROR, REFUSED_STREAM, CANCEL, HTTP_1_1_REQUIRED = 0, 7, 8, 13
 
 
@@ -82,6 +82,62 @@ def test_a_request_waits_for_a_server_that_allows_streams_later(wire):
         result = wire.call("data.send", spec, 20)["result"]
         assert result["ok"] and result["attempts"] == 1, result
         assert server.connections == 1
+
+
+class Narrow(Listening):
+    """Allows two streams, as its settings say, and refuses others; responds once the client has acknowledged a PING."""
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        assert read.read(24).startswith(b"PRI")
+        connection.sendall(frame(SETTINGS, 0, 0, streams(2)))
+        running = set()
+        while len(top := read.read(9)) == 9:
+            payload, stream = read.read(int.from_bytes(top[:3], "big")), int.from_bytes(top[5:], "big")
+            if top[3] == HEADERS and len(running) == 2:
+                connection.sendall(reset(REFUSED_STREAM)(stream))
+            elif top[3] == HEADERS:
+                running.add(stream)
+                connection.sendall(frame(PING, 0, 0, struct.pack("!Q", stream)))
+            elif top[3:5] == bytes([PING, 1]):
+                stream = int.from_bytes(payload, "big")
+                running.remove(stream)
+                self.note(self.arrived, "/")
+                connection.sendall(head(stream, 5))
+
+
+def test_a_crowd_at_a_server_of_few_streams_is_served(wire):
+    """Each further connection was taken to allow 100 streams, although the first had told its number."""
+    with Narrow() as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "once"}}
+        replies = wire.replies([wire.start("data.send", spec) for _ in range(60)], 60)
+    assert [reply["result"].get("error") for reply in replies.values()] == [None] * 60
+    assert len(server.arrived) == 60
+
+
+class Short(Listening):
+    """Responds to the first three requests of a connection, and says that others were not processed."""
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        assert read.read(24).startswith(b"PRI")
+        connection.sendall(frame(SETTINGS, 0, 0))
+        while len(top := read.read(9)) == 9:
+            read.read(int.from_bytes(top[:3], "big"))
+            stream = int.from_bytes(top[5:], "big")
+            if top[3] == HEADERS and stream <= 5:
+                self.note(self.arrived, "/")
+                last = frame(GOAWAY, 0, 0, struct.pack("!II", 5, NO_ERROR)) if stream == 5 else b""
+                connection.sendall(head(stream, 5) + last)
+
+
+def test_a_crowd_at_a_server_that_limits_the_requests_of_a_connection_is_served(wire):
+    """Such a limit is `keepalive_requests` in nginx. A request that was refused four times had failed."""
+    with Short() as server:
+        spec = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": {"text": "once"}}
+        replies = wire.replies([wire.start("data.send", spec) for _ in range(30)], 60)
+    assert [reply["result"].get("error") for reply in replies.values()] == [None] * 30
+    assert len(server.arrived) == 30
 
 
 def test_a_server_that_never_allows_streams_ends_with_the_time_of_the_request(wire):

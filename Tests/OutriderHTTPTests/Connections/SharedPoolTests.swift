@@ -119,6 +119,25 @@ struct SharedPoolTests {
         #expect(pool.withdraw(100, of: key) == [.open(9)])
     }
 
+    @Test func `a further connection is assumed to allow as many attempts as the first`() {
+        var pool = opened(capacity: 3, connections: 1)
+        #expect(pool.knownCapacity(of: key) == nil)
+        #expect(pool.setCapacity(2, of: 100, key) == [])
+        #expect(pool.setCapacity(0, of: 100, key) == [])
+        #expect(pool.knownCapacity(of: key) == 2)
+    }
+
+    @Test func `attempts that are sent again keep their order, before all others`() {
+        var pool = opened(capacity: 3, connections: 1)
+        #expect(pool.ask(8, for: key, limit: 1) == .wait)
+        for waiter in 9...11 {
+            #expect(pool.ask(UInt64(waiter), for: key, limit: 1, isReplay: true, avoiding: 100) == .wait)
+        }
+        for waiter: UInt64 in [9, 10, 11, 8] {
+            #expect(pool.release(100, of: key, now: 1) == .next([.lend(waiter, 100)]))
+        }
+    }
+
     @Test func `an idle connection expires, a used one does not`() {
         var pool = opened(capacity: 2, connections: 1)
         #expect(pool.expire(now: 1000) == [])

@@ -143,6 +143,26 @@ struct HTTP2ConnectionTests {
         #expect(other.nextEvent() == .close(HTTP2Fault(.settingsTimeout, "the server sent no SETTINGS")))
     }
 
+    @Test(arguments: [(0, 0, false), (0x7FFF_FFFF, 0, false), (1, 11, false), (1, 0, true)])
+    func `only a GOAWAY in order that names processed streams is a reason that passes`(
+        last: UInt32, code: UInt32, passes: Bool
+    ) {
+        let bench = HTTP2Bench()
+        bench.begin()
+        bench.raw(.goAway, 0, 0, bytes(last) + bytes(code))
+        bench.flow()
+        let refuses = bench.machine.refusesForNow
+        #expect(refuses == passes)
+    }
+
+    @Test(arguments: [(2, 2), (500, 100)])
+    func `the capacity before the settings is that of another connection`(known: Int, capacity: Int) {
+        var machine = HTTP2Machine(reserve: HTTP2WindowReserve(), now: 0, known: known)
+        let before = machine.capacity
+        let event = machine.nextEvent()
+        #expect(before == capacity && event == nil)
+    }
+
     @Test func `capacity follows the settings, and may be zero`() {
         let bench = HTTP2Bench(settings: [(.maxConcurrentStreams, 2)])
         #expect(bench.capacity == 2)
