@@ -112,7 +112,8 @@ struct TLSTests {
         let server = try await ScriptedServer(greeting: "HTTP/1.1 400 Bad Request\r\n\r\n") { _ in [] }
         let failure = try await makeTransport().failure(attempt(server))
         #expect(failure?.kind == .tlsHandshakeFailed)
-        #expect(failure?.message.contains("does it speak TLS?") == true, "\(failure?.message ?? "")")
+        let message = failure?.message ?? ""
+        #expect(message.contains("the server speaks plain HTTP on this port"), "\(message)")
         await server.close()
     }
 

@@ -43,7 +43,13 @@ extension ConnectionPool {
 
 extension AttemptRunner {
     func breakage(_ end: ConnectionEnd, _ error: (any Error)?) -> HTTPFailure {
-        ConnectionError(end, error, host: attempt.url.host, phase: clock.phase, body: body.progress).failure
+        ConnectionError(end, error, host: peer, phase: clock.phase, body: body.progress).failure
+    }
+
+    /// The other end of the connection: a proxy that forwards requests, else the server, behind its tunnel if any.
+    private var peer: String {
+        guard let proxy = key.proxy, !proxy.isTunnel else { return attempt.url.host }
+        return "the proxy \(proxy.server.name)"
     }
 
     /// A server that requires a client certificate may end the connection only after the handshake (RFC 8446 section

@@ -27,7 +27,7 @@ struct ConnectionError {
         let text =
             switch end {
             case .beforeResponse: "\(host) \(ending) without an answer\(cause)"
-            case .inHead: "\(host) \(ending) in the middle of the response's head\(cause)"
+            case .inHead: "\(host) \(ending) before the head of the response was complete\(cause)"
             case .inBody where isReset: "\(host) reset the stream in the body: got \(Self.count(body))\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
             case .unprocessed: "\(host) refused the request without looking at it\(cause)"

@@ -20,6 +20,8 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
     var identityExpires: Double?
     /// What the server chose, as far as it can be read.
     var hello: ServerHello?
+    /// What it speaks in place of TLS.
+    var plain: PlainPeer?
     weak var tls: NIOSSLClientHandler?
     private let host: String
     private let settings: TLSSettings
@@ -74,6 +76,7 @@ final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler, @unc
         {
             return failure
         }
+        if let plain { return plain.failure(with: host, error.map(FailureBridge.underlying)) }
         return FailureBridge.handshake(error, with: host, settings)
     }
 

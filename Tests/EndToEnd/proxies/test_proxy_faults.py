@@ -156,6 +156,19 @@ def test_a_proxy_that_hangs_up(wire, said):
     assert (error["code"], error["data"]["cause"]["code"]) == (1409, 1404) and error["retryable"]
 
 
+@pytest.mark.parametrize(("said", "words"), [
+    (b"", " closed the connection without an answer"),
+    (b"HTTP/1.1 200 OK\r\nA: b\r\n", " closed the connection before the head of the response was complete"),
+    (b"HTTP/1.1 100 Continue\r\n\r\n", " closed the connection before the head of the response was complete"),
+    (b"SSH-2.0\r\n\r\n", " is not proper HTTP/1.1"),
+], ids=["nothing", "half a head", "100", "ssh"])
+def test_a_proxy_that_breaks_off_a_forwarded_request_is_named(wire, said, words):
+    """The failure named the server, to which the service has no connection."""
+    with Odd(sends(said, waits=False)) as proxy:
+        error = failure(wire, proxy, "http://origin.test/")
+    assert f"the proxy 127.0.0.1:{proxy.port}{words}" in error["message"], error
+
+
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 407 Who\r\nContent-Length: 9\r\n\r\n"])
 def test_a_proxy_that_stalls_is_waited_for_as_long_as_for_a_connection(wire, said):
     """[AD11]"""

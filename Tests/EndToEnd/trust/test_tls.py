@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """TLS as a caller sees it: whom the service believes, where it is told so, and what it says when it does not."""
 
+import socket
 import ssl
 import urllib.parse
 
 import contract
 import pytest
 from capture_server import Capture
+from http_server import Listening
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -80,3 +82,30 @@ def test_tls_that_is_too_old_is_refused(certificates, listen):
     with contract.Wire(arguments=["--ca-file", str(certificates / "ca.pem")]) as wire:
         result = send(wire, f"https://localhost:{port}/")
     assert result["error"]["code"] == 1406
+
+
+class Plain(Listening):
+    """Speaks no TLS, and ends its side at once, so that the end comes together with the words."""
+
+    def __init__(self, words):
+        self.words = words
+        super().__init__()
+
+    def serve(self, connection, number):
+        connection.recv(1)
+        connection.sendall(self.words)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+
+
+@pytest.mark.parametrize(("words", "reason"), [
+    (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "speaks plain HTTP on this port"),
+    (b"220 mail.test ESMTP\r\n", "does not speak TLS on this port"),
+], ids=["http", "smtp"])
+def test_a_server_that_speaks_no_tls_is_described_whenever_it_closes(wire, words, reason):
+    """The failure told of the closed connection, or of the words, depending on which the service read first."""
+    with Plain(words) as server:
+        error = send(wire, server.url("/", "https"))["error"]
+    assert (error["code"], error["retryable"]) == (1406, False), error
+    assert error["message"].startswith(f"the TLS handshake with 127.0.0.1 failed: the server {reason}"), error

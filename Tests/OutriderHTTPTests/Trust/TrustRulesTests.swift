@@ -97,6 +97,14 @@ import Testing
         #expect(ServerHello(cipher: 0x1301, group: 0x11EC).groupName == "X25519MLKEM768")
     }
 
+    @Test(arguments: [
+        ("", nil), ("\u{16}\u{3}\u{3}", nil), ("\u{15}\u{3}\u{3}", nil), ("HTTP/1.0 400", PlainPeer.http),
+        ("SSH-2.0-x", .other), ("\u{0}", .other),
+    ])
+    func `the first bytes of a server tell whether it speaks TLS`(text: String, plain: PlainPeer?) {
+        #expect(PlainPeer(firstBytes: Array(text.utf8)) == plain)
+    }
+
     @Test func `broken DER ends without a trap`() {
         for bytes: [UInt8] in [
             [], [0x30], [0x30, 0x80], [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [0x1F, 1], [0x30, 5, 1],
