@@ -115,7 +115,15 @@ struct DownloadCommand: ParsableCommand {
         var service = try service.connect(orPrivate: true, isDetached: true)
         let transfer = Transfer(meter: ProgressMeter(isSilent: silent))
         Interrupts.watch()
-        let response = try transfer.run(params, over: &service.client)
+        let response: JSONObject
+        do throws(CommandFailure) {
+            response = try transfer.run(params, over: &service.client)
+        } catch {
+            var failure = error
+            // the partial file outlives the service
+            if error.code == CommandFailure.Status.ended.rawValue { failure.note = Self.goesOn }
+            throw failure
+        }
         transfer.meter?.end()
         if response["ok"] == .bool(true) {
             let path = response["body"]?.object?["path"]?.string ?? ""
@@ -124,6 +132,8 @@ struct DownloadCommand: ParsableCommand {
         }
         throw failure(response)
     }
+
+    private static let goesOn = "what has come is kept: the same command goes on with it"
 
     /// Gives the file the permissions that the umask of this command allows, as if the command had written the file.
     /// The service makes files for their owner only, and has a umask of its own.
@@ -176,7 +186,7 @@ struct DownloadCommand: ParsableCommand {
         message = message.replacing("(set createDirectories, or", with: "(make it with mkdir -p, or")
         var failure = CommandFailure(code: status, message)
         if response["resumeData"] != nil {
-            failure.note = "what has come is kept: the same command goes on with it"
+            failure.note = Self.goesOn
         }
         return failure
     }

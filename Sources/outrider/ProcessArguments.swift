@@ -46,11 +46,11 @@ enum SecretArguments {
     /// Options whose value may be a secret; short options may follow flags, as in `-su`.
     private static let names: Set<String> = [
         "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
-        "cookie", "set", "pass", "cert", "variable",
+        "cookie", "set", "pass", "cert", "variable", "oauth2-bearer", "url-query",
     ]
     private static let letters = Array("uxHdFbE".utf8)
     /// Other short options with a value.
-    private static let otherLetters = Array("XoAerTmDwc".utf8)
+    private static let otherLetters = Array("XoAerTmDwcz".utf8)
 
     /// The secrets: the number of each word, and the bytes in the word. The first word is the program.
     static func ranges(in words: [[UInt8]]) -> [(word: Int, bytes: Range<Int>)] {

@@ -72,7 +72,7 @@ package struct PercentEncoding: Sendable {
     }
 
     /// Undoes `%XX`; a percent sign without two digits stays.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
         var rest = bytes[...]

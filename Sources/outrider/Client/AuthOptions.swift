@@ -38,6 +38,11 @@ struct AuthOptions: ParsableArguments {
     @Option(name: .customLong("netrc-file"), help: "The same from this file.", completion: .file())
     var netrcFile: String?
 
+    @Option(
+        name: .customLong("oauth2-bearer"),
+        help: "Send this token (Authorization: Bearer). Other users may see the token for a moment; -H @file hides it.")
+    var bearer: String?
+
     /// A whole `Auth` for want of an option; of `outrider run`.
     var rawAuth: JSONObject?
 
@@ -46,7 +51,7 @@ struct AuthOptions: ParsableArguments {
     var scheme: String?
 
     private enum CodingKeys: String, CodingKey {
-        case oauth, user, basic, digest, netrc, netrcFile
+        case oauth, user, basic, digest, netrc, netrcFile, bearer
     }
 
     func validate() throws {
@@ -54,6 +59,10 @@ struct AuthOptions: ParsableArguments {
         if oauth != nil, user != nil || isNetrc {
             throw ValidationError("give only one of --oauth, --user and --netrc")
         }
+        if bearer != nil, oauth != nil || user != nil || isNetrc {
+            throw ValidationError("give only one of --oauth2-bearer, --oauth, --user and --netrc")
+        }
+        if bearer == "" { throw ValidationError("--oauth2-bearer is empty: give the token") }
         if basic, digest { throw ValidationError("give only one of --basic and --digest") }
         if basic || digest, user == nil, !isNetrc {
             throw ValidationError("--basic and --digest go with -u NAME or --netrc")
@@ -72,6 +81,7 @@ struct AuthOptions: ParsableArguments {
     /// Puts `auth` into the params of a request.
     func add(to params: inout JSONObject) throws(CommandFailure) {
         if let oauth { params["auth"] = .object(["oauth": .string(oauth)]) }
+        if let bearer { return params["auth"] = .object(["bearer": .string(bearer)]) }
         if netrc || netrcFile != nil { return try addNetrc(to: &params) }
         guard let user else {
             if let rawAuth, oauth == nil { params["auth"] = .object(rawAuth) }

@@ -14,6 +14,8 @@ struct BodyOutput: ~Copyable {
     /// How a new file is opened; nil for an open file.
     private var flags: Int32?
     private var isBegun: Bool
+    /// Whether this command has written the file, in this attempt or an earlier one.
+    private var isWritten = false
 
     /// The file is opened at once, so that a wrong path is known before anything is sent, and keeps what is in it until there
     /// is something to write. A new file is there from then on: an interrupted command leaves no empty file.
@@ -73,7 +75,7 @@ struct BodyOutput: ~Copyable {
             self.flags = nil
         }
         if isBegun { return }
-        isBegun = true
+        (isBegun, isWritten) = (true, true)
         // pipes and devices have no length
         if name != nil, ftruncate(file, 0) != 0, errno != EINVAL { throw failure(errno) }
     }
@@ -104,6 +106,27 @@ struct BodyOutput: ~Copyable {
         if !replaces, !isBegun { return }
         try begin()
         if name != nil, fsync(file) != 0, errno == EIO || errno == ENOSPC || errno == EDQUOT { throw failure(errno) }
+    }
+
+    /// Whether a regular file was written, whose name is known.
+    private var isWrittenFile: Bool {
+        var info = stat()
+        return name != nil && isWritten && file >= 0 && fstat(file, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Gives the file that was written a time in seconds since 1970.
+    func setTime(_ seconds: Int64) {
+        guard isWrittenFile else { return }
+        let time = timespec(tv_sec: Int(clamping: seconds), tv_nsec: 0)
+        _ = withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
+            times.initialize(repeating: time)
+            return futimens(file, times.baseAddress)
+        }
+    }
+
+    /// Removes the file that was written.
+    func discard() {
+        if isWrittenFile, let name { unlink(name) }
     }
 
     private func failure(_ number: Int32) -> CommandFailure {

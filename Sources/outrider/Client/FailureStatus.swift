@@ -52,8 +52,13 @@ extension CommandFailure {
 
     private static let wordings: [(String, String)] = [
         ("(oauth.login, oauth.device), or give it one with oauth.set", "with `outrider login NAME`"),
+        (
+            "it follows from the url; only headers of a request to a local or private address may name another",
+            "name that host in the URL, and the place of the server with --connect-to ::ADDRESS:"
+        ),
         ("make it with oauth.create", "make it with `outrider login NAME` (see its --help)"),
         ("log in again (oauth.login)", "log in again with `outrider login NAME`"),
+        ("without onlyIfCached (in a shell, --offline)", "without --offline"),
         ("bytes (maxMessage)", "bytes (--max-message)"),
         ("maxBody allows (raise maxBody, or drop it)", "--max-filesize allows"),
         ("which httpVersion asks for", "which --http2-prior-knowledge asks for"),

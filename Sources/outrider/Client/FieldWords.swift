@@ -16,6 +16,14 @@ struct FieldWords {
         fields.append(.object(["name": .string(String(name)), "value": .string(String(value))]))
     }
 
+    /// Adds a Host field to the params of a request, unless they have one.
+    static func name(_ host: String, in params: inout JSONObject) {
+        var fields = params["headers"]?.array ?? []
+        if fields.contains(where: { $0.object?["name"]?.string?.lowercased() == "host" }) { return }
+        fields.append(.object(["name": .string("Host"), "value": .string(host)]))
+        params["headers"] = .array(fields)
+    }
+
     /// Adds the members for these fields; the body, if any, is among the members already. Where a default field is
     /// removed the others are named, since the contract has all of them or none.
     ///

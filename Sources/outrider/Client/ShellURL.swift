@@ -5,7 +5,7 @@
 enum ShellURL {
     /// The URL with a scheme: `:8080/x` means this machine, a loopback name or address gets `http`, every other host `https`.
     static func complete(_ word: String) -> String {
-        if word.contains("://") { return word }
+        if hasScheme(word) { return word }
         if word == ":" { return "http://localhost" }
         if word.hasPrefix(":/") { return "http://localhost" + word.dropFirst() }
         if word.hasPrefix(":") {
@@ -17,17 +17,50 @@ enum ShellURL {
         return (isLoopback(authority) ? "http://" : "https://") + word
     }
 
+    /// The same with another scheme for a URL without one.
+    static func complete(_ word: String, scheme: String) -> String {
+        // a colon within credentials ends no scheme
+        let at = word.prefix { !"/?#".contains($0) }.lastIndex(of: "@")
+        let host = at.map { String(word[$0...].dropFirst()) } ?? word
+        let isBare = !hasScheme(word) && complete(host).hasSuffix("://\(host)")
+        return isBare ? "\(scheme)://\(word)" : complete(word)
+    }
+
+    /// The URL of a server behind a Unix socket, and the host that the server is asked for.
+    ///
+    /// - Throws: for https, whose certificate would be checked for no host.
+    static func through(_ socket: String, _ url: String) throws(CommandFailure) -> (url: String, host: String) {
+        guard url.lowercased().hasPrefix("http://") else {
+            throw CommandFailure(
+                .usage, "--unix-socket: \(url) has another scheme than http: write https+unix://%2Frun%2Fname.sock/path"
+            )
+        }
+        let rest = afterScheme(url)
+        let host = rest.prefix { !"/?#".contains($0) }
+        if host.contains("@") {
+            throw CommandFailure(.usage, "--unix-socket: the URL holds credentials, which are refused: write -u NAME")
+        }
+        let path = try CommandWords.absolute(socket)
+        return ("http+unix://\(DataWords.escaped(Array(path.utf8)))\(rest.dropFirst(host.count))", String(host))
+    }
+
     /// The same for a WebSocket: `ws` in place of `http`.
     static func webSocket(_ word: String) -> String {
         let url = complete(word)
-        return !word.contains("://") && url.hasPrefix("http") ? "ws" + url.dropFirst(4) : url
+        return !hasScheme(word) && url.hasPrefix("http") ? "ws" + url.dropFirst(4) : url
     }
 
     /// The host of a URL and the rest of the URL.
     static func afterScheme(_ url: String) -> Substring {
-        var rest = url[...]
-        while !rest.isEmpty, !rest.hasPrefix("://") { rest = rest.dropFirst() }
-        return rest.isEmpty ? url[...] : rest.dropFirst(3)
+        endOfScheme(url).map { url[$0...].dropFirst(3) } ?? url[...]
+    }
+
+    /// Whether a word names a scheme; `host/?next=https://other` names none.
+    static func hasScheme(_ word: String) -> Bool { endOfScheme(word) != nil }
+
+    private static func endOfScheme(_ word: String) -> String.Index? {
+        guard let mark = word.firstRange(of: "://") else { return nil }
+        return word[..<mark.lowerBound].contains { "/?#".contains($0) } ? nil : mark.lowerBound
     }
 
     /// Whether the text can be a host with a port, in contrast to another scheme such as `mailto:a`.

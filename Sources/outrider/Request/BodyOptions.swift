@@ -15,18 +15,22 @@ struct BodyOptions: ParsableArguments {
             """)
     var data: [String] = []
 
+    // ShortOptions turns both options into marked pieces of --data: here they have their help, and lack of a value is told
     @Option(
-        name: .customLong("data-raw"),
-        help: "Data to send unchanged, even with a leading @. May be repeated; stands behind the pieces of --data.")
-    var rawData: [String] = []
+        name: .customLong("data-raw"), help: "Data to send unchanged, even with a leading @. May be repeated.")
+    private var rawData: [String] = []
 
     @Option(
         name: .customLong("data-urlencode"),
-        help: """
-            Data to encode for a URL or form: text, name=text, @file or name@file. May be repeated; stands behind the \
-            pieces of --data.
-            """)
-    var urlEncoded: [String] = []
+        help: "Data to encode for a URL or form: text, name=text, @file or name@file. May be repeated.")
+    private var urlEncoded: [String] = []
+
+    @Option(
+        name: .customLong("url-query"),
+        help:
+            "Data to encode and add to the query of the URL, as of --data-urlencode; or +text, added unchanged. May be repeated."
+    )
+    var urlQuery: [String] = []
 
     @Option(
         name: .long,
@@ -58,7 +62,7 @@ struct BodyOptions: ParsableArguments {
     var rawBody: JSONObject?
 
     private enum CodingKeys: String, CodingKey {
-        case data, rawData, urlEncoded, json, form, formText, uploadFile, get
+        case data, rawData, urlEncoded, urlQuery, json, form, formText, uploadFile, get
     }
 
     /// Whether an option asks for a body.
@@ -66,14 +70,14 @@ struct BodyOptions: ParsableArguments {
         hasData || !json.isEmpty || hasForm || uploadFile != nil
     }
 
-    private var hasData: Bool { !data.isEmpty || !rawData.isEmpty || !urlEncoded.isEmpty }
+    private var hasData: Bool { !data.isEmpty }
 
     private var hasForm: Bool { !form.isEmpty || !formText.isEmpty }
 
     /// The words that may name standard input.
     var readers: [String] {
-        data + json
-            + urlEncoded.map { $0.hasSuffix("@-") ? "@-" : "" }
+        (data + json).map { DataWords.fileName(in: $0) == "-" ? "@-" : "" }
+            + urlQuery.map { DataWords.fileName(in: DataWords.Mark.encoded.rawValue + $0) == "-" ? "@-" : "" }
             + form.map { $0.contains("=@-") || $0.contains("=<-") ? "@-" : "" }
             + [uploadFile == "-" || uploadFile == "." ? "@-" : ""]
     }
@@ -91,6 +95,16 @@ struct BodyOptions: ParsableArguments {
 
     /// The body of the options and the items, with the method and the query that follow.
     func sent(_ items: ItemWords) throws(CommandFailure) -> SentBody {
+        var sent = try content(items)
+        var pairs: [String] = []
+        for word in urlQuery {
+            pairs.append(word.hasPrefix("+") ? String(word.dropFirst()) : try DataWords.escapedWord(word))
+        }
+        if !pairs.isEmpty { sent.query = (pairs + [sent.query].compactMap(\.self)).joined(separator: "&") }
+        return sent
+    }
+
+    private func content(_ items: ItemWords) throws(CommandFailure) -> SentBody {
         if items.hasBody, isGiven {
             throw CommandFailure(.usage, "give the body either as name=value or by an option, not both")
         }
@@ -106,7 +120,7 @@ struct BodyOptions: ParsableArguments {
             return SentBody(["multipart": .array(parts)])
         }
         if hasData {
-            let pieces = try DataWords.pieces(data, raw: rawData, encoded: urlEncoded)
+            let pieces = try DataWords.pieces(data)
             if get { return SentBody(query: try DataWords.text(pieces)) }
             return SentBody(try DataWords.body(pieces, type: "application/x-www-form-urlencoded"))
         }
@@ -120,7 +134,7 @@ struct SentBody {
     var body: JSONObject?
     /// The method that goes with the body.
     var method = "GET"
-    /// The query that `-G` puts into the URL.
+    /// The query that `--url-query` and `-G` put into the URL.
     var query: String?
 
     init() {}

@@ -11,16 +11,51 @@ enum DataWords {
         case text(String)
         /// A file, or `-` for standard input.
         case file(String)
+        /// The same without its line ends and NUL bytes, as curl's `-d` sends a file.
+        case stripped(String)
     }
 
-    /// The pieces of the options in order: `--data` with `@file` first, then raw and encoded pieces.
-    static func pieces(
-        _ data: [String], raw: [String] = [], encoded: [String] = []
-    ) throws(CommandFailure) -> [Piece] {
-        var pieces = data.map { $0.hasPrefix("@") ? Piece.file(String($0.dropFirst())) : .text($0) }
-        pieces += raw.map { .text($0) }
-        for word in encoded { pieces.append(.text(try escapedWord(word))) }
+    /// The option of a word that the parser takes as `--data`, so that all pieces keep their order. A NUL byte cannot
+    /// stand in the arguments of a process.
+    enum Mark: String, CaseIterable {
+        case raw = "\0r"
+        case encoded = "\0e"
+        case stripped = "\0s"
+    }
+
+    /// The pieces of the options, in their order.
+    static func pieces(_ data: [String]) throws(CommandFailure) -> [Piece] {
+        var pieces: [Piece] = []
+        for word in data {
+            let (mark, value) = unmarked(word)
+            switch mark {
+            case .raw: pieces.append(.text(value))
+            case .encoded: pieces.append(.text(try escapedWord(value)))
+            case .stripped where value.hasPrefix("@"): pieces.append(.stripped(String(value.dropFirst())))
+            case nil where value.hasPrefix("@"): pieces.append(.file(String(value.dropFirst())))
+            case .stripped, nil: pieces.append(.text(value))
+            }
+        }
         return pieces
+    }
+
+    /// The file that a word of data names; `-` is standard input.
+    static func fileName(in word: String) -> String? {
+        let (mark, value) = unmarked(word)
+        switch mark {
+        case .raw: return nil
+        case .encoded:
+            guard let at = value.firstIndex(where: { $0 == "=" || $0 == "@" }), value[at] == "@" else { return nil }
+            return value.contains("=") ? nil : String(value[value.index(after: at)...])
+        case .stripped, nil: return value.hasPrefix("@") ? String(value.dropFirst()) : nil
+        }
+    }
+
+    private static func unmarked(_ word: String) -> (mark: Mark?, value: String) {
+        let scalars = word.unicodeScalars
+        // a value may begin with a combining mark
+        let mark = Mark.allCases.first { scalars.starts(with: $0.rawValue.unicodeScalars) }
+        return (mark, mark == nil ? word : String(scalars.dropFirst(2)))
     }
 
     /// The service reads a single file unchanged; pipes, which only this process has, are read here.
@@ -64,13 +99,15 @@ enum DataWords {
             switch piece {
             case .text(let text): all.append(Array(text.utf8))
             case .file(let name): all.append(try StandardInput.bytes(of: name))
+            case .stripped(let name):
+                all.append(try StandardInput.bytes(of: name).filter { $0 != 0 && $0 != 10 && $0 != 13 })
             }
         }
         return Array(all.joined(separator: Array(separator.utf8)))
     }
 
     /// A word of `--data-urlencode`: `text`, `=text`, `name=text`, `@file`, `name@file`. The name stays unchanged.
-    private static func escapedWord(_ word: String) throws(CommandFailure) -> String {
+    static func escapedWord(_ word: String) throws(CommandFailure) -> String {
         guard let mark = word.firstIndex(of: "=") ?? word.firstIndex(of: "@") else { return escaped(Array(word.utf8)) }
         let name = word[..<mark].isEmpty ? "" : word[..<mark] + "="
         let rest = String(word[word.index(after: mark)...])

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import OutriderHTTP
 import OutriderJSON
 
 /// Turns a curl command line, copied from a browser or a document, into a call of the service.
@@ -53,7 +54,8 @@ struct ImportCurlCommand: ParsableCommand {
         if let fault = call.words.lazy.compactMap({ Self.otherProtocol($0, words) }).first {
             throw CommandFailure(.usage, fault)
         }
-        call.words = call.words.map { Self.url($0, scheme: scheme) }
+        call.words = call.words.map { ShellURL.complete($0, scheme: scheme) }
+        try Self.takeCredentials(from: &call)
         call.request.headers = CopiedFields.sendable(call.request.headers, to: call.words)
         call.auth.scheme = Self.scheme(of: words)
         if words.contains("--path-as-is"), call.words.contains(where: Self.hasDots) {
@@ -78,11 +80,6 @@ struct ImportCurlCommand: ParsableCommand {
         throw CommandFailure(.usage, "\(option) \(scheme): http and https are spoken")
     }
 
-    private static func url(_ word: String, scheme: String) -> String {
-        let isBare = !word.contains("://") && ShellURL.complete(word).hasSuffix("://\(word)")
-        return isBare ? "\(scheme)://\(word)" : word
-    }
-
     /// The protocols that curl takes the name of a host for, if the URL has no scheme, and others that it speaks.
     private static let guessed = ["ftp", "dict", "ldap", "imap", "smtp", "pop3"]
     private static let otherProtocols: Set = [
@@ -92,7 +89,7 @@ struct ImportCurlCommand: ParsableCommand {
     /// Why curl would not speak HTTP with a URL; nil for URLs of HTTP.
     private static func otherProtocol(_ word: String, _ words: [String]) -> String? {
         let remedy = "http and https alone are supported"
-        if let end = word.firstRange(of: "://") {
+        if ShellURL.hasScheme(word), let end = word.firstRange(of: "://") {
             let scheme = word[..<end.lowerBound].lowercased()
             guard guessed.contains(scheme) || otherProtocols.contains(scheme) else { return nil }
             return "\(scheme)://: \(scheme.uppercased()) is not supported: \(remedy)"
@@ -107,6 +104,28 @@ struct ImportCurlCommand: ParsableCommand {
             \(host): curl speaks \(scheme.uppercased()) with a host of that name, which is not supported: \(remedy) \
             (write http:// or https:// before the host)
             """
+    }
+
+    /// Takes user and password from the URLs, as curl does; those of `-u` have precedence.
+    private static func takeCredentials(from call: inout RequestCall) throws(CommandFailure) {
+        var users: Set<String> = []
+        call.words = call.words.map { word in
+            let rest = ShellURL.afterScheme(word)
+            let authority = rest.prefix { !"/?#".contains($0) }
+            guard ShellURL.hasScheme(word), let at = authority.lastIndex(of: "@") else {
+                users.insert("")
+                return word
+            }
+            let user = authority[..<at]
+            let credential = String(decoding: PercentEncoding.decode(user.utf8), as: UTF8.self)
+            users.insert(user.contains(":") ? credential : credential + ":")
+            return String(word[..<rest.startIndex] + rest[authority.index(after: at)...])
+        }
+        if users == [""] || call.auth.user != nil { return }
+        guard users.count == 1 else {
+            throw CommandFailure(.usage, "the URLs hold different credentials: write one command for each")
+        }
+        call.auth.user = users.first
     }
 
     /// How curl sends user and password: by Digest alone with `--digest`, so that no server gets the password.
@@ -134,16 +153,13 @@ struct ImportCurlCommand: ParsableCommand {
         return text.hasPrefix("fetch(") || text.hasPrefix("await fetch(") ? "JavaScript" : nil
     }
 
-    /// Options of curl that change nothing here: `OptionAdvice` says why.
+    /// Options of curl that change nothing here, and are no options of `outrider get`: `OptionAdvice` says why.
     private static let needless: Set = [
-        "--anyauth", "--basic", "--digest", "--disable", "--fail-early", "--no-buffer", "--no-keepalive",
-        "--no-progress-meter", "--no-sessionid", "--parallel-immediate", "--path-as-is", "--progress-bar",
-        "--proxytunnel", "--retry-connrefused", "--ssl-reqd", "--tcp-fastopen", "--tcp-nodelay", "--url", "-#", "-N",
-        "-p", "-q",
+        "--basic", "--digest", "--path-as-is", "--proxytunnel", "-p",
     ]
     /// The same with a value.
     private static let needlessValues: Set = [
-        "--expect100-timeout", "--keepalive-time", "--proto", "--proto-default", "--proto-redir",
+        "--expect100-timeout", "--keepalive-time", "--proto-default", "--proto-redir",
     ]
 
     /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what
@@ -162,8 +178,7 @@ struct ImportCurlCommand: ParsableCommand {
                 continue
             }
             if word == "-L" || word == "--location" { follows = true }
-            let isURL = word.hasPrefix("--url=")
-            translated.append(word == "--data-ascii" ? "--data" : isURL ? String(word.dropFirst(6)) : word)
+            translated.append(word)
         }
         // in front: behind --, it would be a URL
         return follows ? translated : ["--no-location"] + translated

@@ -12,11 +12,10 @@ enum OptionAdvice {
         (["-L", "--location"], "not needed: redirects are followed"),
         (["-N", "--no-buffer"], "not needed: a body is written as it arrives"),
         (["--anyauth"], "not needed: -u NAME gives the server what it asks for, Basic or Digest"),
+        (["--bearer"], "write --oauth2-bearer TOKEN, or --oauth NAME"),
         (["--ntlm", "--negotiate", "--krb"], "not there: Basic and Digest are the schemes of -u NAME"),
-        (["--bearer", "--oauth2-bearer"], "write --oauth NAME, or -H 'Authorization: Bearer …'"),
         (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
         (["--limit-rate"], "`outrider download URL` has this option"),
-        (["-R", "--remote-time"], "not there: a file has the time of its writing; touch -d sets another"),
         (["--no-clobber"], "`outrider download URL` replaces no file without --force"),
         (
             ["-4", "--ipv4", "-6", "--ipv6"],
@@ -27,11 +26,6 @@ enum OptionAdvice {
             "not needed: http and https alone are spoken, and no redirect leads from https to http"
         ),
         (["--proto-default"], "not needed: a URL without a scheme is https, and on loopback http"),
-        (["-z", "--time-cond"], "write -H 'If-Modified-Since: DATE'; `outrider get --cache NAME` does so by itself"),
-        (
-            ["--etag-save", "--etag-compare"],
-            "write `outrider get --cache NAME URL`, which asks the server for changes alone"
-        ),
         (
             ["--interface", "--local-port"],
             "not there: the routes of the system choose the interface; -x PROXY goes another way"
@@ -48,13 +42,9 @@ enum OptionAdvice {
         (["--expect100-timeout"], "not needed: the body is sent at once"),
         (["-t", "-Q", "-P", "-l"], "http and https are spoken, and no FTP or telnet"),
         (["--unix-socket"], "write the URL as http+unix://%2Frun%2Fname.sock/path, with %2F for each / of the socket"),
-        (["--url"], "write the URL alone"),
         (["--remote-name-all"], "write -O, which holds for all URLs"),
-        (["--create-dirs"], "make the directory first, with mkdir -p"),
         (["-#", "--progress-bar"], "not needed: with -o, a line on the terminal shows the progress"),
         (["--no-progress-meter"], "write -sS, which shows failures alone"),
-        (["--parallel-immediate"], "not needed: -Z begins at once"),
-        (["--fail-early"], "write one `outrider get` for each URL, with && between"),
         (["--remove-on-error"], "write `outrider download URL`, which leaves no part under the name of the file"),
         (["--stderr"], "write 2>FILE"),
         (["-B", "--use-ascii"], "not there: bodies are written byte for byte"),
@@ -66,8 +56,6 @@ enum OptionAdvice {
         (["--next", "-:"], "write one command for each request, or a file for `outrider run`"),
         (["-p", "--proxytunnel"], "not needed: https goes through a tunnel"),
         (["--retry-connrefused"], "not needed: --retry repeats refused connections"),
-        (["--data-ascii"], "write -d"),
-        (["--url-query"], "write -G --data-urlencode TEXT, or name==text"),
         (["--raw"], "write -H 'Accept-Encoding: identity'"),
         (["--aws-sigv4"], "not there: sign the URL first, as `aws s3 presign` does"),
         (["--path-as-is"], "not there: . and .. in the path of a URL are resolved"),
@@ -76,6 +64,11 @@ enum OptionAdvice {
         (["--netrc-optional"], "write --netrc"),
         (["--trace-time", "--trace-ids"], "write -v"),
         (["--http3", "--http1.0", "-0"], "HTTP/1.1 and HTTP/2 are spoken"),
+        (["--request-target"], "not there: the target follows from the URL"),
+        (["--variable"], "not there: the shell has variables; `outrider run --variable` sets those of a file"),
+        (["--rate"], "not there: `outrider call session.create` has limits.rate"),
+        (["--hsts"], "not there: write https://"),
+        (["--url"], "write the URL behind it; no URL begins with a hyphen"),
         (["-V"], "write --version"),
         (["-M", "--manual"], "see `man outrider-get`, or --help"),
         (["-a", "--append", "--ftp-pasv"], "http and https are spoken, and no FTP"),
@@ -85,6 +78,10 @@ enum OptionAdvice {
     /// Advice for a single command, which the command's own options need in place of the general advice.
     private static let own: [String: [(options: [String], text: String)]] = [
         "download": [
+            (["-R", "--remote-time"], "not there: `outrider get -R -o FILE` has this option; or use touch -d"),
+            (["--url"], "write the URL alone"),
+            (["--create-dirs"], "make the directory first, with mkdir -p"),
+            (["--remove-on-error"], "not needed: no part appears under the name of the file"),
             (
                 ["-O", "--remote-name", "-J", "--remote-header-name", "--remote-name-all"],
                 "not needed: `outrider download URL` takes the name that the server suggests; -o FILE chooses another"
@@ -96,7 +93,7 @@ enum OptionAdvice {
             (["--fail", "--fail-with-body"], "not needed: a status outside of 200 to 299 is a failure"),
             (["-S", "--show-error", "--no-progress-meter"], "not needed: failures are shown without -s"),
             (["--compressed"], "not needed: compressed bodies are accepted"),
-            (["-z", "--time-cond"], "write `outrider get -o FILE -H 'If-Modified-Since: DATE' URL`"),
+            (["-z", "--time-cond"], "write `outrider get -z FILE -o FILE URL`"),
             (["-Z", "--parallel"], "write --segments COUNT for parts of a file; several files: one command for each"),
             (["-K", "--config"], "write the options in the command line: one command downloads one file"),
         ],
@@ -108,6 +105,7 @@ enum OptionAdvice {
             (["-m", "--max-time"], "write `timeout SECONDS outrider sse URL`"),
             (["-C", "--continue-at"], "write --last-event-id ID, which resumes"),
             (["-o", "--output"], "write >FILE"),
+            (["--url"], "write the URL alone"),
         ],
     ]
 

@@ -29,6 +29,22 @@ struct OutputOptions: ParsableArguments {
     @Option(name: .customLong("output-dir"), help: "The directory for files of -o and -O.", completion: .directory)
     var directory: String?
 
+    @Flag(name: .customLong("create-dirs"), help: "Make the directories of files that do not exist yet.")
+    var createDirectories = false
+
+    @Flag(
+        name: [.customShort("R"), .customLong("remote-time")],
+        help: "Give files the time of Last-Modified.")
+    var remoteTime = false
+
+    @Flag(name: .customLong("remove-on-error"), help: "Remove a file whose body did not come whole.")
+    var removeOnError = false
+
+    @Option(
+        name: .customLong("etag-save"), help: "Write the ETag of the whole response to this file; see --etag-compare.",
+        completion: .file())
+    var etagSave: String?
+
     @Option(
         name: [.customShort("D"), .customLong("dump-header")],
         help: "Write the status and the fields to this file; - is standard output.", completion: .file())
@@ -43,6 +59,9 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(name: .customLong("fail-with-body"), help: "The same, and the body is written.")
     var failWithBody = false
+
+    @Flag(name: .customLong("fail-early"), help: "Make no further request after a failure.")
+    var failEarly = false
 
     @Flag(name: [.customShort("s"), .long], help: "Say nothing about failures.")
     var silent = false
@@ -84,6 +103,22 @@ struct OutputOptions: ParsableArguments {
     /// Whether failures are told.
     var tells: Bool { !silent || showError }
 
+    /// The place of the body of a URL.
+    func sink(_ path: String?, isNew: Bool = false) throws(CommandFailure) -> BodyOutput {
+        if createDirectories, let path, path != "-" { try Self.makeDirectories(of: path) }
+        return try BodyOutput(path, isNew: isNew)
+    }
+
+    private static func makeDirectories(of path: String) throws(CommandFailure) {
+        for index in path.utf8.indices where path.utf8[index] == UInt8(ascii: "/") && index != path.startIndex {
+            let directory = String(path[..<index])
+            if mkdir(directory, 0o777) != 0, errno != EEXIST, access(directory, F_OK) != 0 {
+                throw CommandFailure(
+                    code: FailureStatus.file, "cannot make the directory \(directory): \(systemError(errno))")
+            }
+        }
+    }
+
     /// The file of the body of a URL; nil for standard output.
     func path(url: ShellURL.Expanded, response: JSONObject?) throws(CommandFailure) -> String? {
         var name = outputs.indices.contains(url.word) ? outputs[url.word] : nil
@@ -93,6 +128,11 @@ struct OutputOptions: ParsableArguments {
         guard var path = name.map(url.filled), path != "-" else { return name }
         if let directory, !path.hasPrefix("/") { path = directory + (directory.hasSuffix("/") ? "" : "/") + path }
         return path
+    }
+
+    /// The names of the files that the bodies of these URLs go to, as far as they are known before the responses.
+    func files(of urls: [ShellURL.Expanded]) -> [String] {
+        outputs + urls.compactMap { try? path(url: $0, response: nil) }
     }
 
     /// The name of `-O`: the unchanged last part of the URL's path, or the plain name that the server gives.

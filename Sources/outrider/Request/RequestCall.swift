@@ -33,6 +33,14 @@ struct RequestCall: ParsableArguments {
         name: .customLong("parallel-max"), help: "With --parallel: the most requests at the same time, 1 to 200.")
     var parallelMax = 50
 
+    @Option(
+        name: .customLong("unix-socket"),
+        help: "Connect to this Unix socket, and ask for the host of the URL, which is http.", completion: .file())
+    var unixSocket: String?
+
+    @Option(name: .long, help: "The schemes that URLs may have, such as =https: another URL is a failure.")
+    var proto: String?
+
     @Flag(name: .long, help: "Send nothing: write the request as a curl command, secrets masked.")
     var curl = false
 
@@ -57,6 +65,7 @@ struct RequestCall: ParsableArguments {
 
     func validate() throws {
         if words.isEmpty, inputFile == nil { throw ValidationError("name a URL, such as https://example.org/") }
+        if unixSocket == "" { throw ValidationError("--unix-socket is empty: name the socket") }
         if !(1...200).contains(parallelMax) { throw ValidationError("--parallel-max must be from 1 to 200") }
         let readers =
             request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
@@ -110,15 +119,18 @@ struct RequestCall: ParsableArguments {
     func calls(_ verb: String?) throws(CommandFailure) -> [JSONObject] {
         let words = try split()
         let sent = try request.body.sent(words.items)
-        let shared = try shared(verb, sent, words.items)
+        let shared = try shared(verb, sent, words)
         var calls: [JSONObject] = []
         for url in words.urls { calls.append(try params(shared, url, sent, words.items)) }
         return calls
     }
 
     /// The members that all URLs have in common.
-    func shared(_ verb: String?, _ sent: SentBody, _ items: ItemWords) throws(CommandFailure) -> JSONObject {
-        var shared = try request.params(verb: verb, sent: sent, items: items)
+    func shared(
+        _ verb: String?, _ sent: SentBody, _ words: (urls: [ShellURL.Expanded], items: ItemWords)
+    ) throws(CommandFailure) -> JSONObject {
+        var shared = try request.params(
+            verb: verb, sent: sent, items: words.items, outputs: output.files(of: words.urls))
         retries.add(to: &shared)
         proxy.add(to: &shared)
         version.add(to: &shared)
@@ -135,11 +147,37 @@ struct RequestCall: ParsableArguments {
         _ shared: JSONObject, _ url: ShellURL.Expanded, _ sent: SentBody, _ items: ItemWords
     ) throws(CommandFailure) -> JSONObject {
         var params = shared
-        let address = sent.url(url.text, items: items, file: request.body.uploadFile)
+        let text = unixSocket == nil ? url.text : ShellURL.complete(url.text, scheme: "http")
+        let address = sent.url(text, items: items, file: request.body.uploadFile)
+        try checkScheme(of: address)
         try proxy.check(address)
         params["url"] = .string(address)
         if auth.isByHost { try auth.add(to: &params) }
-        trust.redirect(&params)
+        if let unixSocket {
+            let (address, host) = try ShellURL.through(unixSocket, address)
+            params["url"] = .string(address)
+            if host != "localhost" { FieldWords.name(host, in: &params) }
+        } else {
+            trust.redirect(&params)
+        }
         return params
+    }
+
+    /// Refuses a URL that `--proto` does not allow: `=https` allows https alone, `-http` all but http.
+    private func checkScheme(of address: String) throws(CommandFailure) {
+        guard let proto, let scheme = address.firstRange(of: "://").map({ address[..<$0.lowerBound].lowercased() })
+        else { return }
+        var allowed: Set = ["http", "https"]
+        for word in proto.lowercased().split(separator: ",") {
+            let name = word.drop { "+-=".contains($0) }
+            let names = name == "all" ? ["http", "https"] : [String(name)]
+            if word.hasPrefix("-") {
+                allowed.subtract(names)
+            } else {
+                allowed = word.hasPrefix("=") ? Set(names) : allowed.union(names)
+            }
+        }
+        if allowed.contains(scheme.replacing("+unix", with: "")) { return }
+        throw CommandFailure(.usage, "--proto \(proto) does not allow \(scheme)://: write a URL with another scheme")
     }
 }

@@ -59,6 +59,20 @@ struct RequestOptions: ParsableArguments {
         help: "The longest body in bytes, such as 500k or 2M; a longer body is a failure. 0 for no limit.")
     var maxFileSize: String?
 
+    @Option(
+        name: [.customShort("z"), .customLong("time-cond")],
+        help: """
+            Ask for the body only if it changed after this date, such as 'Sun, 06 Nov 1994 08:49:37 GMT', or after the time \
+            of this file (If-Modified-Since); with - before the date, only if it did not.
+            """, completion: .file())
+    var timeCondition: String?
+
+    @Option(
+        name: .customLong("etag-compare"),
+        help: "Ask for the body only if its ETag is not the one in this file (If-None-Match); see --etag-save.",
+        completion: .file())
+    var etagCompare: String?
+
     func validate() throws {
         if let fault = RequestWords.fault(timeout: timeout) { throw ValidationError(fault) }
         if let connectTimeout, connectTimeout != 0, !(connectTimeout >= 0.001 && connectTimeout <= 86400) {
@@ -114,7 +128,10 @@ struct RequestOptions: ParsableArguments {
     /// - Parameters:
     ///   - verb: the method of a command such as `outrider post`; `-X` has precedence.
     ///   - sent: the body that `BodyOptions` made.
-    func params(verb: String?, sent: SentBody, items: ItemWords) throws(CommandFailure) -> JSONObject {
+    ///   - outputs: the files that the command writes.
+    func params(
+        verb: String?, sent: SentBody, items: ItemWords, outputs: [String]
+    ) throws(CommandFailure) -> JSONObject {
         var params = JSONObject()
         let method = method ?? (head ? "HEAD" : verb ?? sent.method)
         params["method"] = .string(method)
@@ -122,7 +139,13 @@ struct RequestOptions: ParsableArguments {
             params["body"] = .object(body)
             if method == "GET" || method == "HEAD" { params["allowGetBody"] = .bool(true) }
         }
-        try RequestWords.fields(headers + namedFields + items.fields).add(to: &params)
+        let conditions = [
+            try etagCompare.flatMap(ETagFile.read).map { "If-None-Match: \($0)" },
+            try timeCondition.flatMap { (word) throws(CommandFailure) in
+                try TimeCondition.field(word, outputs: outputs)
+            },
+        ]
+        try RequestWords.fields(headers + namedFields + items.fields + conditions.compactMap(\.self)).add(to: &params)
         addTimeouts(to: &params)
         if noLocation || maxRedirects == 0 {
             params["redirect"] = .string("none")

@@ -20,10 +20,14 @@ extension RequestCall {
 
     private func fetchAll(_ verb: String?, _ kept: KeptResponse?) throws(CommandFailure) {
         let (urls, items) = try split()
+        if output.etagSave != nil || request.etagCompare != nil, urls.count > 1 {
+            throw CommandFailure(
+                .usage, "--etag-save and --etag-compare are of a single URL, and these are \(urls.count)")
+        }
         let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
         try checkFiles()
         let sent = try request.body.sent(items)
-        var shared = try shared(verb, sent, items)
+        var shared = try shared(verb, sent, (urls, items))
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
         let isParallel = parallel && !curl
@@ -40,19 +44,25 @@ extension RequestCall {
             guard let failure = outcome.failure else { return }
             if output.tells { failed?.report() }
             failed = failure
+            if output.failEarly { throw failure }
         }
-        try queue.run(over: &service.client) { (number) throws(CommandFailure) in
-            let params = try params(base, urls[number], sent, items)
-            let transfer = try RequestTransfer(self, url: urls[number], number: number, heads: heads, kept: kept)
-            return (transfer, params)
+        do throws(CommandFailure) {
+            try queue.run(over: &service.client) { (number) throws(CommandFailure) in
+                let params = try params(base, urls[number], sent, items)
+                let transfer = try RequestTransfer(self, url: urls[number], number: number, heads: heads, kept: kept)
+                return (transfer, params)
+            }
+        } catch  where failed == nil || !output.failEarly {
+            throw error
         }
         if !curl { try cookies.write(shared, over: &service.client) }
         if let failed { throw failed }
+        if !curl { try cookies.checkJar(shared, over: &service.client) }
     }
 
     /// Refuses a file that is read and written at the same time.
     private func checkFiles() throws(CommandFailure) {
-        let read = request.body.data.filter { $0.hasPrefix("@") }.map { String($0.dropFirst()) }
+        let read = request.body.data.compactMap(DataWords.fileName)
         for name in read + [request.body.uploadFile].compactMap({ $0 }) where name != "-" {
             guard let identity = FileIdentity(name), output.outputs.contains(where: { FileIdentity($0) == identity })
             else { continue }

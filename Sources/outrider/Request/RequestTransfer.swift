@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderHTTP
 import OutriderJSON
 
 /// The file of `-D`: the first head of a command replaces what is in it, and the others follow.
@@ -43,6 +44,10 @@ final class RequestTransfer {
     private let call: RequestCall
     private let url: ShellURL.Expanded
     private var sink: BodyOutput
+    /// The file of `--etag-save`.
+    private var tagFile: BodyOutput
+    /// Whether the body came whole: no later failure removes it.
+    private var isWhole = false
     private var painter: JSONPainter?
     private var expectation: Expectation
     private var body: StreamedBody?
@@ -53,7 +58,7 @@ final class RequestTransfer {
 
     private var output: OutputOptions { call.output }
 
-    /// Opens the file, so that a wrong path is told before anything is sent; with `-J` the response names the file.
+    /// Opens the files, so that a wrong path is told before anything is sent; with `-J` the response names the file.
     ///
     /// - Parameters:
     ///   - number: its place among the URLs of the command.
@@ -67,8 +72,10 @@ final class RequestTransfer {
         self.url = url
         self.number = number
         retries = call.retries
-        let path = call.output.remoteHeaderName ? nil : try call.output.path(url: url, response: nil)
-        sink = try BodyOutput(call.output.remoteHeaderName ? "-" : path)
+        tagFile = try BodyOutput(call.curl ? "-" : call.output.etagSave ?? "-")
+        // a shown command touches no file
+        let path = call.output.remoteHeaderName || call.curl ? nil : try call.output.path(url: url, response: nil)
+        sink = try call.output.sink(call.output.remoteHeaderName ? "-" : path)
         outcome = WriteOut.Outcome(filename: path, urlNumber: number)
         let isFile = call.output.remoteName || (path ?? "-") != "-"
         meter = isFile && !call.parallel ? ProgressMeter(isSilent: call.output.silent) : nil
@@ -134,7 +141,7 @@ final class RequestTransfer {
         if output.remoteHeaderName, outcome.earlierAttempts == 0 {
             let path = try output.path(url: url, response: body.response)
             outcome.filename = path
-            sink = try BodyOutput(path, isNew: true)
+            sink = try output.sink(path, isNew: true)
         }
         try writeHead(of: body)
         if isFailure, !output.failWithBody {
@@ -153,7 +160,10 @@ final class RequestTransfer {
     }
 
     /// Ends the transfer with a failure.
-    func fail(_ failure: CommandFailure) { outcome.failure = failure }
+    func fail(_ failure: CommandFailure) {
+        outcome.failure = failure
+        if output.removeOnError, !isWhole { sink.discard() }
+    }
 
     /// The call that sends the request anew after its body broke off; nil if the failure is the end. A file is written from
     /// its start; what a pipe or a terminal has got stays there.
@@ -215,6 +225,7 @@ final class RequestTransfer {
     }
 
     private func settle() throws(CommandFailure) -> Step {
+        isWhole = !isFailure
         guard let body, meter != nil || output.writeOut != nil else { return try end() }
         expectation = .metrics
         return .call(body.settling)
@@ -225,7 +236,25 @@ final class RequestTransfer {
             let url = body.response["url"]?.string ?? url.text
             throw CommandFailure(code: 14, "\(url) answered with status \(body.status)")
         }
+        isWhole = true
+        try keepMetadata()
         return .end
+    }
+
+    /// What `-R` and `--etag-save` keep of a response that came whole.
+    private func keepMetadata() throws(CommandFailure) {
+        guard let body else { return }
+        if output.remoteTime, let date = body.field("last-modified"),
+            let time = HTTPDate.parse(date, now: Int64(Glibc.time(nil)))
+        {
+            sink.setTime(time)
+        }
+        if output.etagSave != nil, (200...299).contains(body.status) || body.status == 304,
+            let tag = body.field("etag")
+        {
+            try tagFile.write(Array("\(tag)\n".utf8))
+            try tagFile.finish()
+        }
     }
 
     /// Writes the status and the fields where `-i`, `-I` and `-D` want them.
@@ -244,6 +273,14 @@ final class RequestTransfer {
 }
 
 extension StreamedBody {
+    /// The first field of that name, which is in lower case.
+    fileprivate func field(_ name: String) -> String? {
+        (response["headers"]?.array ?? []).lazy.compactMap(\.object).first {
+            $0["name"]?.string?.lowercased() == name
+        }?["value"]?
+        .string
+    }
+
     /// The status line and the fields.
     ///
     /// - Parameter isShown: on a terminal, which must not obey a server's control characters; otherwise exact bytes.

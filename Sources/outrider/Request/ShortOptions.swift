@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The grammar of options that curl has and the parser of arguments has not: `-XPOST`, `-sd@file`, and values that begin
-/// with a hyphen, as in `-r -100`.
+/// The grammar of options that curl has and the parser of arguments has not: `-XPOST`, `-sd@file`, values that begin with a
+/// hyphen, as in `-r -100`, and pieces of data in the order of their options.
 struct ShortOptions {
     /// The letters of options without a value; nil if every other letter is one.
     private let flags: Set<Character>?
@@ -10,20 +10,31 @@ struct ShortOptions {
     private let values: Set<Character>
     /// The long options whose value may begin with a hyphen.
     private let longValues: Set<String>
+    /// The options of data that become `--data` with a mark.
+    private var marks: [String: DataWords.Mark] = [:]
+    /// Whether options that say what holds anyway are left out, and other names of an option replaced.
+    private var isLenient = false
 
     /// The options of curl itself.
     static let ofCurl = ShortOptions(
-        flags: nil, values: Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz"), longValues: longOptions)
+        flags: nil, values: Set("AbcCdDeEFhHKmoPQrtTuUwxXyYz"), longValues: longOptions,
+        marks: [
+            "-d": .stripped, "--data": .stripped, "--data-ascii": .stripped, "--data-raw": .raw,
+            "--data-urlencode": .encoded,
+        ],
+        isLenient: true)
     /// The options of the commands for requests.
     static let ofRequests = ShortOptions(
-        flags: Set("fGgIiJjkLnOSsvZ"), values: Set("AbcdDeEFHmorTuwxX"), longValues: longOptions)
+        flags: Set("fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHmorTuwxXz"), longValues: longOptions,
+        marks: ["--data-raw": .raw, "--data-urlencode": .encoded], isLenient: true)
     /// The options of `websocket`, where `--json` has no value.
     private static let ofWebSockets = ShortOptions(
-        flags: ofRequests.flags, values: ofRequests.values,
+        flags: flagsOfOthers, values: ofRequests.values,
         longValues: longOptions.subtracting(["--json", "--form-string"]))
     /// The options of commands without forms.
     private static let ofDownloads = ShortOptions(
-        flags: ofRequests.flags, values: ofRequests.values, longValues: longOptions.subtracting(["--form-string"]))
+        flags: flagsOfOthers, values: ofRequests.values, longValues: longOptions.subtracting(["--form-string"]))
+    private static let flagsOfOthers = Set("fGgIiJjkLnOSsvZ")
 
     /// The commands with these options.
     private static let commands: Set = [
@@ -32,8 +43,20 @@ struct ShortOptions {
 
     private static let longOptions: Set = [
         "--cookie", "--cookie-jar", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode",
-        "--dump-header", "--form", "--form-string", "--header", "--json", "--output", "--range", "--referer",
-        "--request", "--upload-file", "--user", "--user-agent", "--write-out",
+        "--dump-header", "--form", "--form-string", "--header", "--json", "--oauth2-bearer", "--output", "--proto",
+        "--range", "--referer", "--request", "--time-cond", "--upload-file", "--url-query", "--user", "--user-agent",
+        "--write-out",
+    ]
+
+    /// Options of curl that say what holds anyway: bodies are written as they arrive, no `.curlrc` is read, refused
+    /// connections are retried …
+    private static let needless: Set = [
+        "-#", "-N", "-q", "--anyauth", "--disable", "--no-buffer", "--no-keepalive", "--no-sessionid",
+        "--parallel-immediate", "--progress-bar", "--retry-connrefused", "--ssl-reqd", "--tcp-fastopen",
+        "--tcp-nodelay",
+    ]
+    private static let otherNames = [
+        "--data-ascii": ["--data"], "--no-progress-meter": ["--silent", "--show-error"], "--remote-name-all": ["-O"],
     ]
 
     /// The words of a command line, in the grammar of the parser.
@@ -57,22 +80,38 @@ struct ShortOptions {
             // the parts of a form keep their order: a service may ignore what stands behind the file
             if word == "--form-string", longValues.contains(word), let form = words.first.flatMap(FormWord.quoted) {
                 words.removeFirst()
-                Self.add("--form", form, to: &parsable)
+                add("--form", form, to: &parsable)
                 continue
             }
             if longValues.contains(word) {
-                Self.add(word, words.popFirst(), to: &parsable)
+                add(word, words.popFirst(), to: &parsable)
+                continue
+            }
+            if word.hasPrefix("--"), let equals = word.firstIndex(of: "="), marks[String(word[..<equals])] != nil {
+                add(String(word[..<equals]), String(word[word.index(after: equals)...]), to: &parsable)
+                continue
+            }
+            if isLenient, word == "--url" || word.hasPrefix("--url=") {
+                let url = word == "--url" ? words.popFirst() ?? "-" : String(word.dropFirst("--url=".count))
+                // a hyphen would make an option of the URL: the parser refuses --url
+                parsable.append(url.hasPrefix("-") ? "--url" : url)
                 continue
             }
             guard word.hasPrefix("-"), !word.hasPrefix("--"), let options = split(word.dropFirst()) else {
-                parsable.append(word)
+                parsable += plain(word)
                 continue
             }
-            parsable += options.flags.map { "-\($0)" }
+            parsable += options.flags.flatMap { plain("-\($0)") }
             guard let letter = options.letter else { continue }
-            Self.add("-\(letter)", options.value.isEmpty ? words.popFirst() : String(options.value), to: &parsable)
+            add("-\(letter)", options.value.isEmpty ? words.popFirst() : String(options.value), to: &parsable)
         }
         return parsable
+    }
+
+    /// The words in place of a flag or a URL; none for an option that says what holds anyway.
+    private func plain(_ word: String) -> [String] {
+        guard isLenient, word.hasPrefix("-") else { return [word] }
+        return Self.needless.contains(word) ? [] : Self.otherNames[word] ?? [word]
     }
 
     /// The flags of a word, and the option with a value at its end; nil for an unknown letter, and for no letters at all.
@@ -84,8 +123,10 @@ struct ShortOptions {
     }
 
     /// A value that begins with a hyphen must stand in the word of its option; a single hyphen is a file.
-    private static func add(_ option: String, _ value: String?, to words: inout [String]) {
+    private func add(_ option: String, _ value: String?, to words: inout [String]) {
         guard let value else { return words.append(option) }
+        if let mark = marks[option] { return words += ["--data", mark.rawValue + value] }
+        let option = isLenient ? Self.otherNames[option]?.first ?? option : option
         words += value.hasPrefix("-") && value != "-" ? ["\(option)=\(value)"] : [option, value]
     }
 }

@@ -37,9 +37,14 @@ struct TransferQueue {
 
     mutating func run(over client: inout ServiceClient, _ make: Maker) throws(CommandFailure) {
         if limit > 1 { try client.greet(by: Deadline(after: 10)) }
-        while begun < count || !active.isEmpty {
-            while begun < count, active.count < limit { try begin(over: &client, make) }
-            if !calls.isEmpty { try hear(over: &client) }
+        do throws(CommandFailure) {
+            while begun < count || !active.isEmpty {
+                while begun < count, active.count < limit { try begin(over: &client, make) }
+                if !calls.isEmpty { try hear(over: &client) }
+            }
+        } catch {
+            for transfer in active.values { transfer.fail(error) }
+            throw error
         }
     }
 

@@ -178,8 +178,8 @@ def test_a_value_in_the_word_of_its_option(words, member, value):
     ],
 )
 def test_options_that_change_nothing_are_left_out(words):
-    params = json.loads(outrider("import", f"curl {words} http://a.example/").stdout)
-    assert params["url"] == "http://a.example/" and params["method"] == "GET"
+    params = json.loads(outrider("import", f"curl {words} https://a.example/").stdout)
+    assert params["url"] == "https://a.example/" and params["method"] == "GET"
 
 
 def test_data_stays_as_it_stands(origin):

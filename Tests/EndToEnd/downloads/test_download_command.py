@@ -156,3 +156,24 @@ def test_a_command_that_is_killed_leaves_what_has_come(service, server, tmp_path
     assert (tmp_path / "x").read_bytes() == server.data
     # the server may send some more before the service sees that its client is gone
     assert int(server.ranges()[-1].removeprefix("bytes=").removesuffix("-")) >= 1_000_000
+
+
+def test_a_service_that_is_killed_leaves_what_has_come_and_the_command_says_so(server, tmp_path, place):
+    server.stop = 1_000_000
+    command = [contract.binary(), "download", "--socket", place, "-o", "x", server.url("/fine")]
+    service = subprocess.Popen([contract.binary(), "serve", "--socket", place])
+    try:
+        contract.await_socket(place, service, LONG)
+        with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+            server.wait_for("stopped")
+            arrived(tmp_path / ".x.outrider-part", 1_000_000)
+            service.kill()
+            said = child.communicate(timeout=LONG)[1]
+    finally:
+        service.kill()
+        service.wait()
+    assert child.returncode == 5 and b"the same command goes on" in said, said
+    server.go.set()
+    done = outrider("download", "--stdio", "-o", "x", server.url("/fine"), cwd=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "x").read_bytes() == server.data
+    assert server.ranges()[-1].startswith("bytes=")
