@@ -92,7 +92,7 @@ def _unasync(tree: Tree) -> "list[str]":
 CLIENT = Check(
     name="client",
     summary="modules of the Python client import lower packages only, and never in a circle",
-    mend="move the code that both modules need into the lower package; take a protocol of `caller` for a type",
+    mend="move the code that both modules need into the lower package; take a class of `calls` for a type",
     run=_client,
 )
 UNASYNC = Check(

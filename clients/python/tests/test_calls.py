@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from outrider import InvalidCall
 from outrider._protocol.parameters import GRACE, UNTIMED_GUARD, Defaults, build, build_item
-from outrider._resources.streams import build_stream
+from outrider._resources.reading import build_stream
 
 EXACT = {"as": "base64"}
 

@@ -16,7 +16,7 @@ import pytest
 from outrider import AsyncClient, Client, _schema
 from outrider._protocol.parameters import Defaults
 from outrider._resources import downloads as _downloads
-from outrider._sync.downloads import Downloads
+from outrider._sync.transfers import Downloads
 
 BODY = bytes(range(256)) * 400
 
@@ -196,7 +196,7 @@ def test_parameters_are_those_of_the_protocol() -> None:
 def test_both_kinds_of_downloads_have_the_same_methods() -> None:
     import inspect
 
-    from outrider._async.downloads import AsyncDownloads
+    from outrider._async.transfers import AsyncDownloads
 
     def methods(kind: type) -> dict[str, list[str]]:
         found = {name: each for name, each in vars(kind).items() if callable(each) and not name.startswith("_")}

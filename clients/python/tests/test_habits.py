@@ -106,7 +106,7 @@ def test_a_field_that_is_none_leaves_out_that_of_the_client(service: str, origin
     ],
 )
 def test_a_url_behind_a_base(base: str | None, url: str, whole: str) -> None:
-    from outrider._protocol.layers import absolute_url
+    from outrider._protocol.arguments import absolute_url
 
     assert absolute_url(base, url) == whole
 

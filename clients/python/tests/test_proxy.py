@@ -8,7 +8,7 @@ import threading
 
 import outrider
 import pytest
-from outrider._protocol.proxies import environment
+from outrider._protocol.access import environment
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

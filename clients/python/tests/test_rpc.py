@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from outrider import InvalidCall, ProtocolError, Response
 from outrider._protocol import frames as _rpc
-from outrider._protocol import replies as _replies
+from outrider._connection import inbox as _replies
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
@@ -124,7 +124,7 @@ def test_everything_public_can_be_reached_and_nothing_else() -> None:
 def test_the_package_never_prints() -> None:
     for file in (SOURCE / "outrider").rglob("*.py"):
         assert "print(" not in "".join(line for line in file.read_text().splitlines() if "    print(" not in line)
-        if file.name != "_main.py":
+        if file.name != "__main__.py":
             assert "sys.stdout" not in file.read_text()
 
 

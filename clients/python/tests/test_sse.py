@@ -18,7 +18,7 @@ import outrider
 import pytest
 from outrider import AsyncClient, Client, ServerSentEvent
 from outrider._protocol.parameters import Defaults
-from outrider._resources.event_source import build_sse, events_of
+from outrider._resources.sockets import build_sse, events_of
 from peers import ROOT, serve, stop
 
 sys.path.append(str(ROOT / "Tests/EndToEnd/support/servers"))

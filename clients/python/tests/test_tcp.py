@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import tempfile
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import outrider
@@ -49,6 +51,43 @@ def test_bytes_go_both_ways(client: Client, scripted: Serve) -> None:
         connection.write(b"x")
     with pytest.raises(ValueError, match="1 <= min <= max"):
         connection.read(0)
+
+
+@pytest.mark.parametrize("given", ["s", "~/s", Path("s"), "/", "@"])
+def test_a_path_of_a_unix_socket_is_one_of_the_program(
+    client: Client, directory: str, monkeypatch: pytest.MonkeyPatch, given: str | Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as server, tempfile.TemporaryDirectory(dir=directory) as place:
+        monkeypatch.chdir(place)
+        monkeypatch.setenv("HOME", place)
+        name = f"@{place}" if given == "@" else f"{place}/s"
+        server.bind(name.replace("@", "\0"))
+        server.listen()
+        path = name if given in ("/", "@") else given
+        with client.tcp(path=path) as connection, server.accept()[0] as peer:
+            peer.sendall(b"hello\n")
+            assert connection.read_line(timeout=60) == b"hello\n"
+
+
+def test_the_bytes_before_a_failure_come_before_it() -> None:
+    """Those of one read come with the failure."""
+    failure = {"code": 1404, "message": "lost", "kind": "sessionTaskFailed", "reason": "connectionLost"}
+    made: dict[str, Any] = {"stream": "str_1"}
+    last: dict[str, Any] = {"base64": "b25lCnR3bw==", "end": True, "error": failure}
+
+    class Fake:
+        def invoke(self, method: str, params: Any = None, *, timeout: Any = None) -> dict[str, Any]:
+            return {"tcp.open": made, "stream.read": last}.get(method, {})
+
+        def _leave(self, calls: Any) -> None:
+            pass
+
+    client: Any = Fake()
+    with outrider.TCPConnection(client, dict) as connection:
+        assert connection.read_line() == b"one\n"
+        with pytest.raises(outrider.ConnectionLost):
+            connection.read(4, min=4)
+        assert connection.read_line() == b"two" and connection.read() == b""
 
 
 def test_a_timeout_is_for_all_that_is_awaited(client: Client, scripted: Serve) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outrider._connection.peers import connect
+from outrider._connection.discovery import connect
 from outrider._connection.wire import Wire
 from outrider._protocol import frames as _rpc
 from peers import ROOT, serve, stop

@@ -75,7 +75,7 @@ def server(scripted: Serve, authority: Path) -> Scripted:
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    from outrider._protocol import trust
+    from outrider._protocol import access as trust
 
     trust._warned.clear()
     yield

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,27 @@ def test_a_value_without_a_form_in_json_is_named(
     with pytest.raises(outrider.InvalidCall, match=why) as caught:
         client.get(f"{origin}/echo", **options)
     assert caught.value.pointer == pointer
+
+
+def test_text_beyond_16_bits_is_not_looked_at_character_by_character() -> None:
+    """The lines of the client that run, instead of the time that they take."""
+    from outrider._protocol.frames import encode
+
+    steps = 0
+
+    def count(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    encode({"a": "\U0001f600"})  # loads what it needs
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        text = encode({"a": "\U0001f600" * 10_000})
+    finally:
+        sys.settrace(before)
+    assert len(text) > 100_000 and steps < 1_000
 
 
 def test_a_lone_surrogate_in_a_url_is_named(client: Client, origin: str) -> None:

@@ -24,14 +24,13 @@ __version__ = "0.1.0"
 _WHERE = {
     "_api": "delete download get head many options patch post put request router session sse stream upload"
     " websocket",
+    "_protocol.access": "UnverifiedWarning",
     "_protocol.models": "Event Headers",
     "_protocol.progress": "Progress",
-    "_protocol.trust": "UnverifiedWarning",
     "_resources.bars": "bar",
-    "_resources.event_source": "ServerSentEvent",
     "_resources.oauth": "AccessToken DeviceLogin LoggedOut Login LoginFailed",
     "_resources.sessions": "Answered Arrived Attempt Challenge Encoded PresentedServer Redirect",
-    "_resources.sockets": "Reachability WebSocketClosed",
+    "_resources.sockets": "Reachability ServerSentEvent WebSocketClosed",
     "_sync.client": "Client",
     "_sync.cookies": "Cookies",
     "_sync.event_source": "EventSource",
@@ -40,9 +39,9 @@ _WHERE = {
     "_sync.responses": "Response",
     "_sync.router": "Router",
     "_sync.sessions": "Session",
-    "_sync.started": "Request",
     "_sync.streams": "Stream",
     "_sync.tcp": "TCPConnection",
+    "_sync.transfers": "Request",
     "_sync.watching": "Watch",
     "_sync.websockets": "WebSocket",
     "_protocol.exceptions": "CallCancelled CallError CallbackError Cancelled ConnectError ConnectionLost ExchangeError"

@@ -26,11 +26,12 @@ from ._async.oauth import AsyncCredential as AsyncCredential
 from ._async.responses import AsyncResponse as AsyncResponse
 from ._async.router import AsyncRouter as AsyncRouter
 from ._async.sessions import AsyncSession as AsyncSession
-from ._async.started import AsyncRequest as AsyncRequest
 from ._async.streams import AsyncStream as AsyncStream
 from ._async.tcp import AsyncTCPConnection as AsyncTCPConnection
+from ._async.transfers import AsyncRequest as AsyncRequest
 from ._async.watching import AsyncWatch as AsyncWatch
 from ._async.websockets import AsyncWebSocket as AsyncWebSocket
+from ._protocol.access import UnverifiedWarning as UnverifiedWarning
 from ._protocol.exceptions import CallCancelled as CallCancelled
 from ._protocol.exceptions import CallError as CallError
 from ._protocol.exceptions import CallbackError as CallbackError
@@ -73,9 +74,7 @@ from ._protocol.exceptions import ValidationError as ValidationError
 from ._protocol.models import Event as Event
 from ._protocol.models import Headers as Headers
 from ._protocol.progress import Progress as Progress
-from ._protocol.trust import UnverifiedWarning as UnverifiedWarning
 from ._resources.bars import bar as bar
-from ._resources.event_source import ServerSentEvent as ServerSentEvent
 from ._resources.oauth import AccessToken as AccessToken
 from ._resources.oauth import DeviceLogin as DeviceLogin
 from ._resources.oauth import LoggedOut as LoggedOut
@@ -89,6 +88,7 @@ from ._resources.sessions import Encoded as Encoded
 from ._resources.sessions import PresentedServer as PresentedServer
 from ._resources.sessions import Redirect as Redirect
 from ._resources.sockets import Reachability as Reachability
+from ._resources.sockets import ServerSentEvent as ServerSentEvent
 from ._resources.sockets import WebSocketClosed as WebSocketClosed
 from ._sync.client import Client as Client
 from ._sync.cookies import Cookies as Cookies
@@ -98,9 +98,9 @@ from ._sync.oauth import Credential as Credential
 from ._sync.responses import Response as Response
 from ._sync.router import Router as Router
 from ._sync.sessions import Session as Session
-from ._sync.started import Request as Request
 from ._sync.streams import Stream as Stream
 from ._sync.tcp import TCPConnection as TCPConnection
+from ._sync.transfers import Request as Request
 from ._sync.watching import Watch as Watch
 from ._sync.websockets import WebSocket as WebSocket
 

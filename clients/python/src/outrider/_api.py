@@ -45,7 +45,7 @@ def _leave() -> None:
 
 
 def download(url: str, path: str | os.PathLike[str] | None = None, **options: Any) -> Response:
-    """Downloads a file, or resumes an interrupted download; see :class:`outrider._sync.downloads.Downloads`."""
+    """Downloads a file, or resumes an interrupted download; see :class:`outrider._sync.transfers.Downloads`."""
     return shared().download(url, path, **options)
 
 

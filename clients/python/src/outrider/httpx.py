@@ -21,8 +21,7 @@ import httpx
 
 from ._dropins.awaiting import AsyncBody, AsyncLink, give_back
 from ._dropins.blocking import Body, Full, Link
-from ._dropins.bodies import Head
-from ._dropins.parameters import INLINE, Settings, Unsupported, limits
+from ._dropins.exchanges import INLINE, Head, Settings, Unsupported, limits
 from ._protocol import exceptions as errors
 from ._protocol.frames import in_base64
 from ._protocol.parameters import spec_for
@@ -41,9 +40,7 @@ __all__ = ["AsyncTransport", "Transport"]
 class _Prepared:
     """A request of httpx in the words of the service."""
 
-    def __init__(
-        self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]) -> None:
         times: Mapping[str, float | None] = request.extensions.get("timeout") or {}
         self.read, self.write, self.pool = times.get("read"), times.get("write"), times.get("pool")
         if "target" in request.extensions:
@@ -204,20 +201,10 @@ class _Wishes(Generic[Owner]):
     """The arguments of both transports."""
 
     def __init__(
-        self,
-        client: Owner | None = None,
-        *,
-        socket: str | os.PathLike[str] | None = None,
-        proxy: str | None = None,
-        verify: bool | str | Mapping[str, Any] = True,
-        cert: Any = None,
-        http2: bool | None = None,
-        session: str | None = None,
-        credential: str | None = None,
-        retry: bool | Mapping[str, Any] | None = None,
-        priority: str | None = None,
-        tag: str | None = None,
-        connections: int = 100,
+        self, client: Owner | None = None, *, socket: str | os.PathLike[str] | None = None, proxy: str | None = None,
+        verify: bool | str | Mapping[str, Any] = True, cert: Any = None, http2: bool | None = None,
+        session: str | None = None, credential: str | None = None, retry: bool | Mapping[str, Any] | None = None,
+        priority: str | None = None, tag: str | None = None, connections: int = 100,
     ) -> None:
         if client is not None and socket is not None:
             raise TypeError("give only one of client and socket")

@@ -36,13 +36,12 @@ from urllib3.exceptions import (
 )
 from urllib3.util import Timeout
 
-from ._dropins.blocking import Body, Full, Lease, Link
-from ._dropins.bodies import Head
-from ._dropins.parameters import INLINE, Settings, Unsupported, limits
+from ._dropins.blocking import Body, Full, Link
+from ._dropins.exchanges import INLINE, Head, Settings, Unsupported, limits
 from ._dropins.raw import SERVICE, Raw
 from ._protocol import exceptions as errors
 from ._protocol.frames import in_base64
-from ._protocol.trust import identity, roots
+from ._protocol.access import identity, roots
 from ._resources.feeding import LONGEST, PIECE, octets
 
 if TYPE_CHECKING:
@@ -84,17 +83,9 @@ class Adapter(BaseAdapter):
     """
 
     def __init__(
-        self,
-        client: Client | None = None,
-        *,
-        socket: str | os.PathLike[str] | None = None,
-        session: str | None = None,
-        credential: str | None = None,
-        retry: bool | Mapping[str, Any] | None = None,
-        priority: str | None = None,
-        tag: str | None = None,
-        connections: int = 100,
-        **unknown: NoReturn,
+        self, client: Client | None = None, *, socket: str | os.PathLike[str] | None = None, session: str | None = None,
+        credential: str | None = None, retry: bool | Mapping[str, Any] | None = None, priority: str | None = None,
+        tag: str | None = None, connections: int = 100, **unknown: NoReturn,
     ) -> None:
         for name in unknown:
             raise TypeError(f"Adapter has no option {name}{_INSTEAD.get(name, '')}")
@@ -105,25 +96,26 @@ class Adapter(BaseAdapter):
         self._link = Link(self._settings, client)
 
     def send(
-        self,
-        request: requests.PreparedRequest,
-        stream: bool = False,
-        timeout: Any = None,
-        verify: bool | str = True,
-        cert: Any = None,
-        proxies: Mapping[str, str] | None = None,
+        self, request: requests.PreparedRequest, stream: bool = False, timeout: Any = None, verify: bool | str = True,
+        cert: Any = None, proxies: Mapping[str, str] | None = None,
     ) -> requests.Response:
         """Sends a prepared request: called by ``requests.Session``."""
         times = _timeout(timeout)
         lease = self._link.lease()
         sent, length = _body(request)
-        if isinstance(sent, bytes) and not (length is not None and len(sent) == length <= INLINE):
-            sent = (sent,)
-        is_upload = not (sent is None or isinstance(sent, bytes))
+        pieces: Any = sent
+        if isinstance(sent, bytes):
+            pieces = None if length is not None and len(sent) == length <= INLINE else (sent,)
         try:
             # without stream=True the bodies of other threads end by themselves
-            with lease.place(stream, _PATIENCE if stream else LONGEST, is_upload) as place:
-                result = self._exchange(lease, request, sent, length, stream, times, verify, cert, proxies)
+            with lease.place(stream, _PATIENCE if stream else LONGEST, pieces is not None) as place:
+                params = self._params(request, stream, times, verify, cert, proxies)
+                if pieces is not None:
+                    result = lease.upload(params, pieces, length, times[1])
+                else:
+                    if sent is not None:
+                        params["body"] = {"base64": in_base64(sent)}
+                    result = lease.send(params)
         except Unsupported as problem:
             raise UnsupportedOption(str(problem), request=request) from None
         except Full as problem:
@@ -133,30 +125,15 @@ class Adapter(BaseAdapter):
         body = Body(lease, result, times[1], place)
         return self.build_response(request, Raw(Head(result), body, request.method or "GET", request.url or ""))
 
-    def _exchange(
-        self,
-        lease: Lease,
-        request: requests.PreparedRequest,
-        body: Any,
-        length: int | None,
-        stream: bool,
-        times: tuple[float | None, float | None],
-        verify: bool | str,
-        cert: Any,
-        proxies: Mapping[str, str] | None,
+    def _params(
+        self, request: requests.PreparedRequest, stream: bool, times: tuple[float | None, float | None],
+        verify: bool | str, cert: Any, proxies: Mapping[str, str] | None,
     ) -> dict[str, Any]:
         url, method = request.url or "", request.method or "GET"
         trust = _trust(verify, cert) if url.lower().startswith("https:") else {}
-        connect, read = times
         proxy = select_proxy(url, dict(proxies) if proxies else None)
         fields = list(_fields(request.headers, proxied=proxy is not None))
-        params = self._settings.params(method, url, fields, limits(connect, read), proxy, stream)
-        params.update(trust)
-        if body is None or isinstance(body, bytes):
-            if body is not None:
-                params["body"] = {"base64": in_base64(body)}
-            return lease.send(params)
-        return lease.upload(params, body, length, read)
+        return {**self._settings.params(method, url, fields, limits(*times), proxy, stream), **trust}
 
     def build_response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
         """The response of requests for a response of urllib3; as in ``requests.adapters.HTTPAdapter``."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Calls to the service, which find the next service if no service has read them."""
+"""Calls to the service, which find the next service if no service has read them; events and callbacks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,39 @@ from .._connection.discovery import PAUSES
 from .._connection.wire import Unsent
 from .._protocol.arguments import is_stopping
 from .._protocol.exceptions import OutriderError, ServerNotFound
-from .._protocol.frames import HELLO
+from .._protocol.frames import HELLO, encode, told, unpack
+from .._protocol.parameters import guard_for, own_timeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager  # async
     from subprocess import Popen
-    from typing import Any
+    from typing import Any, overload
+
+    from typing_extensions import Unpack
 
     from .._connection.awaiting import AsyncConnection
 
+    # sync: from .._connection.waiters import Turn
+    from .._protocol.models import Event
+    from .._protocol.options import Item, Options, Timeout
+    from .._protocol.parameters import Defaults
+    from .events import AsyncClientInbox, AsyncEventStream
+    from .responses import AsyncResponse
+    from .variant import Handler, Replier, Reply
+else:
+
+    def overload(function: Any) -> None:
+        """Only type checkers read overloads; the module of the real decorator costs too much to load."""
+
+
 
 class AsyncCalls:
-    """The address of the service, and calls on its connection."""
+    """The address of the service, and calls on its connection: what sessions, streams, downloads and credentials know
+    of a client, so that none of them imports one."""
+
+    _defaults: Defaults
 
     def __init__(
         self, socket: str | os.PathLike[str] | None, stdio: bool, command: Sequence[str] | None, spawn: bool
@@ -42,6 +62,8 @@ class AsyncCalls:
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
 
+    # What a client adds
+
     def _here(self) -> AsyncConnection | None:
         raise NotImplementedError
 
@@ -50,6 +72,48 @@ class AsyncCalls:
 
     def _retire(self, connection: AsyncConnection) -> None:
         raise NotImplementedError
+
+    async def _message(self, method: str, params: str, seconds: float) -> Any:
+        raise NotImplementedError
+
+    def _turn(self, most: int = 1) -> AbstractAsyncContextManager[int]:  # async
+    # sync: def _turn(self, most: int = 1) -> Turn:
+        raise NotImplementedError
+
+    def _start_turn(self) -> AbstractAsyncContextManager[None]:  # async
+    # sync: def _start_turn(self) -> Turn:
+        raise NotImplementedError
+
+    def _feed(self) -> AbstractAsyncContextManager[None]:  # async
+    # sync: def _feed(self) -> Turn:
+        raise NotImplementedError
+
+    def _inbox(self) -> AsyncClientInbox:
+        raise NotImplementedError
+
+    def _socket_path(self) -> str | None:
+        raise NotImplementedError
+
+    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
+        raise NotImplementedError
+
+    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+        raise NotImplementedError
+
+    async def many(
+        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+    ) -> list[AsyncResponse | OutriderError]:
+        raise NotImplementedError
+
+    async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any:
+        raise NotImplementedError
+
+    async def wait(
+        self, request: Any, *, timeout: float | None = None, check: bool | None = None
+    ) -> AsyncResponse | None:
+        raise NotImplementedError
+
+    # On the connection
 
     async def _say(self, method: str, params: str, seconds: float) -> Any:
         connection = self._here() or await self._live()
@@ -90,3 +154,94 @@ class AsyncCalls:
                 await sleep(pause)
         connection = await self._live()
         return connection, await work(connection)
+
+    # Any method
+
+    async def call(self, name: str, /, **params: Any) -> dict[str, Any]:
+        """Calls any method of the service by its name: ``await client.call("server.info")``.
+
+        Parameters and result have the names of the protocol. An error raises a :class:`~outrider.CallError`. A failed
+        exchange does not raise; the result holds the failure."""
+        message = await self._message(name, encode(params), guard_for(own_timeout(params)))
+        return told(message, in_python=False)
+
+    async def invoke(
+        self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only. Messages of
+        errors name the parameters of this client."""
+        message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
+        return told(message)
+
+    async def _invoke_raw(
+        self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
+        return unpack(await self._message(name, encode(params), guard_for(timeout)))
+
+    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
+        return unpack(await self._message(method, params, seconds))
+
+    async def info(self) -> dict[str, Any]:
+        """The version, the features and the limits of the service: ``server.info``."""
+        return await self.invoke("server.info")
+
+    async def stats(self) -> dict[str, Any]:
+        """The counters of the service: ``server.stats``."""
+        return await self.invoke("server.stats")
+
+    # Events and callbacks
+
+    def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
+        """Events as they come, to iterate over: all events, or the events with the given names.
+
+        Open the iteration before the request, so that no event is missed: ``with client.events() as events: …``
+        """
+        from .events import AsyncEventStream
+
+        inbox = self._inbox()
+        return AsyncEventStream(inbox, names, timeout, limit)  # async
+        # sync: return EventStream(self._live(), inbox, names, timeout, limit)
+
+    @overload
+    def on(self, name: str) -> Callable[[Handler], Handler]: ...
+    @overload
+    def on(self, name: str, function: Handler) -> Handler: ...  # noqa: F811
+    def on(self, name: str, function: Callable[[Event], object] | None = None) -> Any:  # noqa: F811
+        """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator:
+        ``@client.on("event.progress")``.
+
+        The blocking client calls the functions in turn, in the order of the events, in a thread of its own; if the
+        functions are too slow, the oldest events are dropped. In asyncio, a coroutine function runs as a task."""
+        if function is None:
+            return lambda given: self.on(name, given)
+        inbox = self._inbox()
+        inbox.handlers[name] = [*inbox.handlers.get(name, ()), function]
+        # sync: inbox.serve(self._live())
+        return function
+
+    def off(self, name: str, function: Callable[[Event], object] | None = None) -> None:
+        """Undoes :meth:`on`, for a function or for all functions of that name."""
+        self._inbox().remove(name, function)
+
+    @overload
+    def on_callback(self, name: str) -> Callable[[Replier], Replier]: ...
+    @overload
+    def on_callback(self, name: str, function: Replier) -> Replier: ...  # noqa: F811
+    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Reply] | None = None) -> Any:  # noqa: F811
+        """Serves the service's callbacks of that name (``callback.ask``) with the result of ``function``.
+
+        The function gets the parameters and returns a mapping or ``None``; the service gets its exceptions as errors.
+        Also as a decorator. Callbacks without a function are refused."""
+        if function is None:
+            return lambda given: self.on_callback(name, given)
+        inbox = self._inbox()
+        inbox.callbacks[name] = function
+        # sync: inbox.serve(self._live())
+        return function
+
+    def _add_replier(self, name: str, functions: Container[str], replier: Callable[[dict[str, Any]], Any]) -> None:
+        """Replies to callbacks that name an entry of ``functions``; other callbacks stay with :meth:`on_callback`."""
+        inbox = self._inbox()
+        inbox.repliers[name] = (functions, replier)
+        # sync: inbox.serve(self._live())

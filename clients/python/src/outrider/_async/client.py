@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The awaiting client: requests, calls, events and callbacks."""
+"""The awaiting client: requests, sessions, routers and subscriptions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ from time import monotonic
 
 from .._protocol.arguments import LONGEST_MESSAGE, comes_in_pieces, located
 from .._protocol.exceptions import ExchangeError, OutriderError
-from .._protocol.frames import encode, is_stored, result_of, told, unpack
-from .._protocol.parameters import (
-    FOREVER,
-    UNTIMED_GUARD,
-    Defaults,
-    build,
-    build_item,
-    guard_for,
-    own_timeout,
-)
+from .._protocol.frames import encode, is_stored, result_of
+from .._protocol.parameters import FOREVER, UNTIMED_GUARD, Defaults, build, build_item, guard_for
 from .connected import AsyncConnected
 from .ends import AsyncClosing
 from .responses import AsyncResponse
@@ -26,29 +18,21 @@ from .verbs import AsyncVerbs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-    from typing import Any, overload
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from typing_extensions import Unpack
 
     from .._protocol.models import Event
-    from .._protocol.options import Item, Options, Timeout
+    from .._protocol.options import Item, Options
     from .._protocol.parameters import Built
-    from .._resources.events import Functions
-    from .._resources.watching import Wishes
-    from .downloads import AsyncDownloads
-    from .events import AsyncEventStream
+    from .._resources.events import Functions, Wishes
     from .oauth import AsyncCredentials
-    from .reachability import AsyncReachabilities
     from .router import AsyncRouter
     from .sessions import AsyncSession
-    from .started import AsyncRequest
-    from .variant import Handler, Replier, Reply
+    from .tcp import AsyncReachabilities
+    from .transfers import AsyncDownloads, AsyncRequest
     from .watching import AsyncWatch
-else:
-
-    def overload(function: Any) -> None:
-        """Only type checkers read overloads; the module of the real decorator costs too much to load."""
 
 
 class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
@@ -78,13 +62,8 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
     reachability: AsyncReachabilities
 
     def __init__(
-        self,
-        *,
-        socket: str | os.PathLike[str] | None = None,
-        stdio: bool = False,
-        command: Sequence[str] | None = None,
-        spawn: bool = True,
-        **options: Unpack[Options],
+        self, *, socket: str | os.PathLike[str] | None = None, stdio: bool = False,
+        command: Sequence[str] | None = None, spawn: bool = True, **options: Unpack[Options],
     ) -> None:
         if (socket is not None) + bool(stdio) + (command is not None) > 1:
             raise TypeError("give only one of socket, stdio and command")
@@ -101,11 +80,11 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
         def __getattr__(self, name):
             """Loads a resource when it is first used."""
             if name == "download":
-                from .downloads import AsyncDownloads as kind
+                from .transfers import AsyncDownloads as kind
             elif name == "oauth":
                 from .oauth import AsyncCredentials as kind
             elif name == "reachability":
-                from .reachability import AsyncReachabilities as kind
+                from .tcp import AsyncReachabilities as kind
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             made = kind(self)
@@ -210,7 +189,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
     async def start(self, method: str, url: str, **options: Unpack[Options]) -> AsyncRequest:
         """Starts a request and returns it at once, to be awaited, suspended or cancelled later; options as for
         :meth:`get`."""
-        from .started import AsyncRequest, is_known_elsewhere, sweep
+        from .transfers import AsyncRequest, is_known_elsewhere, sweep
 
         built = build(method, url, options, self._defaults)
         await sweep(self)
@@ -243,42 +222,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
         params = {"request": getattr(request, "_handle", request)}
         return str((await self.invoke("request.cancel", params))["state"])
 
-    # Any method
-
-    async def call(self, name: str, /, **params: Any) -> dict[str, Any]:
-        """Calls any method of the service by its name: ``await client.call("server.info")``.
-
-        Parameters and result have the names of the protocol. An error raises a :class:`~outrider.CallError`. A failed
-        exchange does not raise; the result holds the failure."""
-        message = await self._message(name, encode(params), guard_for(own_timeout(params)))
-        return told(message, in_python=False)
-
-    async def invoke(
-        self, name: str, params: Mapping[str, Any] | None = None, *, timeout: Timeout | None = None
-    ) -> dict[str, Any]:
-        """As :meth:`call`, with the parameters in a mapping and a time limit that is this client's only. Messages of
-        errors name the parameters of this client."""
-        message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
-        return told(message)
-
-    async def _invoke_raw(
-        self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
-    ) -> dict[str, Any]:
-        """As :meth:`invoke`, but ``base64`` of a piece of a body may be its bytes."""
-        return unpack(await self._message(name, encode(params), guard_for(timeout)))
-
-    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
-        return unpack(await self._message(method, params, seconds))
-
-    async def info(self) -> dict[str, Any]:
-        """The version, the features and the limits of the service: ``server.info``."""
-        return await self.invoke("server.info")
-
-    async def stats(self) -> dict[str, Any]:
-        """The counters of the service: ``server.stats``."""
-        return await self.invoke("server.stats")
-
-    # Events and callbacks
+    # Sessions, routers and events
 
     def session(self, **settings: Any) -> AsyncSession:
         """Requests that share settings, and functions that decide about them; see :class:`outrider.AsyncSession`."""
@@ -299,17 +243,6 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
             raise TypeError("options are for a router that is defined here: give base_url, too")
         return AsyncRouter(name, self, check=check, base_url=base_url, shared=shared, options=options)
 
-    def events(self, *names: str, timeout: float | None = None, limit: int = 1000) -> AsyncEventStream:
-        """Events as they come, to iterate over: all events, or the events with the given names.
-
-        Open the iteration before the request, so that no event is missed: ``with client.events() as events: …``
-        """
-        from .events import AsyncEventStream
-
-        inbox = self._inbox()
-        return AsyncEventStream(inbox, names, timeout, limit)  # async
-        # sync: return EventStream(self._live(), inbox, names, timeout, limit)
-
     def watch(
         self, *topics: str, function: Callable[[Event], object] | None = None, **wishes: Unpack[Wishes]
     ) -> AsyncWatch:
@@ -317,49 +250,6 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
         from .watching import AsyncWatch
 
         return AsyncWatch(self, topics, function, **wishes)
-
-    @overload
-    def on(self, name: str) -> Callable[[Handler], Handler]: ...
-    @overload
-    def on(self, name: str, function: Handler) -> Handler: ...  # noqa: F811
-    def on(self, name: str, function: Callable[[Event], object] | None = None) -> Any:  # noqa: F811
-        """Calls ``function`` with every event of that name (``"*"`` for all); also as a decorator:
-        ``@client.on("event.progress")``.
-
-        The blocking client calls the functions in turn, in the order of the events, in a thread of its own; if the
-        functions are too slow, the oldest events are dropped. In asyncio, a coroutine function runs as a task."""
-        if function is None:
-            return lambda given: self.on(name, given)
-        inbox = self._inbox()
-        inbox.handlers[name] = [*inbox.handlers.get(name, ()), function]
-        # sync: inbox.serve(self._live())
-        return function
-
-    def off(self, name: str, function: Callable[[Event], object] | None = None) -> None:
-        """Undoes :meth:`on`, for a function or for all functions of that name."""
-        self._inbox().remove(name, function)
-
-    @overload
-    def on_callback(self, name: str) -> Callable[[Replier], Replier]: ...
-    @overload
-    def on_callback(self, name: str, function: Replier) -> Replier: ...  # noqa: F811
-    def on_callback(self, name: str, function: Callable[[dict[str, Any]], Reply] | None = None) -> Any:  # noqa: F811
-        """Serves the service's callbacks of that name (``callback.ask``) with the result of ``function``.
-
-        The function gets the parameters and returns a mapping or ``None``; the service gets its exceptions as errors.
-        Also as a decorator. Callbacks without a function are refused."""
-        if function is None:
-            return lambda given: self.on_callback(name, given)
-        inbox = self._inbox()
-        inbox.callbacks[name] = function
-        # sync: inbox.serve(self._live())
-        return function
-
-    def _add_replier(self, name: str, functions: Container[str], replier: Callable[[dict[str, Any]], Any]) -> None:
-        """Replies to callbacks that name an entry of ``functions``; other callbacks stay with :meth:`on_callback`."""
-        inbox = self._inbox()
-        inbox.repliers[name] = (functions, replier)
-        # sync: inbox.serve(self._live())
 
     def __repr__(self) -> str:
         where = "stdio" if self._stdio or self._command else self._socket or "the user's service"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.openings import Dropped
-from .._resources.event_source import BATCH, NO_MORE, PATIENCE, WAIT, ServerSentEvent, events_of
+from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, ServerSentEvent, events_of
 from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .._protocol.exceptions import OutriderError
     from .._protocol.parameters import Opened
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
 
 class AsyncEventSource(Dropped, AsyncClosing):
@@ -38,7 +38,7 @@ class AsyncEventSource(Dropped, AsyncClosing):
     raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
-    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]], last_event_id: str) -> None:
+    def __init__(self, client: AsyncCalls, opening: Callable[[], Awaitable[Opened]], last_event_id: str) -> None:
         self.stream: str | None = None
         """The handle of the stream; ``None`` before the opening, and after the end."""
         self.last_event_id = last_event_id
@@ -98,9 +98,9 @@ class AsyncEventSource(Dropped, AsyncClosing):
             await self.close()
 
     async def _read(self, stream: str) -> dict[str, Any]:
-        params = {"stream": stream, "bytes": BATCH, "wait": WAIT}
+        params = {"stream": stream, "bytes": BATCH, "wait": EVENT_WAIT}
         try:
-            return await self._invoke("stream.read", params, timeout=PATIENCE)
+            return await self._invoke("stream.read", params, timeout=EVENT_PATIENCE)
         except HandleError:
             if self.stream is None:
                 # another thread or task closed it

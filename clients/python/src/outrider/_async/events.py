@@ -8,9 +8,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from .._connection.awaiting import INSIDE
-from .._connection.inbox import Inbox
+from .._connection.inbox import CALLBACK_FAILED, Inbox, refusal_frame, reply_frame
 from .._protocol.exceptions import OutriderError
-from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
 from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 from .variant import settled
 
@@ -55,7 +54,7 @@ class AsyncClientInbox(Listeners, Inbox):
         """No more will arrive on that connection."""
         self.connections.discard(connection)
         for queue in self._open() if connection is None or connection.queues is None else connection.queues:
-            if isinstance(queue, AsyncEventStream):
+            if connection is not None and isinstance(queue, AsyncEventStream):
                 queue.lost(connection, problem)
 
     def is_connected(self) -> bool:

@@ -10,7 +10,7 @@ from time import monotonic
 from .._protocol.exceptions import CallError, HandleError
 from .._protocol.parameters import UNTIMED_GUARD, build
 from .._resources.feeding import Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
-from .._resources.transfers import is_kept
+from .._resources.responses import is_kept
 from .responses import AsyncResponse
 from .variant import steps
 
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
 
 async def feed(
-    invoke: Callable[..., Awaitable[Any]],
-    stream: str,
-    body: Any,
-    patience: Patience,
+    invoke: Callable[..., Awaitable[Any]], stream: str, body: Any, patience: Patience,
     ended: Callable[[], Awaitable[dict[str, Any] | None]],
 ) -> dict[str, Any] | None:
     """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before.
@@ -54,7 +51,7 @@ async def feed(
     return None
 
 
-async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
+async def send(client: AsyncCalls, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
     """Sends a request with a body from an iterator of bytes or text, or with a long one."""
     if options.get("body_to") == "stream":
         raise TypeError(
@@ -71,9 +68,7 @@ async def send(client: AsyncCaller, method: str, url: str, options: Mapping[str,
     return response
 
 
-async def _sent(
-    client: AsyncCaller, method: str, url: str, options: Mapping[str, Any]
-) -> tuple[dict[str, Any], bool]:
+async def _sent(client: AsyncCalls, method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The result, and whether a failure raises."""
     bodies = bodies_of(options)
     streams: list[str] = []
@@ -107,7 +102,7 @@ async def _sent(
 
 
 async def _repeated(
-    client: AsyncCaller, method: str, url: str, options: Mapping[str, Any], leavings: list[tuple[str, dict[str, Any]]]
+    client: AsyncCalls, method: str, url: str, options: Mapping[str, Any], leavings: list[tuple[str, dict[str, Any]]]
 ) -> dict[str, Any] | None:
     """The result of the same request whose body the service can send again; ``None`` if the service cannot.
 

@@ -8,14 +8,13 @@ import asyncio  # async
 
 # sync: import os
 from .._protocol.arguments import present
-from .._protocol.auth import Named
+from .._protocol.access import Named
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import encode, unpack
-from .._resources.events import Functions
+from .._resources.events import SUBSCRIBING, Functions
 from .._resources.oauth import (
     ASKING, LOGIN, AccessToken, Asked, DeviceLogin, Locked, LoggedOut, Login, LoginFailed, creation, settings, tokens,
 )
-from .._resources.watching import SUBSCRIBING
 from .variant import settled
 
 TYPE_CHECKING = False
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._connection.awaiting import AsyncConnection
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
 
 class AsyncCredential(Named):
@@ -37,7 +36,7 @@ class AsyncCredential(Named):
         requests.get(url, headers=token.header)                       # for a library that sends its own requests
     """
 
-    def __init__(self, client: AsyncCaller, name: str) -> None:
+    def __init__(self, client: AsyncCalls, name: str) -> None:
         super().__init__(name)
         self._client = client
 
@@ -117,7 +116,7 @@ class AsyncCredential(Named):
 class AsyncCredentials:
     """The credentials of OAuth 2 that the service keeps: ``client.oauth``."""
 
-    def __init__(self, client: AsyncCaller) -> None:
+    def __init__(self, client: AsyncCalls) -> None:
         self._client = client
         self._refreshers = Functions("credential")
 

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A response body on a connection that carries nothing else, for asyncio."""
+"""A response body, or the messages of a WebSocket, on a connection that carries nothing else, for asyncio."""
 
 from __future__ import annotations
 
 import asyncio
 import socket as sockets
+from typing import cast
 
-from .._connection.peers import connect
+from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
-from .._resources.reading import PIECE
-from .._resources.streams import attached, cut
+from .._protocol.frames import call_frame, encode
+from .._resources.reading import PIECE, attached, cut
+from .._resources.records import Records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from typing import Any
 
 
 class AsyncPipe:
@@ -104,3 +107,142 @@ async def open_pipe(path: str, frame: bytes, ended: Callable[[int], Awaitable[No
     """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
     made, early = await attach(path, frame)
     return AsyncPipe(made, early, ended)
+
+
+_AHEAD = 1 << 20
+"""Bytes that may wait for the program; then nothing is read."""
+
+_UNSENT = 1 << 16
+"""Bytes that are sent at once, without waiting for the end of a turn of the event loop."""
+
+
+class AsyncChannel(asyncio.BufferedProtocol):
+    """Messages both ways. Records sent in the same turn of the event loop leave in a single ``send``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, early: bytes) -> None:
+        self._loop = loop
+        self._records = Records()
+        self._found: list[Any] = self._records.feed(early)
+        self._waiting: list[asyncio.Future[None]] = []
+        self._held = len(early)
+        self._is_paused = False
+        self._lost: Exception | None = None
+        self._outgoing: list[bytes] = []
+        self._unsent = 0
+        self._room: asyncio.Future[None] | None = None
+        self._transport: asyncio.Transport
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """The last record of the service; ``None`` while messages may follow."""
+        return None if self._found else self._records.end
+
+    # Reading
+
+    async def read(self, timeout: float | None) -> list[Any]:
+        """The next messages; none at the end, and if none came in time."""
+        deadline = None if timeout is None else self._loop.time() + timeout
+        timer = None if deadline is None else self._loop.call_at(deadline, self._wake)
+        try:
+            while not self._found:
+                if self._records.end is not None:
+                    return []
+                if self._lost is not None:
+                    raise self._lost
+                if deadline is not None and self._loop.time() >= deadline:
+                    return []
+                turn = self._loop.create_future()
+                self._waiting.append(turn)
+                await turn
+        finally:
+            if timer is not None:
+                timer.cancel()
+        found, self._found, self._held = self._found, [], 0
+        if self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+        return found
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The event loop gives us the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the event loop puts the next bytes."""
+        return self._records.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many bytes arrived."""
+        found = self._records.filled(nbytes)
+        self._found += found
+        self._held += nbytes
+        if self._held > _AHEAD and self._found and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+        if self._waiting and (found or self._records.end is not None):
+            self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The service has ended the connection, or we have."""
+        self._lost = cut(exc if isinstance(exc, OSError) else None)
+        self._wake()
+        self.resume_writing()
+
+    # Writing
+
+    async def send(self, record: bytes, timeout: float | None = None) -> None:
+        """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the
+        connection, and if the service takes nothing for ``timeout`` seconds."""
+        while self._room is not None:
+            # cancels nothing: others wait for the same
+            done, _ = await asyncio.wait((self._room,), timeout=timeout)
+            if not done:
+                raise BrokenPipeError
+        if self._lost is not None or self._transport.is_closing():
+            raise BrokenPipeError
+        if not self._outgoing:
+            self._loop.call_soon(self._flush)
+        self._outgoing.append(record)
+        self._unsent += len(record)
+        if self._unsent > _UNSENT:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._outgoing:
+            outgoing, self._outgoing, self._unsent = self._outgoing, [], 0
+            self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
+
+    def pause_writing(self) -> None:
+        """The service takes less than we write: sending waits."""
+        if self._room is None:
+            self._room = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
+
+    def close(self) -> None:
+        """Ends the connection and its WebSocket."""
+        self._transport.abort()
+
+
+async def open_channel(path: str, stream: str) -> AsyncChannel:
+    """A connection for the messages of a WebSocket."""
+    loop = asyncio.get_running_loop()
+    frame = call_frame(1, "stream.attach", encode({"stream": stream, "direction": "both"}))
+    made, early = await attach(path, frame)
+    try:
+        channel = AsyncChannel(loop, early)
+        await loop.create_unix_connection(lambda: channel, sock=made)
+    except BaseException:
+        made.close()
+        raise
+    return channel

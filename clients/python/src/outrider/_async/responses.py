@@ -169,7 +169,7 @@ def end_check(
         try:
             result = await invoke("request.wait", {"request": reading.request})
         except HandleError:
-            from .._resources.streams import cut
+            from .._resources.reading import cut
 
             raise cut() from None
         AsyncResponse(result, invoke).raise_for_error()

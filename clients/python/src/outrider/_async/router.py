@@ -15,17 +15,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
     class AsyncEndpoint(Protocol):
         """Sends a request to an endpoint, and gives its response."""
 
         async def __call__(
-            self,
-            params: Mapping[str, Any] | None = None,
-            /,
-            *,
-            _overrides: Mapping[str, Any] | None = None,
+            self, params: Mapping[str, Any] | None = None, /, *, _overrides: Mapping[str, Any] | None = None,
             **more: Any,
         ) -> AsyncResponse: ...
 
@@ -51,7 +47,7 @@ class AsyncRouter:
     """
 
     def __init__(
-        self, name: str, client: AsyncCaller, *, check: bool = True, base_url: str | None = None,
+        self, name: str, client: AsyncCalls, *, check: bool = True, base_url: str | None = None,
         shared: bool = False, options: Mapping[str, Any] | None = None,
     ) -> None:
         self._name = name

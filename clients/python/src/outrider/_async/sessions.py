@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
     from .._resources.events import Functions
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
     from .cookies import AsyncCookies
-    from .downloads import AsyncDownloads
+    from .transfers import AsyncDownloads, AsyncRequest
     from .responses import AsyncResponse
-    from .started import AsyncRequest
     from .verbs import Result
 
 
@@ -62,7 +61,7 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
     """
 
     def __init__(
-        self, client: AsyncCaller | None = None, codes: Functions | None = None,
+        self, client: AsyncCalls | None = None, codes: Functions | None = None,
         settings: Mapping[str, Any] | None = None, **named: Any,
     ) -> None:
         if client is None or codes is None or settings is None or named:
@@ -175,7 +174,7 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
                 if self._plan.jar is not None:
-                    from .._protocol.cookies import specs_of
+                    from .._protocol.access import specs_of
 
                     params = {"session": made[1], "cookies": specs_of(self._plan.jar)}
                     if self._plan.layer.get("base_url"):
@@ -203,7 +202,7 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         return await self._within(lambda: self._client._result(method, params, seconds))
 
-    def _caller(self) -> AsyncCaller:
+    def _caller(self) -> AsyncCalls:
         return self._client
 
     async def _own(self, options: Any) -> Any:
@@ -239,7 +238,7 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
     @property
     def download(self) -> AsyncDownloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
-        from .downloads import AsyncDownloads
+        from .transfers import AsyncDownloads
 
         return AsyncDownloads(self)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._protocol.models import Headers
     from .._protocol.parameters import Opened
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
     from .pipe import AsyncPipe
 
     # the methods of the same name hide it
@@ -40,7 +40,7 @@ class AsyncStream(AsyncClosing):
 
     response: AsyncResponse
 
-    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]]) -> None:
+    def __init__(self, client: AsyncCalls, opening: Callable[[], Awaitable[Opened]]) -> None:
         self._client = client
         self._invoke = client.invoke
         self._reading: Reading | None = None
@@ -157,15 +157,17 @@ class AsyncStream(AsyncClosing):
     # sync:     return self._raw()
     # sync:
     async def _raw(self) -> AsyncPipe:
-        if self._pipe is None:
+        pipe = self._pipe
+        if pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            # sync: self._pipe = self._open_pipe(self._path)
+            # sync: pipe = self._open_pipe(self._path)
             if self._piping is None:  # async
                 self._piping = asyncio.ensure_future(self._open_pipe(self._path))  # async
             # a reader that is cancelled leaves it to the next one  # async
-            self._pipe = await asyncio.shield(self._piping)  # async
-        return self._pipe
+            pipe = await asyncio.shield(self._piping)  # async
+            self._pipe = pipe
+        return pipe
 
     async def _open_pipe(self, path: str) -> AsyncPipe:
         reading = self._opened()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""TCP connections and Unix sockets through the service. Loaded with the first connection."""
+"""TCP connections and Unix sockets through the service, and whether a way leads out. Loaded with the first of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._protocol.exceptions import StreamError, from_failure
 from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
-from .._resources.sockets import late, opened
+from .._resources.sockets import Reachability, late, opened
 from .ends import AsyncClosing, end_by
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import Any
 
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
 
 class AsyncTCPConnection(Dropped, AsyncClosing):
@@ -33,11 +33,12 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
     requests.
     """
 
-    def __init__(self, client: AsyncCaller, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    def __init__(self, client: AsyncCalls, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
         self._client = client
         self._stream: str | None = None
         self._rest = b""
         self._ended = False
+        self._failure: dict[str, Any] | None = None
         self.remote: str | None = None
         self.tls: dict[str, Any] | None = None
         self._given = given  # async
@@ -63,11 +64,7 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         """
         if not 1 <= min <= max:
             raise ValueError("read takes 1 <= min <= max")
-        deadline = None if timeout is None else monotonic() + timeout
-        while len(self._rest) < min and not self._ended:
-            is_late = await self._more(min - len(self._rest), deadline)
-            if is_late and timeout is not None and len(self._rest) < min:
-                raise late("the connection", timeout)
+        await self._gather(lambda: len(self._rest) >= min, min, timeout)
         found, self._rest = self._rest[:max], self._rest[max:]
         return found
 
@@ -77,11 +74,7 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         Raises :class:`~outrider.RequestTimeout` if the line is not complete within ``timeout`` seconds, and takes
         nothing then.
         """
-        deadline = None if timeout is None else monotonic() + timeout
-        while b"\n" not in self._rest and not self._ended:
-            is_late = await self._more(1, deadline)
-            if is_late and timeout is not None and b"\n" not in self._rest:
-                raise late("the connection", timeout)
+        await self._gather(lambda: b"\n" in self._rest, 0, timeout)
         size = self._rest.find(b"\n") + 1 or len(self._rest)
         found, self._rest = self._rest[:size], self._rest[size:]
         return found
@@ -91,17 +84,24 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         while line := await self.read_line():
             yield line.rstrip(b"\r\n")
 
-    async def _more(self, least: int, deadline: float | None) -> bool:
-        """Waits for bytes. Returns whether the time is over before the end of the peer's bytes."""
-        # a single call waits for ten minutes at most
-        wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
-        params = {"stream": self._name(), "bytes": PIECE, "min": min(least, PIECE), "wait": wait}
-        piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
-        self._rest += data_of(piece)
-        self._ended = piece["end"]
-        if piece.get("error") is not None:
-            raise from_failure(piece["error"], None)
-        return deadline is not None and not self._ended and monotonic() >= deadline
+    async def _gather(self, is_enough: Callable[[], bool], least: int, timeout: float | None) -> None:
+        """Waits until there is enough, or the peer has ended. If it ended too early, raises why, once."""
+        deadline = None if timeout is None else monotonic() + timeout
+        while not is_enough() and not self._ended:
+            # a single call waits for ten minutes at most
+            wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
+            wanted = min(max(1, least - len(self._rest)), PIECE)
+            params = {"stream": self._name(), "bytes": PIECE, "min": wanted, "wait": wait}
+            piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
+            self._rest += data_of(piece)
+            self._failure = piece.get("error")
+            self._ended = piece["end"] or self._failure is not None
+            is_late = deadline is not None and not self._ended and monotonic() >= deadline
+            if is_late and timeout is not None and not is_enough():
+                raise late("the connection", timeout)
+        if self._failure is not None and not is_enough():
+            failure, self._failure = self._failure, None
+            raise from_failure(failure, None)
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends bytes, or text as UTF-8; waits while the peer takes nothing."""
@@ -160,3 +160,41 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
 
     def __repr__(self) -> str:
         return f"<AsyncTCPConnection {self.remote if self._stream else 'not open'}>"
+
+
+class AsyncReachabilities:
+    """``await client.reachability(host="example.org")`` returns the present state, ``client.reachability.watch()`` each
+    change.
+
+    Nothing is sent, unless ``probe="connect"`` opens and closes a connection to ``url``. Do not ask before each
+    request: send the request, and look at its failure.
+    """
+
+    def __init__(self, client: AsyncCalls) -> None:
+        self._client = client
+
+    async def __call__(
+        self, url: str | None = None, *, host: str | None = None, probe: str | None = None
+    ) -> Reachability:
+        """The present state."""
+        return Reachability(await self._client.invoke("reachability.status", present(url=url, host=host, probe=probe)))
+
+    async def watch(
+        self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[Reachability]:
+        """The present state, then each change; ends when there is none for ``timeout`` seconds."""
+        events = self._client.events("event.reachability", timeout=timeout)
+        try:
+            first = await self._client.invoke("reachability.watch", present(url=url, host=host, probe=probe))
+        except BaseException:
+            events.close()
+            raise
+        try:
+            yield Reachability(first)
+            async for event in events:
+                if event.params.get("subscription") == first["subscription"]:
+                    yield Reachability(event.params)
+        finally:
+            events.close()
+            await end_by(self._client.invoke, "events.unsubscribe", {"subscription": first["subscription"]})

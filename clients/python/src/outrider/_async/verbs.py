@@ -6,6 +6,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Awaitable, Callable, Mapping
     from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from .._protocol.options import Options, SSEOptions
     from .._protocol.parameters import Opened
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
     from .event_source import AsyncEventSource
     from .responses import AsyncResponse
     from .streams import AsyncStream
@@ -32,7 +33,7 @@ class AsyncVerbs:
     async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _caller(self) -> AsyncCaller:
+    def _caller(self) -> AsyncCalls:
         raise NotImplementedError
 
     async def _own(self, options: Any) -> Any:
@@ -59,7 +60,7 @@ class AsyncVerbs:
         The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
         ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
         """
-        from .._resources.streams import build_stream
+        from .._resources.reading import build_stream
         from .streams import AsyncStream
 
         client = self._caller()
@@ -72,7 +73,7 @@ class AsyncVerbs:
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> AsyncEventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.AsyncEventSource`."""
-        from .._resources.event_source import build_sse, first_id
+        from .._resources.sockets import build_sse, first_id
         from .event_source import AsyncEventSource
 
         client = self._caller()
@@ -107,12 +108,14 @@ class AsyncVerbs:
         return AsyncWebSocket(client, opening)
 
     def tcp(
-        self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any
+        self, host: str | None = None, port: int | None = None, *, path: str | os.PathLike[str] | None = None,
+        **options: Any,
     ) -> AsyncTCPConnection:
         """Opens a TCP connection, or a Unix socket with ``path``; see :class:`outrider.AsyncTCPConnection`.
 
-        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte ``proxy``,
-        ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are the same as for requests.
+        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte
+
+        ``proxy``, ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are the same as for requests.
         """
         from .._resources.sockets import build_tcp
         from .tcp import AsyncTCPConnection
@@ -201,6 +204,6 @@ class AsyncVerbs:
         self, url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]
     ) -> AsyncResponse:
         """Sends the file of that path, or another body; ``progress=True`` shows a progress bar."""
-        from .._resources.transfers import with_body
+        from .._resources.bars import with_body
 
         return await self._send(method, url, with_body(path, options))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
 from .._protocol.frames import encode, unpack
-from .._resources.watching import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
+from .._resources.events import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
 from .events import AsyncEventStream, complain
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .._connection.awaiting import AsyncConnection
     from .._protocol.models import Event
-    from .caller import AsyncCaller
+    from .calls import AsyncCalls
 
 
 class AsyncWatch(Subscribed, AsyncEventStream):
@@ -27,7 +27,7 @@ class AsyncWatch(Subscribed, AsyncEventStream):
     """
 
     def __init__(
-        self, client: AsyncCaller, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
+        self, client: AsyncCalls, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
         timeout: float | None = None, **wishes: Any,
     ) -> None:
         self._params = wish(topics, **wishes)

@@ -20,11 +20,11 @@ from .responses import AsyncResponse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .._protocol.parameters import Opened
-    from .caller import AsyncCaller
-    from .channel import AsyncChannel
+    from .calls import AsyncCalls
+    from .pipe import AsyncChannel
 
 _LEAVING = 10
 """Seconds for the end of a WebSocket; the service waits for 5 seconds for the server."""
@@ -48,7 +48,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
 
     response: AsyncResponse
 
-    def __init__(self, client: AsyncCaller, opening: Callable[[], Awaitable[Opened]]) -> None:
+    def __init__(self, client: AsyncCalls, opening: Callable[[], Awaitable[Opened]]) -> None:
         self._client = client
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
@@ -78,7 +78,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         self._stream = result.get("stream")
         path = self._client._socket_path()
         if path is not None and self._stream is not None:
-            from .channel import open_channel
+            from .pipe import open_channel
 
             try:
                 self._channel = await open_channel(path, self._stream)
@@ -173,7 +173,7 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         elif not found and timeout is not None and deadline is not None and monotonic() >= deadline:
             raise late("the WebSocket", timeout)
 
-    def _raise_end(self) -> None:
+    def _raise_end(self) -> NoReturn:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise from_failure(failure, self.response)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
 from .._protocol.openings import opens
-from .peers import is_hung_up
+from .discovery import is_hung_up
 from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
 from .wire import CALLED_BACK, IN_FLIGHT, NESTED, UPLOADED, Unsent
 

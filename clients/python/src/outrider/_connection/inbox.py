@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The place where a connection delivers events and callbacks."""
+"""The place where a connection delivers events and callbacks, and the replies to callbacks."""
 
 from __future__ import annotations
 
+from .._protocol.frames import encode
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
+
+METHOD_NOT_FOUND = -32601
+CALLBACK_FAILED = -32021
+
+_ROOM = 20
+"""Levels that a reply may have beyond those of a parameter: little of the message is around it."""
 
 
 class Inbox:
@@ -32,10 +41,24 @@ class Inbox:
         if number is None:
             self.event(name, params, connection)
         elif not self.callback(connection, number, name, params):
-            from .._protocol.replies import METHOD_NOT_FOUND, refusal_frame
-
             return refusal_frame(number, METHOD_NOT_FOUND, f"this client has no function for {name}")
         return b""
 
     def closed(self, problem: OutriderError | None = None, connection: Any = None) -> None:
         """A connection has ended."""
+
+
+def reply_frame(number: Any, result: Mapping[str, Any]) -> bytes:
+    """The reply to a callback. Raises :class:`~outrider.InvalidCall` for values that the service could not read."""
+    from .._protocol.places import fault, unwritable
+
+    found = fault(result, -_ROOM)
+    if found is not None:
+        raise unwritable(result, "the answer", found[1])
+    return f'{{"jsonrpc":"2.0","id":{encode(number)},"result":{encode(result, "the answer")}}}\n'.encode("ascii")
+
+
+def refusal_frame(number: Any, code: int, message: str) -> bytes:
+    """The reply to a callback that could not be served."""
+    error = encode({"code": code, "message": message.encode(errors="backslashreplace").decode()})
+    return f'{{"jsonrpc":"2.0","id":{encode(number)},"error":{error}}}\n'.encode("ascii")

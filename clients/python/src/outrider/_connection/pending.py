@@ -78,12 +78,7 @@ class AsyncBatch(Pending):
     __slots__ = ("left", "params", "places", "progress", "replies", "send", "sent", "wanted", "window")
 
     def __init__(
-        self,
-        method: str,
-        params: Sequence[str],
-        wanted: int,
-        future: asyncio.Future[Any],
-        turn: int,
+        self, method: str, params: Sequence[str], wanted: int, future: asyncio.Future[Any], turn: int,
         send: Callable[[AsyncBatch, int, int], None],
     ) -> None:
         super().__init__(method, future, turn)

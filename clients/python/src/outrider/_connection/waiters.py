@@ -79,12 +79,8 @@ class Turn:
     it gets half of the free ones, at most."""
 
     def __init__(
-        self,
-        connection: Wire,
-        is_free: bool,
-        most: int = 1,
-        turns: dict[int | tuple[int, int], LockType] | None = None,
-        limit: int = CALLED_BACK,
+        self, connection: Wire, is_free: bool, most: int = 1,
+        turns: dict[int | tuple[int, int], LockType] | None = None, limit: int = CALLED_BACK,
     ) -> None:
         self._connection = connection
         self._turns = turns = connection.turns if turns is None else turns

@@ -26,7 +26,7 @@ from time import monotonic
 from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming
 from .locks import atomic_acquire
-from .peers import is_hung_up
+from .discovery import is_hung_up
 from .polling import PATIENCE, BusyPolling
 
 TYPE_CHECKING = False

@@ -7,8 +7,7 @@ from __future__ import annotations
 from .._async.feeding import feed
 from .._protocol.exceptions import CallError
 from .._resources.feeding import LONGEST, PIECE, Patience
-from .bodies import WAIT, BodyState, abandoned, arrived, headed, is_of_session
-from .parameters import fed
+from .exchanges import WAIT, BodyState, abandoned, arrived, fed, headed, is_of_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._async.client import AsyncClient
-    from .parameters import Settings
+    from .exchanges import Settings
 
 
 class AsyncReader(BodyState):

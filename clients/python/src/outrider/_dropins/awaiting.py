@@ -11,21 +11,19 @@ from weakref import WeakKeyDictionary
 from .._async.client import AsyncClient
 from .._connection.awaiting import FEEDING
 from .async_calls import AsyncReader, AsyncSender
-from .bodies import ending
+from .exchanges import ending
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
 
     from .._connection.awaiting import AsyncConnection
-    from .parameters import Settings
+    from .exchanges import Settings
 
 
 class AsyncBody(AsyncReader):
     """The body of a response for code that awaits."""
 
-    def __init__(
-        self, client: AsyncClient, result: dict[str, Any], read: float | None, place: AsyncConnection
-    ) -> None:
+    def __init__(self, client: AsyncClient, result: dict[str, Any], read: float | None, place: AsyncConnection) -> None:
         self._place: AsyncConnection | None = place
         super().__init__(client, client.invoke, result, read)
         self._invoke_raw = client._invoke_raw

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from .._protocol.exceptions import OutriderError
 from .._protocol.openings import Dropped
 from .._sync.client import Client
-from .bodies import ending
+from .exchanges import ending
 from .calls import Reader, Sender
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from .parameters import Settings
+    from .exchanges import Settings
 
 BODIES = 240
 """The most streams of a drop-in at a time: of a response with a body to come, and of a body that is sent in pieces. The

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .blocking import Body
-    from .bodies import Head
+    from .exchanges import Head
 
 _VERSIONS = {"1.0": 10, "1.1": 11, "2": 20, "2.0": 20}
 

@@ -58,6 +58,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_CLASSES: dict[int, type[OutriderError]] = {}
+"""The exceptions by their codes in the protocol; two digits stand for a hundred codes without a class of their own."""
+
+
 class OutriderError(Exception):
     """The root of the tree.
 
@@ -71,15 +75,13 @@ class OutriderError(Exception):
     retryable: bool = False
     data: Mapping[str, Any]
 
+    def __init_subclass__(cls, codes: tuple[int, ...] = (), **given: Any) -> None:
+        super().__init_subclass__(**given)
+        _CLASSES.update(dict.fromkeys(codes, cls))
+
     def __init__(
-        self,
-        message: str,
-        *,
-        code: int | None = None,
-        kind: str | None = None,
-        reason: str | None = None,
-        data: Mapping[str, Any] | None = None,
-        retryable: bool = False,
+        self, message: str, *, code: int | None = None, kind: str | None = None, reason: str | None = None,
+        data: Mapping[str, Any] | None = None, retryable: bool = False,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -108,36 +110,36 @@ class CallError(OutriderError):
     """The service refused the call, or could not finish it. The error says nothing about an HTTP exchange."""
 
 
-class InvalidCall(CallError, ValueError):
+class InvalidCall(CallError, ValueError, codes=(-32700, -32600, -32602)):
     """A parameter is missing, unknown or of the wrong kind, or the call is unreadable. The message names the parameter
     of this client; ``pointer`` the member of the protocol."""
 
 
-class UnknownMethod(InvalidCall):
+class UnknownMethod(InvalidCall, codes=(-32601,)):
     """The service has no method of that name; ``data["near"]`` may hold similar names."""
 
 
-class HandleError(CallError):
+class HandleError(CallError, codes=(-32012, -32013)):
     """The handle is not known any more, or is in the wrong state for this."""
 
 
-class LimitError(CallError):
+class LimitError(CallError, codes=(-32010, -32011, -32016)):
     """A limit was met: message length, calls in flight, or a client that reads too slowly."""
 
 
-class NotPermitted(CallError, PermissionError):
+class NotPermitted(CallError, PermissionError, codes=(-32014,)):
     """The handle belongs to another connection."""
 
 
-class FeatureMissing(CallError):
+class FeatureMissing(CallError, codes=(-32015,)):
     """``require`` named a feature that this service does not have."""
 
 
-class CallCancelled(CallError):
+class CallCancelled(CallError, codes=(-32800,)):
     """The call was ended by ``$/cancelRequest``."""
 
 
-class TokenError(CallError):
+class TokenError(CallError, codes=(-32018,)):
     """A credential has no token to give; ``data["failure"]`` says why."""
 
     @property
@@ -146,15 +148,15 @@ class TokenError(CallError):
         return said.get("code") == 1320 or str(said.get("data", {}).get("oauth", {}).get("kind")) == "needsLogin"
 
 
-class CallbackError(CallError):
+class CallbackError(CallError, codes=(-32020, -32021, -32022)):
     """A callback got no reply in time, failed, or its program has gone."""
 
 
-class ServerStopping(CallError):
+class ServerStopping(CallError, codes=(-32017,)):
     """The service is shutting down and takes no new calls."""
 
 
-class ServerError(CallError):
+class ServerError(CallError, codes=(-32603,)):
     """A bug in the service (``data["report"]`` tells more), or a code that this client does not know."""
 
 
@@ -215,149 +217,103 @@ class ExchangeError(OutriderError):
         return found if isinstance(found, str) else None
 
 
-class RequestError(ExchangeError, ValueError):
+class RequestError(ExchangeError, ValueError, codes=(11, 12, 1410, 1413)):
     """The request could not be built: bad URL, unusable body, parameters that cannot be encoded."""
 
 
-class InterceptionError(ExchangeError):
+class InterceptionError(ExchangeError, codes=(13,)):
     """An adapter, a retrier, or the renewal of a credential failed."""
 
 
-class TransportError(ExchangeError):
+class TransportError(ExchangeError, codes=(14,)):
     """The network failed."""
 
 
-class ConnectError(TransportError):
+class ConnectError(TransportError, codes=(1402, 1403, 1412)):
     """No connection could be made: refused, unreachable, or offline."""
 
 
-class NameNotFound(ConnectError):
+class NameNotFound(ConnectError, codes=(1401,)):
     """The host's name has no address."""
 
 
-class ConnectionLost(TransportError):
+class ConnectionLost(TransportError, codes=(1404,)):
     """The connection ended before the response; ``response.content`` holds what had arrived."""
 
 
-class RequestTimeout(TransportError, TimeoutError):
+class RequestTimeout(TransportError, TimeoutError, codes=(1405,)):
     """A timeout; ``data["phase"]`` names the phase, for timeouts of the service."""
 
     @classmethod
-    def late(cls, message: str) -> RequestTimeout:
+    def late(cls, message: str, **data: Any) -> RequestTimeout:
         """A timeout of this client."""
-        return cls(message, code=1405, kind="sessionTaskFailed", reason="timedOut", retryable=True)
+        return cls(message, code=1405, kind="sessionTaskFailed", reason="timedOut", data=data, retryable=True)
 
 
-class TLSError(TransportError):
+class TLSError(TransportError, codes=(1406, 1417, 1418)):
     """No secure connection could be made: the handshake failed, or the client certificate is missing or unusable."""
 
 
-class TrustError(TLSError):
+class TrustError(TLSError, codes=(15,)):
     """The server's certificate was refused."""
 
 
-class TooManyRedirects(TransportError):
+class TooManyRedirects(TransportError, codes=(1407,)):
     """More redirects than allowed, or a circle of them."""
 
 
-class MalformedResponse(TransportError):
+class MalformedResponse(TransportError, codes=(1408,)):
     """The server sent invalid HTTP."""
 
 
-class ProxyError(TransportError):
+class ProxyError(TransportError, codes=(1409, 1415, 1416)):
     """The proxy refused or failed; ``data["data"]["proxy"]`` says which."""
 
 
-class ResponseTooLarge(TransportError):
+class ResponseTooLarge(TransportError, codes=(1411,)):
     """The response, or its header, is over a limit."""
 
 
-class ValidationError(ExchangeError):
+class ValidationError(ExchangeError, codes=(16,)):
     """The response fails ``validate``."""
 
 
-class StatusError(ValidationError):
+class StatusError(ValidationError, codes=(1600,)):
     """The status says that the request failed. ``response.status`` is the number."""
 
 
-class SerializationError(ExchangeError):
+class SerializationError(ExchangeError, codes=(17,)):
     """The body does not have the form of ``serialize``."""
 
 
-class SchemaError(SerializationError):
+class SchemaError(SerializationError, codes=(1705,)):
     """The body does not fit the ``schema`` of ``serialize``. ``instance_pointer`` says where in the body."""
 
 
-class FileError(ExchangeError):
+class FileError(ExchangeError, codes=(18,)):
     """A downloaded file could not be moved or written, or has a wrong digest."""
 
 
-class Cancelled(ExchangeError):
+class Cancelled(ExchangeError, codes=(19,)):
     """The request was cancelled, or its session was closed."""
 
 
-class StreamError(ExchangeError):
+class StreamError(ExchangeError, codes=(20,)):
     """A WebSocket, event stream or TCP stream failed."""
 
 
-class RouterError(ExchangeError):
+class RouterError(ExchangeError, codes=(21,)):
     """An endpoint or a path parameter is missing."""
 
 
-class ReplayError(ExchangeError):
+class ReplayError(ExchangeError, codes=(22,)):
     """A cassette or the stubs of a test have nothing for the request, or the cassette cannot be used."""
-
-
-_CALL_ERRORS: dict[int, type[OutriderError]] = {
-    **dict.fromkeys((-32700, -32600, -32602), InvalidCall),
-    -32601: UnknownMethod,
-    -32603: ServerError,
-    -32800: CallCancelled,
-    **dict.fromkeys((-32010, -32011, -32016), LimitError),
-    **dict.fromkeys((-32012, -32013), HandleError),
-    -32014: NotPermitted,
-    -32015: FeatureMissing,
-    -32017: ServerStopping,
-    -32018: TokenError,
-    **dict.fromkeys((-32020, -32021, -32022), CallbackError),
-}
-
-_EXCHANGE_ERRORS: dict[int, type[ExchangeError]] = {
-    1401: NameNotFound,
-    **dict.fromkeys((1402, 1403, 1412), ConnectError),
-    1404: ConnectionLost,
-    1405: RequestTimeout,
-    **dict.fromkeys((1406, 1417, 1418), TLSError),
-    1407: TooManyRedirects,
-    1408: MalformedResponse,
-    **dict.fromkeys((1409, 1415, 1416), ProxyError),
-    **dict.fromkeys((1410, 1413), RequestError),
-    1411: ResponseTooLarge,
-    1600: StatusError,
-    1705: SchemaError,
-}
-
-_EXCHANGE_FAMILIES: dict[int, type[ExchangeError]] = {
-    11: RequestError,
-    12: RequestError,
-    13: InterceptionError,
-    14: TransportError,
-    15: TrustError,
-    16: ValidationError,
-    17: SerializationError,
-    18: FileError,
-    19: Cancelled,
-    20: StreamError,
-    21: RouterError,
-    22: ReplayError,
-}
 
 
 def class_for(code: int) -> type[OutriderError]:
     """The exception that a code of the protocol becomes; a class of the right half of the tree for any code."""
-    if code < 0:
-        return _CALL_ERRORS.get(code, ServerError)
-    return _EXCHANGE_ERRORS.get(code) or _EXCHANGE_FAMILIES.get(code // 100, ExchangeError)
+    general = ServerError if code < 0 else _CLASSES.get(code // 100, ExchangeError)
+    return _CLASSES.get(code, general)
 
 
 def from_error(error: Any, in_python: bool = True) -> OutriderError:

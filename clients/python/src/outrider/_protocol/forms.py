@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Pure: ``data=``, ``json=`` and ``parameters=`` become values of the service, and ``files=`` with its fields the parts
-of a multipart form."""
+"""Pure: ``data=``, ``json=``, ``file=`` and ``parameters=`` become values of the service, and ``files=`` with fields
+the parts of a multipart form. Loaded with the first of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+
+def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
+    if len(spec.setdefault("body", body)) and spec["body"] is not body:
+        raise TypeError("give only one of json, data and file, or data and files")
+
+
+def _put_json(spec: dict[str, Any], value: Any) -> None:
+    # the service reads integers of 64 bits, and 128 levels; it sends text as it is
+    text = json_text(value)
+    _put_body(spec, {"json": value} if text is None else {"text": text, "contentType": "application/json"})
+
+
+def _put_data(spec: dict[str, Any], value: Any) -> None:
+    _put_body(spec, {"text": value} if isinstance(value, str) else body(value))
+
+
+def _put_file(spec: dict[str, Any], value: Any) -> None:
+    path = value if hasattr(value, "__fspath__") else text_of(value, "file")
+    _put_body(spec, {"file": absolute(path, "file")})
+
+
+def _put_files(spec: dict[str, Any], value: Any) -> None:
+    _put_body(spec, {"multipart": value})
+
+
+def _put_parameters(spec: dict[str, Any], value: Any) -> None:
+    spec["parameters"] = tagged(value)
+
+
+WRITERS = {
+    "json": _put_json, "data": _put_data, "file": _put_file, "files": _put_files, "parameters": _put_parameters,
+}  # fmt: skip
+"""The options of a request with its body."""
 
 
 class Fed:

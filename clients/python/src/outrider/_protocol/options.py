@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from http.cookiejar import CookieJar
 from typing import IO, Any, Literal, Optional, Protocol, TypedDict, Union
 
-from .auth import Named
+from .access import Named
 from .models import Headers
 from .progress import Progress, Watcher
 

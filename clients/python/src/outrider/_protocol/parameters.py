@@ -7,9 +7,10 @@ Both clients use these builders, so a request means the same in both. Nothing he
 
 from __future__ import annotations
 
-from .arguments import header_list, named, phases, present, text_of, timeout_of
+from .arguments import (
+    absolute_url, header_list, laid, meant, named, phases, present, replaced, text_of, timeout_of,
+)  # fmt: skip
 from .frames import encode, quote
-from .layers import absolute_url, laid, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from .options import Item, Timeout
+
+    Writer = Callable[[dict[str, Any], Any], None]
 
     class SessionPlan(Protocol):
         """The part of a session that belongs to each of its requests."""
@@ -61,73 +64,11 @@ def _put_headers(spec: dict[str, Any], value: Any) -> None:
     spec["headers"] = header_list(value)
 
 
-def _put_body(spec: dict[str, Any], body: dict[str, Any]) -> None:
-    if len(spec.setdefault("body", body)) and spec["body"] is not body:
-        raise TypeError("give only one of json, data and file, or data and files")
-
-
-def _put_json(spec: dict[str, Any], value: Any) -> None:
-    from .forms import json_text
-
-    # the service reads integers of 64 bits, and 128 levels; it sends text as it is
-    text = json_text(value)
-    _put_body(spec, {"json": value} if text is None else {"text": text, "contentType": "application/json"})
-
-
-def _put_data(spec: dict[str, Any], value: Any) -> None:
-    from .forms import body
-
-    _put_body(spec, {"text": value} if isinstance(value, str) else body(value))
-
-
-def _put_file(spec: dict[str, Any], value: Any) -> None:
-    from .files import absolute
-
-    path = value if hasattr(value, "__fspath__") else text_of(value, "file")
-    _put_body(spec, {"file": absolute(path, "file")})
-
-
-def _put_auth(spec: dict[str, Any], value: Any) -> None:
-    from .auth import auth_parameter
-
-    spec["auth"] = auth_parameter(value)
-
-
-def _put_proxy(spec: dict[str, Any], value: Any) -> None:
-    from .proxies import proxy_parameter
-
-    spec["proxy"] = proxy_parameter(value)
-
-
-def _put_verify(spec: dict[str, Any], value: Any) -> None:
-    from .trust import put_verify
-
-    put_verify(spec, value)
-
-
-def _put_cert(spec: dict[str, Any], value: Any) -> None:
-    from .trust import put_cert
-
-    put_cert(spec, value)
-
-
 def _put_http2(spec: dict[str, Any], value: Any) -> None:
     versions = {True: "auto", False: "1.1", "prior": "2"}
     if value not in versions:
         raise ValueError(f"http2 must be True, False or 'prior', not {value!r}")
     spec["httpVersion"] = versions[value]
-
-
-def _put_cookies(spec: dict[str, Any], value: Any) -> None:
-    from .cookies import cookies_parameter
-
-    spec["cookies"] = cookies_parameter(value, spec["url"])
-
-
-def _put_parameters(spec: dict[str, Any], value: Any) -> None:
-    from .forms import tagged
-
-    spec["parameters"] = tagged(value)
 
 
 def _put_timeout(spec: dict[str, Any], value: Any) -> None:
@@ -159,7 +100,27 @@ def _refuse_progress(spec: dict[str, Any], value: Any) -> None:
         raise TypeError("progress goes with one request that is waited for; elsewhere ask for events")
 
 
-def _plain(member: str) -> Callable[[dict[str, Any], Any], None]:
+def _of_body(name: str) -> Writer:
+    def put(spec: dict[str, Any], value: Any) -> None:
+        from .forms import WRITERS
+
+        # the next ones need no look at the loaded modules
+        _WRITERS.update(WRITERS)
+        WRITERS[name](spec, value)
+
+    return put
+
+
+def _of_access(name: str) -> Writer:
+    def put(spec: dict[str, Any], value: Any) -> None:
+        from .access import WRITERS
+
+        WRITERS[name](spec, value)
+
+    return put
+
+
+def _plain(member: str) -> Writer:
     def put(spec: dict[str, Any], value: Any) -> None:
         spec[member] = value
 
@@ -178,21 +139,13 @@ _PLAIN = (
     "priority", "start_immediately", "metrics", "tag", "detach", "name", "addresses", "allow_get_body",
     "default_headers", "decode", "content_type", "check",
 )  # fmt: skip
-_WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
+_WRITERS: dict[str, Writer] = {
     "params": _put_params,
     "headers": _put_headers,
-    "json": _put_json,
-    "data": _put_data,
-    "file": _put_file,
-    "files": lambda spec, value: _put_body(spec, {"multipart": value}),
-    "parameters": _put_parameters,
-    "auth": _put_auth,
+    **{name: _of_body(name) for name in ("json", "data", "file", "files", "parameters")},
     "timeout": _put_timeout,
-    "proxy": _put_proxy,
-    "verify": _put_verify,
-    "cert": _put_cert,
+    **{name: _of_access(name) for name in ("auth", "proxy", "verify", "cert", "cookies")},
     "http2": _put_http2,
-    "cookies": _put_cookies,
     "serialize": _put_serialize,
     "events": _put_events,
     "progress": _refuse_progress,
@@ -202,7 +155,7 @@ _WRITERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     **{name: _plain(camel(name)) for name in _PLAIN},
 }
 
-SHARED: dict[str, Callable[[dict[str, Any], Any], None]] = {
+SHARED: dict[str, Writer] = {
     name: _WRITERS[name]
     for name in ("timeout", "proxy", "addresses", "redirect", "challenge", "verify", "cert", "http2", "connect_to",
                  "cache", "start_immediately")
@@ -214,12 +167,9 @@ OPTIONS: tuple[str, ...] = ("base_url", *_WRITERS)
 
 
 def _unknown(name: str) -> TypeError:
-    from difflib import get_close_matches
-
     if name == "stream":
         return TypeError('a request has no option stream; use stream(url), or body_to="stream"')
-    near = get_close_matches(name, OPTIONS, 1)
-    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(OPTIONS)}"
+    hint = meant(name, OPTIONS, f"; there are {', '.join(OPTIONS)}")
     return TypeError(f"a request has no option {name}{hint}")
 
 
@@ -298,9 +248,7 @@ def merged(options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     return laid(defaults.options, own) if plan is None else plan.options(own, defaults.options)
 
 
-def merged_but(
-    names: tuple[str, ...], what: str, options: Mapping[str, Any], defaults: Defaults
-) -> dict[str, Any]:
+def merged_but(names: tuple[str, ...], what: str, options: Mapping[str, Any], defaults: Defaults) -> dict[str, Any]:
     """As :func:`merged`, for ``what`` that has no such options: those of the client are for its requests."""
     for name in names:
         if options.get(name) is not None:

@@ -86,25 +86,11 @@ def explained(message: Any, params: Any) -> Any:
     return {**message, "error": problem}
 
 
-def check_surrogates(text: str, value: Any, name: str) -> None:
-    """Raises for a value whose JSON text has half of a surrogate pair: the service could only name a byte."""
-    if _seems_lone(text) and fault(value) is not None:
+def check_surrogates(value: Any, name: str) -> None:
+    """Raises for a value with half of a surrogate pair: the service could only name a byte of its JSON text."""
+    found = fault(value)
+    if found is not None and "surrogate" in found[1]:
         raise unwritable(value, name, "")
-
-
-def _seems_lone(text: str) -> bool:
-    """Whether ASCII JSON may hold half of a pair; a backslash before such an escape deceives this function."""
-    at = text.find("\\ud")
-    while at >= 0:
-        step = 2
-        if text[at + 3 : at + 4] in tuple("89ab"):
-            if text[at + 6 : at + 9] != "\\ud" or text[at + 9 : at + 10] not in tuple("cdef"):
-                return True
-            step = 12
-        elif text[at + 3 : at + 4] in tuple("cdef"):
-            return True
-        at = text.find("\\ud", at + step)
-    return False
 
 
 def _is_unicode(text: str) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The progress of a transfer, and bars that show the progress: rich's or tqdm's if installed, else a plain line.
+"""Requests whose progress is followed, and bars that show it: rich's or tqdm's if installed, else a plain line.
 
 A bar is a context manager whose value is called with every :class:`Progress`. Loaded with the first such request.
 """
@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import sys
 
+from .._protocol.arguments import LONGEST_MESSAGE
+from .._protocol.parameters import build
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, TextIO
 
+    from .._protocol.parameters import Built, Defaults
     from .._protocol.progress import Progress, Watcher
 
 
@@ -192,3 +196,38 @@ def clock(seconds: float) -> str:
     whole = int(seconds + 0.5)
     minutes = f"{whole // 60 % 60}:{whole % 60:02}"
     return minutes if whole < 3600 else f"{whole // 3600}:{minutes:0>5}"
+
+
+EVENTS = ("event.progress", "event.finish")
+_BODIES = ("file", "files", "data", "json", "parameters")
+
+
+def with_body(path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of an upload: with its file, if given; a body is required."""
+    whole = {**options} if path is None else {**options, "file": path}
+    if all(whole.get(name) is None for name in _BODIES):
+        raise TypeError("an upload needs a file, or one of data, json and files")
+    return whole
+
+
+def label(url: str, options: Mapping[str, Any]) -> str:
+    """The name of a bar: the file that is sent, else the last part of the path, else the host."""
+    file = options.get("file")
+    path = str(file) if file is not None else url.partition("?")[0].partition("#")[0]
+    name = path.rstrip("/").rpartition("/")[2] or url
+    return name if len(name) <= 30 else name[:14] + ".." + name[-14:]
+
+
+def followed(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> tuple[Built, Watcher]:
+    """The parameters of a request with events of its progress and its end, and the progress bar."""
+    if options.get("body_to") == "stream":
+        raise TypeError('progress waits for the whole body: with body_to="stream" count what iter_bytes() gives')
+    options = dict(options)
+    watch = watcher(options.pop("progress"), label(url, options))
+    wanted = options.get("events")
+    if wanted is not True:
+        options["events"] = sorted({"progress", "finish", *(wanted or ())})
+    built = build(method, url, options, defaults)
+    if len(built.params) > LONGEST_MESSAGE:
+        raise TypeError("progress of a body that is too long for a message needs a file: give file=, or no progress=")
+    return built, watch

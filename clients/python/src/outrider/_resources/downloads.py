@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import os
 
-from .._protocol.arguments import text_of
+from .._protocol.arguments import absolute_url, text_of
 from .._protocol.files import absolute
 from .._protocol.frames import encode
-from .._protocol.layers import absolute_url
 from .._protocol.parameters import FOREVER, Defaults, camel, merged_but, spec_for
 
 TYPE_CHECKING = False
@@ -98,7 +97,7 @@ def _watcher(given: dict[str, Any], name: str) -> Watcher | None:
     if not progress:
         return None
     from .bars import watcher
-    from .transfers import label
+    from .bars import label
 
     return watcher(progress, label(name, {}))
 

@@ -320,11 +320,5 @@ class Patience:
         if room > 0:
             self._since = now
         elif now - self._since >= self._limit:
-            raise RequestTimeout(
-                f"sending the body: the server took nothing for {self._limit:g} seconds (raise the write timeout)",
-                code=1405,
-                kind="sessionTaskFailed",
-                reason="timedOut",
-                data={"phase": "request"},
-                retryable=True,
-            )
+            text = f"sending the body: the server took nothing for {self._limit:g} seconds (raise the write timeout)"
+            raise RequestTimeout.late(text, phase="request")

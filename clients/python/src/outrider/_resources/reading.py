@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""The state of a stream between two calls: the next call, and the last result."""
+"""Streams: the parameters of ``stream.open``, the state between two calls, and connections that carry nothing else."""
 
 from __future__ import annotations
 
 from binascii import a2b_base64
 
-from .._protocol.arguments import present
-from .._protocol.exceptions import OutriderError, from_failure
-from .._protocol.frames import call_frame, encode
+from .._protocol.arguments import phases, present
+from .._protocol.exceptions import OutriderError, ServerGone, from_error, from_failure
+from .._protocol.frames import call_frame, decode, encode
 from .._protocol.openings import Dropped, ended_by
+from .._protocol.parameters import EXACT, FOREVER, Built, build_merged, guard_for, merged_but
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from .caller import Leaver
+    from .._protocol.parameters import Defaults
+    from .._protocol.openings import Leaver
 
 
 PIECE = 262_144
@@ -134,3 +136,31 @@ def _value(value: Any, kind: str) -> Any:
 def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
     """The calls that leave nothing of a stream behind."""
     return ended_by(None if reading.over else reading.name, request=reading.request)
+
+
+NOT_OF_STREAMS = ("serialize", "handlers", "body_to", "max_inline", "detach", "name", "start_immediately")
+
+
+def build_stream(method: str, url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``stream.open``, which returns with the head.
+
+    A number as timeout applies to each phase, since the duration of a stream is unknown.
+    """
+    options = merged_but(NOT_OF_STREAMS, "a stream", options, defaults)
+    timeout = options.get("timeout")
+    built = build_merged(method, url, {**options, "timeout": phases(timeout)})
+    guard = FOREVER if options.get("retry") else guard_for(timeout)
+    return Built(built.params[: -len(EXACT) - 1] + '"wait":"response"}', guard, built.check)
+
+
+def attached(line: bytes) -> None:
+    """Raises the service's error in place of the bytes."""
+    message = decode(line.decode())
+    if "error" in message:
+        raise from_error(message["error"])
+
+
+def cut(problem: OSError | None = None) -> ServerGone:
+    """The service that had the body is not there any more."""
+    why = "" if problem is None or not problem.strerror else f": {problem.strerror}"
+    return ServerGone(f"the service has gone, and with it the rest of the stream{why}")

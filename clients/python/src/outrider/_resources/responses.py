@@ -14,10 +14,10 @@ from .facts import Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
-    from .caller import Leaver
+    from .._protocol.openings import Leaver
     from .reading import Reading
 
     Kind = TypeVar("Kind", bound="ResponseData")
@@ -62,6 +62,11 @@ def keep_raised(request: str, problem: Exception) -> None:
 def raised_for(request: str | None) -> Exception | None:
     """The exception of a program's function for the request; returned once."""
     return _raised.pop(request, None) if _raised and request is not None else None
+
+
+def is_kept(result: Mapping[str, Any]) -> bool:
+    """Whether the service holds something of the response that is still to be fetched."""
+    return (result.get("body") or {}).get("kind") in ("stored", "file")
 
 
 class ResponseData(Facts):

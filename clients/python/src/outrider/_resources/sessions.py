@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from .._protocol.arguments import header_list, present
-from .._protocol.auth import credential
+from .._protocol.arguments import header_list, laid, left_out, meant, present
+from .._protocol.access import credential
 from .._protocol.files import absolute
 from .._protocol.frames import encode
-from .._protocol.layers import laid, left_out
 from .._protocol.models import Headers
 from .._protocol.parameters import EXACT, OPTIONS, SHARED, Built, spec_for
 
@@ -271,10 +270,8 @@ class Plan:
             raise ValueError("the jar has cookies without a domain, which need a host: give the session a base_url")
         unknown = next((name for name in given if name not in OPTIONS), None)
         if unknown is not None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(unknown, sorted({*_SETTINGS, "interceptors", *OPTIONS}), 1)
-            raise TypeError(f"a session has no setting {unknown}" + (f"; did you mean {near[0]}?" if near else ""))
+            known = sorted({*_SETTINGS, "interceptors", *OPTIONS})
+            raise TypeError(f"a session has no setting {unknown}{meant(unknown, known)}")
         self.validators: list[dict[str, Any]] = []
         self.callbacks: dict[str, dict[str, Any]] = {}
         self._version = 0

@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""WebSockets, TCP connections and the way out of this machine: parameters and results, without any call."""
+"""WebSockets, server-sent events, TCP connections and the way out of this machine: parameters and results, without any
+call."""
 
 from __future__ import annotations
 
 from binascii import a2b_base64
 
-from .._protocol.arguments import timeout_of
+from .._protocol.arguments import header_list, timeout_of
 from .._protocol.exceptions import RequestTimeout, StreamError, from_failure
-from .._protocol.frames import encode, in_base64
-from .._protocol.parameters import Built, camel, merged_but, spec_for
+from .._protocol.files import absolute
+from .._protocol.frames import decode, encode, in_base64
+from .._protocol.parameters import FOREVER, Built, camel, merged_but, spec_for
+from .reading import NOT_OF_STREAMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from .._protocol.parameters import Defaults
+
 
 _NOT = (
     "serialize", "handlers", "body_to", "max_inline", "json", "data", "file", "files", "compress", "expect_continue",
     "validate", "max_body", "progress",
 )  # fmt: skip
-_OWN = ("protocols", "compression", "max_message", "backlog", "overflow", "ping", "reconnect", "greeting")
+_OF_WEBSOCKETS = ("protocols", "compression", "max_message", "backlog", "overflow", "ping", "reconnect", "greeting")
 
 ORDERLY = (1000, 1001, 1005)
 """Codes with which a WebSocket ends as planned: normal, going away, none (RFC 6455 section 7.4)."""
@@ -46,7 +50,7 @@ def build_websocket(url: str, options: Mapping[str, Any], defaults: Defaults) ->
     if options.get("http2") is None:
         # the client's default is for its requests: a handshake is one of HTTP/1.1
         given.pop("http2", None)
-    own = {camel(name): given.pop(name) for name in _OWN if name in given}
+    own = {camel(name): given.pop(name) for name in _OF_WEBSOCKETS if name in given}
     if "greeting" in own:
         own["greeting"] = [dict(one) if hasattr(one, "items") else sent_message(one) for one in own["greeting"]]
     spec, guard, check = spec_for("GET", url, given)
@@ -83,9 +87,11 @@ def message_of(value: Any) -> Any:
     return value["text"]
 
 
-def build_tcp(host: str | None, port: int | None, path: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of ``tcp.open``."""
-    spec: dict[str, Any] = {"path": path} if path is not None else {"host": host, "port": port}
+def build_tcp(host: str | None, port: int | None, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of ``tcp.open``; a path ``@name`` is an abstract socket."""
+    spec: dict[str, Any] = {"host": host, "port": port}
+    if path is not None:
+        spec = {"path": path if isinstance(path, str) and path.startswith("@") else absolute(path)}
     for name, value in options.items():
         if name not in ("tls", "proxy", "session", "timeout", "addresses", "retry", "tag"):
             raise TypeError(f"a TCP connection has no option {name}")
@@ -94,7 +100,7 @@ def build_tcp(host: str | None, port: int | None, path: str | None, options: Map
     if "timeout" in spec:
         spec["timeout"] = timeout_of(spec["timeout"])
     if "proxy" in spec:
-        from .._protocol.proxies import proxy_parameter
+        from .._protocol.access import proxy_parameter
 
         spec["proxy"] = proxy_parameter(spec["proxy"])
     return {**spec, "mode": "pull", "as": "bytes"}
@@ -129,3 +135,84 @@ class Reachability:
 
     def __repr__(self) -> str:
         return f"<Reachability {self.status}>"
+
+
+BATCH = 49_152
+"""The most bytes of the event stream per read. A result of that length takes a single system call."""
+
+EVENT_WAIT = 60.0
+"""Seconds that a read waits for an event; then the client reads again."""
+
+EVENT_PATIENCE = 2 * EVENT_WAIT
+"""Seconds in which a service that is alive replies to a read."""
+
+NO_MORE = 2012
+"""The failure code for the end of all events. Here the code is no error."""
+
+_OF_EVENTS = {"last_event_id": "lastEventId", "reconnect": "reconnect", "max_event": "maxEventBytes"}
+
+
+class ServerSentEvent:
+    """An event: ``event`` is its type, ``data`` its text, ``id`` the last id that the server gave (or ``""``).
+
+    ``retry`` is the reconnection time in seconds that the server sent with this event; the service already respects
+    this time.
+    """
+
+    __slots__ = ("data", "event", "id", "retry")
+
+    def __init__(self, data: str, event: str = "message", id: str = "", retry: float | None = None) -> None:
+        self.data = data
+        self.event = event
+        self.id = id
+        self.retry = retry
+
+    def json(self) -> Any:
+        """The data as a JSON value. Raises :class:`ValueError` for other data."""
+        return decode(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ServerSentEvent):
+            return NotImplemented
+        return (self.data, self.event, self.id, self.retry) == (other.data, other.event, other.id, other.retry)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        parts = [f"data={self.data!r}", f"event={self.event!r}"]
+        parts += [f"id={self.id!r}"] if self.id else []
+        parts += [f"retry={self.retry!r}"] if self.retry is not None else []
+        return f"ServerSentEvent({', '.join(parts)})"
+
+
+def build_sse(url: str, options: Mapping[str, Any], defaults: Defaults) -> Built:
+    """The parameters of ``sse.open``."""
+    options = merged_but(NOT_OF_STREAMS, "an event stream", options, defaults)
+    own = {name: options[name] for name in _OF_EVENTS if options.get(name) is not None}
+    rest = {name: value for name, value in options.items() if name not in _OF_EVENTS and name != "method"}
+    # without a method the service takes POST where there is a body, and GET elsewhere
+    spec, guard, check = spec_for(options.get("method") or "GET", url, rest)
+    for name, value in own.items():
+        spec[_OF_EVENTS[name]] = dict(value) if hasattr(value, "items") else value
+    reconnect = spec.get("reconnect")
+    if isinstance(reconnect, dict) and reconnect.get("initial"):
+        guard = FOREVER
+    spec.update(mode="pull", compact=True, wait="response")
+    return Built(encode(spec, "the request"), guard, check)
+
+
+def first_id(options: Mapping[str, Any]) -> str:
+    """The id that the stream begins with, by the option or by the header."""
+    headers = options.get("headers") or ()
+    found = [value for name, value in header_list(headers) if name.lower() == "last-event-id"]
+    return str(options.get("last_event_id") or (found[0] if found else ""))
+
+
+def events_of(values: list[Any], last_id: str) -> Iterator[ServerSentEvent]:
+    """The events of a read. Most have only data, and come as a string."""
+    for value in values:
+        if type(value) is str:
+            yield ServerSentEvent(value, "message", last_id)
+        else:
+            last_id = value.get("id", last_id)
+            yield ServerSentEvent(value["data"], value.get("event", "message"), last_id, value.get("retry"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.openings import Dropped
-from .._resources.event_source import BATCH, NO_MORE, PATIENCE, WAIT, ServerSentEvent, events_of
+from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, ServerSentEvent, events_of
 from .ends import Closing, end_by
 from .responses import Response
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .._protocol.exceptions import OutriderError
     from .._protocol.parameters import Opened
-    from .caller import Caller
+    from .calls import Calls
 
 
 class EventSource(Dropped, Closing):
@@ -39,7 +39,7 @@ class EventSource(Dropped, Closing):
     raises the matching :class:`~outrider.ExchangeError`. Status 204, for no more events, ends the loop.
     """
 
-    def __init__(self, client: Caller, opening: Callable[[], Opened], last_event_id: str) -> None:
+    def __init__(self, client: Calls, opening: Callable[[], Opened], last_event_id: str) -> None:
         self.stream: str | None = None
         """The handle of the stream; ``None`` before the opening, and after the end."""
         self.last_event_id = last_event_id
@@ -91,9 +91,9 @@ class EventSource(Dropped, Closing):
             self.close()
 
     def _read(self, stream: str) -> dict[str, Any]:
-        params = {"stream": stream, "bytes": BATCH, "wait": WAIT}
+        params = {"stream": stream, "bytes": BATCH, "wait": EVENT_WAIT}
         try:
-            return self._invoke("stream.read", params, timeout=PATIENCE)
+            return self._invoke("stream.read", params, timeout=EVENT_PATIENCE)
         except HandleError:
             if self.stream is None:
                 # another thread or task closed it

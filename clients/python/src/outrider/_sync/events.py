@@ -13,10 +13,9 @@ from collections import deque
 from itertools import count
 from time import monotonic, sleep
 
-from .._connection.inbox import Inbox
+from .._connection.inbox import CALLBACK_FAILED, Inbox, refusal_frame, reply_frame
 from .._connection.waiters import Waiter
 from .._protocol.exceptions import OutriderError, ServerGone
-from .._protocol.replies import CALLBACK_FAILED, refusal_frame, reply_frame
 from .._resources.events import CANCEL, EventQueue, Listeners, Told, refused
 
 TYPE_CHECKING = False

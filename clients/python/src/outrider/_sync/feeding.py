@@ -11,7 +11,7 @@ from time import monotonic
 from .._protocol.exceptions import CallError, HandleError
 from .._protocol.parameters import UNTIMED_GUARD, build
 from .._resources.feeding import Patience, bodies_of, fed, filed, is_spent, pieces, unhurried, written
-from .._resources.transfers import is_kept
+from .._resources.responses import is_kept
 from .responses import Response
 from .variant import steps
 
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from .caller import Caller
+    from .calls import Calls
 
 
 def feed(
-    invoke: Callable[..., Any],
-    stream: str,
-    body: Any,
-    patience: Patience,
+    invoke: Callable[..., Any], stream: str, body: Any, patience: Patience,
     ended: Callable[[], dict[str, Any] | None],
 ) -> dict[str, Any] | None:
     """Writes a body until its end. Returns the result of ``ended`` if the request ended, or responded, before.
@@ -55,7 +52,7 @@ def feed(
     return None
 
 
-def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> Response:
+def send(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> Response:
     """Sends a request with a body from an iterator of bytes or text, or with a long one."""
     if options.get("body_to") == "stream":
         raise TypeError(
@@ -72,9 +69,7 @@ def send(client: Caller, method: str, url: str, options: Mapping[str, Any]) -> R
     return response
 
 
-def _sent(
-    client: Caller, method: str, url: str, options: Mapping[str, Any]
-) -> tuple[dict[str, Any], bool]:
+def _sent(client: Calls, method: str, url: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The result, and whether a failure raises."""
     bodies = bodies_of(options)
     streams: list[str] = []
@@ -108,7 +103,7 @@ def _sent(
 
 
 def _repeated(
-    client: Caller, method: str, url: str, options: Mapping[str, Any], leavings: list[tuple[str, dict[str, Any]]]
+    client: Calls, method: str, url: str, options: Mapping[str, Any], leavings: list[tuple[str, dict[str, Any]]]
 ) -> dict[str, Any] | None:
     """The result of the same request whose body the service can send again; ``None`` if the service cannot.
 

@@ -165,7 +165,7 @@ def end_check(
         try:
             result = invoke("request.wait", {"request": reading.request})
         except HandleError:
-            from .._resources.streams import cut
+            from .._resources.reading import cut
 
             raise cut() from None
         Response(result, invoke).raise_for_error()

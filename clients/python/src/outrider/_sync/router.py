@@ -16,17 +16,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._protocol.options import Options
-    from .caller import Caller
+    from .calls import Calls
 
     class Endpoint(Protocol):
         """Sends a request to an endpoint, and gives its response."""
 
         def __call__(
-            self,
-            params: Mapping[str, Any] | None = None,
-            /,
-            *,
-            _overrides: Mapping[str, Any] | None = None,
+            self, params: Mapping[str, Any] | None = None, /, *, _overrides: Mapping[str, Any] | None = None,
             **more: Any,
         ) -> Response: ...
 
@@ -52,7 +48,7 @@ class Router:
     """
 
     def __init__(
-        self, name: str, client: Caller, *, check: bool = True, base_url: str | None = None,
+        self, name: str, client: Calls, *, check: bool = True, base_url: str | None = None,
         shared: bool = False, options: Mapping[str, Any] | None = None,
     ) -> None:
         self._name = name

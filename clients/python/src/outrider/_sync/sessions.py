@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
     from .._resources.events import Functions
-    from .caller import Caller
+    from .calls import Calls
     from .cookies import Cookies
-    from .downloads import Downloads
+    from .transfers import Downloads, Request
     from .responses import Response
-    from .started import Request
     from .verbs import Result
 
 
@@ -63,7 +62,7 @@ class Session(Verbs, Dropped, Closing):
     """
 
     def __init__(
-        self, client: Caller | None = None, codes: Functions | None = None,
+        self, client: Calls | None = None, codes: Functions | None = None,
         settings: Mapping[str, Any] | None = None, **named: Any,
     ) -> None:
         if client is None or codes is None or settings is None or named:
@@ -176,7 +175,7 @@ class Session(Verbs, Dropped, Closing):
                 self._made = made = (connection, str(created["session"]), wanted)
                 self._client._defaults.sessions[made[1]] = self._plan
                 if self._plan.jar is not None:
-                    from .._protocol.cookies import specs_of
+                    from .._protocol.access import specs_of
 
                     params = {"session": made[1], "cookies": specs_of(self._plan.jar)}
                     if self._plan.layer.get("base_url"):
@@ -204,7 +203,7 @@ class Session(Verbs, Dropped, Closing):
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         return self._within(lambda: self._client._result(method, params, seconds))
 
-    def _caller(self) -> Caller:
+    def _caller(self) -> Calls:
         return self._client
 
     def _own(self, options: Any) -> Any:
@@ -240,7 +239,7 @@ class Session(Verbs, Dropped, Closing):
     @property
     def download(self) -> Downloads:
         """Downloads of this session: ``session.download(url, path)``, and its methods as in ``client.download``."""
-        from .downloads import Downloads
+        from .transfers import Downloads
 
         return Downloads(self)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._protocol.models import Headers
     from .._protocol.parameters import Opened
-    from .caller import Caller
+    from .calls import Calls
     from .pipe import Pipe
 
     # the methods of the same name hide it
@@ -40,7 +40,7 @@ class Stream(Closing):
 
     response: Response
 
-    def __init__(self, client: Caller, opening: Callable[[], Opened]) -> None:
+    def __init__(self, client: Calls, opening: Callable[[], Opened]) -> None:
         self._client = client
         self._invoke = client.invoke
         self._reading: Reading | None = None
@@ -155,11 +155,13 @@ class Stream(Closing):
         return self._raw()
 
     def _raw(self) -> Pipe:
-        if self._pipe is None:
+        pipe = self._pipe
+        if pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            self._pipe = self._open_pipe(self._path)
-        return self._pipe
+            pipe = self._open_pipe(self._path)
+            self._pipe = pipe
+        return pipe
 
     def _open_pipe(self, path: str) -> Pipe:
         reading = self._opened()

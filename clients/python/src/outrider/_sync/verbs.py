@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
     from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from .._protocol.options import Options, SSEOptions
     from .._protocol.parameters import Opened
-    from .caller import Caller
+    from .calls import Calls
     from .event_source import EventSource
     from .responses import Response
     from .streams import Stream
@@ -33,7 +34,7 @@ class Verbs:
     def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _caller(self) -> Caller:
+    def _caller(self) -> Calls:
         raise NotImplementedError
 
     def _own(self, options: Any) -> Any:
@@ -60,7 +61,7 @@ class Verbs:
         The other forms are ``s.bytes()``, ``s.text()``, ``s.json()`` and ``s.frames()``; the blocking client has
         ``s.raw()``, a file, too. A ``timeout`` in seconds is for the head, and for each silence in the body.
         """
-        from .._resources.streams import build_stream
+        from .._resources.reading import build_stream
         from .streams import Stream
 
         client = self._caller()
@@ -73,7 +74,7 @@ class Verbs:
 
     def sse(self, url: str, **options: Unpack[SSEOptions]) -> EventSource:
         """Opens an event stream: the events of a server, as they come; see :class:`outrider.EventSource`."""
-        from .._resources.event_source import build_sse, first_id
+        from .._resources.sockets import build_sse, first_id
         from .event_source import EventSource
 
         client = self._caller()
@@ -108,12 +109,14 @@ class Verbs:
         return WebSocket(client, opening)
 
     def tcp(
-        self, host: str | None = None, port: int | None = None, *, path: str | None = None, **options: Any
+        self, host: str | None = None, port: int | None = None, *, path: str | os.PathLike[str] | None = None,
+        **options: Any,
     ) -> TCPConnection:
         """Opens a TCP connection, or a Unix socket with ``path``; see :class:`outrider.TCPConnection`.
 
-        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte ``proxy``,
-        ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are the same as for requests.
+        ``tls``      ``True``, or ``{"serverName": name, "alpn": [...]}``: TLS before the first byte
+
+        ``proxy``, ``timeout``, ``addresses``, ``retry``, ``session`` and ``tag`` are the same as for requests.
         """
         from .._resources.sockets import build_tcp
         from .tcp import TCPConnection
@@ -202,6 +205,6 @@ class Verbs:
         self, url: str, path: Any = None, *, method: str = "POST", **options: Unpack[Options]
     ) -> Response:
         """Sends the file of that path, or another body; ``progress=True`` shows a progress bar."""
-        from .._resources.transfers import with_body
+        from .._resources.bars import with_body
 
         return self._send(method, url, with_body(path, options))

@@ -9,7 +9,7 @@ from _thread import allocate_lock, start_new_thread
 
 from .._protocol.exceptions import HandleError, OutriderError, ServerGone
 from .._protocol.frames import encode, unpack
-from .._resources.watching import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
+from .._resources.events import SUBSCRIBING, Sieve, Subscribed, ended, interrupted, wish
 from .events import EventStream, complain
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._connection.blocking import Connection
     from .._protocol.models import Event
-    from .caller import Caller
+    from .calls import Calls
 
 
 class Watch(Subscribed, EventStream):
@@ -42,7 +42,7 @@ class Watch(Subscribed, EventStream):
     """
 
     def __init__(
-        self, client: Caller, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
+        self, client: Calls, topics: tuple[str, ...], function: Callable[[Event], object] | None = None, *,
         timeout: float | None = None, **wishes: Any,
     ) -> None:
         self._params = wish(topics, **wishes)

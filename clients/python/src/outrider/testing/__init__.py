@@ -30,7 +30,7 @@ import tempfile
 import time
 
 from .._connection.discovery import binary
-from .._protocol.arguments import present
+from .._protocol.arguments import meant, present
 from .._protocol.exceptions import OutriderError, ReplayError, ServerNotFound
 from .._protocol.files import absolute
 
@@ -178,22 +178,11 @@ class Stage:
     # Stubs
 
     def add(
-        self,
-        url: str,
-        method: str | None = None,
-        *,
-        status: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        json: Any = None,
-        text: str | None = None,
-        base64: str | None = None,
-        file: str | os.PathLike[str] | None = None,
-        chunks: list[dict[str, Any]] | None = None,
-        trailers: Mapping[str, str] | None = None,
-        delay: float | None = None,
-        fault: Any = None,
-        responses: list[dict[str, Any]] | None = None,
-        **rule: Any,
+        self, url: str, method: str | None = None, *, status: int | None = None,
+        headers: Mapping[str, str] | None = None, json: Any = None, text: str | None = None, base64: str | None = None,
+        file: str | os.PathLike[str] | None = None, chunks: list[dict[str, Any]] | None = None,
+        trailers: Mapping[str, str] | None = None, delay: float | None = None, fault: Any = None,
+        responses: list[dict[str, Any]] | None = None, **rule: Any,
     ) -> str:
         """Adds a stub, and returns its name.
 
@@ -241,11 +230,8 @@ def _check(mode: str, options: Mapping[str, Any]) -> None:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     for name, value in options.items():
         if name not in _OPTIONS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, ("cassette", "mode", *_OPTIONS), 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_OPTIONS)}"
-            raise TypeError(f"a cassette has no option {name}; {hint}")
+            hint = meant(name, ("cassette", "mode", *_OPTIONS), f"; there are {', '.join(_OPTIONS)}")
+            raise TypeError(f"a cassette has no option {name}{hint}")
         try:
             json.dumps(value)
         except (TypeError, ValueError) as problem:
