@@ -8,7 +8,9 @@ enum RandomName {
     /// A prefix and sixteen base32 characters: 80 random bits.
     static func make(_ prefix: String) -> String {
         var generator = SystemRandomNumberGenerator()
-        let characters = (0..<16).map { _ in letters[Int(generator.next() & 31)] }
+        // each number is a system call
+        let halves = [generator.next(), generator.next()]
+        let characters = halves.flatMap { half in (0..<8).map { letters[Int((half >> ($0 * 5)) & 31)] } }
         return prefix + String(decoding: characters, as: UTF8.self)
     }
 }
