@@ -11,6 +11,9 @@ package enum Clocks {
     /// Seconds since the machine started, without sleep: for limits of work that runs only while the machine is awake.
     static var awake: Double { read(CLOCK_MONOTONIC) }
 
+    /// Seconds of processor time that the calling thread has used: for limits of work that other programs may slow down.
+    package static var thread: Double { read(CLOCK_THREAD_CPUTIME_ID) }
+
     /// The ID of the present boot; empty if unknown.
     package static let boot: String = {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }

@@ -30,6 +30,8 @@ package struct OpenAPIImport {
 
     /// The parsed URLs of servers: many operations may share a URL.
     private var knownServers: [String: RouterURL] = [:]
+    /// The names in braces in the URLs of servers.
+    private var usedVariables: Set<String> = []
     var source: OpenAPISource
     private let options: Options
     var endpoints: [RouterEndpoint] = []
@@ -86,7 +88,8 @@ package struct OpenAPIImport {
     private mutating func base() throws(JSONComplaint) -> RouterURL {
         if let url = options.baseURL { return try RouterURL(url) }
         guard let url = try server(source.root, .root) else {
-            throw JSONComplaint("the document names no server: say baseUrl", at: JSONPointer(member: "servers"))
+            throw JSONComplaint(
+                "the document names no server: say baseUrl, or add servers", at: JSONPointer(member: "servers"))
         }
         return url
     }
@@ -98,7 +101,8 @@ package struct OpenAPIImport {
         }
         let place = pointer.appending(JSONPointer(member: "servers"))
         guard let server = servers[0].object, let written = server["url"]?.string else {
-            throw JSONComplaint("the server has no URL: say baseUrl", at: place.appending(JSONPointer(index: 0)))
+            throw JSONComplaint(
+                "the server has no URL: say baseUrl, or add one", at: place.appending(JSONPointer(index: 0)))
         }
         if servers.count > 1 {
             source.note(
@@ -113,7 +117,7 @@ package struct OpenAPIImport {
             return read
         } catch {
             throw JSONComplaint(
-                "the server's URL \(url.prefix(200)) \(error.message.prefix(400)): say baseUrl",
+                "the server's URL \(url.prefix(200)) \(error.message.prefix(400)): say baseUrl, or write the whole URL",
                 at: place.appending(JSONPointer(index: 0)))
         }
     }
@@ -126,17 +130,18 @@ package struct OpenAPIImport {
         let variables = server["variables"]?.object?.members ?? []
         try source.budget.spend(values: variables.count)
         var values: [String: String] = [:]
-        for member in variables {
-            values[member.name] = options.variables[member.name] ?? member.value.object?["default"]?.string
-        }
+        for member in variables { values[member.name] = member.value.object?["default"]?.string }
         var url = ""
         var rest = written[...]
         while let brace = rest.firstIndex(of: "{"), let end = rest[brace...].firstIndex(of: "}"),
             url.utf8.count <= HTTPURL.maximumLength
         {
             url += rest[..<brace]
-            let name = rest[rest.index(after: brace)..<end]
-            url += values[String(name)]?[...] ?? rest[brace...end]
+            let name = String(rest[rest.index(after: brace)..<end])
+            usedVariables.insert(name)
+            let value = options.variables[name] ?? values[name]
+            if value == nil { source.note(place, "{\(name)} has no value: say it in variables, or say baseUrl") }
+            url += value?[...] ?? rest[brace...end]
             rest = rest[rest.index(after: end)...]
         }
         url += rest
@@ -236,6 +241,9 @@ package struct OpenAPIImport {
             source.note(
                 JSONPointer(member: "security"),
                 "security is not carried over: put headers or auth into defaults or overrides")
+        }
+        for name in options.variables.keys.sorted() where options.baseURL == nil && !usedVariables.contains(name) {
+            source.note(JSONPointer(member: "servers"), "no server that is used has the variable \(name.excerpt)")
         }
         for word in ["webhooks"] where source.root[word] != nil {
             source.note(JSONPointer(member: word), "\(word) are not used")

@@ -145,26 +145,63 @@ struct OperationReading {
         var target = ParameterPlace(.body)
         target.kind = kind
         if kind == .body { source.note(place, "\(media.name) is given as a Body, such as {\"file\": path}") }
+        if kind == .multipart {
+            source.note(
+                place,
+                "\(media.name) is given as a list of parts, such as {\"name\": \"a\", \"text\": \"b\"} or {\"name\": \"c\", \"file\": path}"
+            )
+        }
         if kind != .multipart, media.name != "application/json", !media.name.contains("*") {
             target.contentType = media.name
         }
+        let holder = place.appending(JSONPointer(member: media.name).under(member: "content"))
+        if ["GET", "HEAD"].contains(endpoint.options["method"]?.string) {
+            endpoint.options["allowGetBody"] = .bool(true)
+        }
+        readEncoding(media.value.object?["encoding"]?.object, &target, holder, &source)
         let name = isTaken("body") ? "requestBody" : "body"
         endpoint.places[name] = target
         try source.budget.spend(bytes: place.description.utf8.count + 2 * media.name.utf8.count)
-        let holder = place.appending(JSONPointer(member: media.name).under(member: "content"))
         let isChecked = media.value.object?["schema"] != nil && (kind == .json || kind == .form)
         add(name, isChecked ? Self.reference(holder.appending(JSONPointer(member: "schema"))) : .bool(true))
         if body["required"] == .bool(true) { required.append(.string(name)) }
-        if media.value.object?["encoding"] != nil { source.note(holder, "encoding of single parts is not used") }
+    }
+
+    /// Fields of a form are written with brackets, or by repeating their name.
+    private func readEncoding(
+        _ encoding: JSONObject?, _ target: inout ParameterPlace, _ holder: JSONPointer, _ source: inout OpenAPISource
+    ) {
+        guard let encoding, !encoding.isEmpty else { return }
+        var isUsed = target.kind == .form
+        if isUsed {
+            let parts = encoding.members.map { $0.value.object ?? [:] }
+            if parts.contains(where: { $0["style"] == .string("deepObject") }) { target.style = .deepObject }
+            let style = target.style ?? .form
+            isUsed = parts.allSatisfy { part in
+                let isAlike = style == .form || part["style"]?.string == style.rawValue
+                return isAlike
+                    && part.members.allSatisfy { member in
+                        member.name == "style"
+                            ? member.value.string == style.rawValue : member == .init("explode", .bool(true))
+                    }
+            }
+        }
+        if !isUsed { source.note(holder, "encoding of single parts is not used") }
     }
 
     /// JSON before forms before texts before all else.
     private static func chosen(_ content: [JSONObject.Member]) -> (JSONObject.Member, ParameterPlace.BodyKind) {
         let kinds = content.map { ($0, kind($0.name)) }
+        // before application/json-patch+json and others, which mean more than the schema
+        if let plain = kinds.first(where: { isPlainJSON($0.0.name) }) { return plain }
         for wanted in [ParameterPlace.BodyKind.json, .form, .multipart, .text] {
             if let found = kinds.first(where: { $0.1 == wanted }) { return found }
         }
         return kinds[0]
+    }
+
+    private static func isPlainJSON(_ media: String) -> Bool {
+        media.prefix { $0 != ";" }.lowercased() == "application/json"
     }
 
     private static func kind(_ media: String) -> ParameterPlace.BodyKind {

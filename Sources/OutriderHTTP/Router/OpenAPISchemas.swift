@@ -12,7 +12,7 @@ extension OpenAPIImport {
         var whole = JSONValue.object(object)
         let places = schemas.map { JSONPointer(member: $0.name).under(member: Self.shelf) }
         for _ in 0..<64 {
-            let compiled = try JSONSchema.all(in: whole, at: places, budget: &source.budget)
+            let compiled = try JSONSchema.all(in: whole, at: places, ofRequests: true, budget: &source.budget)
             var faults: [JSONPointer: String] = [:]
             for case .failure(let complaint) in compiled { faults[complaint.pointer] = complaint.message }
             if faults.isEmpty {

@@ -41,11 +41,19 @@ struct OpenAPISource {
         for _ in 0..<16 {
             guard let reference = value.object?["$ref"]?.string else { return (value, pointer) }
             try budget.spend(bytes: reference.utf8.count)
-            guard reference.hasPrefix("#"), let place = JSONPointer(written: String(reference.dropFirst())),
-                let target = document.value(at: place)
-            else { return nil }
+            guard reference.hasPrefix("#"), let (target, place) = found(String(reference.dropFirst())) else {
+                return nil
+            }
             value = target
             pointer = place
+        }
+        return nil
+    }
+
+    /// The value at a pointer as written, or as a fragment of a URI, whose braces are percent-encoded.
+    private mutating func found(_ written: String) -> (JSONValue, JSONPointer)? {
+        for text in [written, URIText.decoded(written)] {
+            if let place = JSONPointer(written: text), let value = document.value(at: place) { return (value, place) }
         }
         return nil
     }

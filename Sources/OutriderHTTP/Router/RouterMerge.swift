@@ -30,9 +30,26 @@ enum RouterMerge {
     /// Existing names keep their place.
     static func members(_ below: JSONObject, _ above: JSONObject) -> JSONObject {
         var merged = below
-        for member in above.members { merged[member.name] = member.value }
+        if below.members.count + above.members.count <= fewMembers {
+            for member in above.members { merged[member.name] = member.value }
+            return merged
+        }
+        var places: [[UInt8]: Int] = [:]
+        for (index, member) in below.members.enumerated() { places[Array(member.name.utf8)] = index }
+        for member in above.members {
+            let name = Array(member.name.utf8)
+            if let place = places[name] {
+                merged.members[place].value = member.value
+            } else {
+                places[name] = merged.members.count
+                merged.members.append(member)
+            }
+        }
         return merged
     }
+
+    /// Of which each is looked for among all.
+    private static let fewMembers = 32
 
     /// A malformed list of fields stays unchanged, so that the parser of requests reports the error.
     static func headers(_ below: JSONValue, _ above: JSONValue) -> JSONValue {

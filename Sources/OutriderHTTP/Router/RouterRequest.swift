@@ -112,7 +112,11 @@ package struct RouterRequest {
                     continue
                 }
                 guard let items = place.queryItems(name, member.value) else {
-                    throw unfit(member.name, "holds a list, an object or null inside, which no query can hold")
+                    throw unfit(
+                        member.name,
+                        place.style == .deepObject
+                            ? "makes names that are too long for a query"
+                            : "holds a list, an object or null inside, which only the style deepObject can write")
                 }
                 query.members.append(contentsOf: items)
             case .header:
@@ -125,7 +129,12 @@ package struct RouterRequest {
                     throw unfit(member.name, "holds a list, an object or null inside, which no cookie can hold")
                 }
                 if !value.texts.isEmpty { cookies.append("\(name)=\(Self.cookie(value.texts))") }
-            case .body: if member.value != .null { cover("body", place.body(member.value)) }
+            case .body:
+                if member.value == .null { continue }
+                if place.kind == .multipart, let object = member.value.object, object["parts"] == nil {
+                    throw unfit(member.name, "must be a list of parts, such as {\"name\": \"a\", \"file\": path}")
+                }
+                cover("body", place.body(member.value))
             }
         }
         if !cookies.isEmpty { headers.append(RouterMerge.field("Cookie", cookies.joined(separator: "; "))) }

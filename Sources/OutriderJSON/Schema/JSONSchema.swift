@@ -37,10 +37,14 @@ package struct JSONSchema: Sendable {
     ///
     /// A schema that cannot be compiled gives its complaint, and the others are unaffected. Throws if the budget is
     /// used up.
+    ///
+    /// - Parameter ofRequests: whether OpenAPI's rules for requests hold: members that are `readOnly` are not required,
+    ///   except in the schemas at `pointers` themselves, and with a `discriminator` several alternatives may fit.
     package static func all(
-        in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false, budget: inout WorkBudget
+        in document: JSONValue, at pointers: [JSONPointer], formats: Bool = false, ofRequests: Bool = false,
+        budget: inout WorkBudget
     ) throws(JSONComplaint) -> [Result<JSONSchema, JSONComplaint>] {
-        var compiler = try SchemaCompiler(document, formats: formats, budget)
+        var compiler = try SchemaCompiler(document, formats: formats, ofRequests: ofRequests, budget)
         var roots: [Result<Int, JSONComplaint>] = []
         for pointer in pointers {
             try compiler.budget.look()

@@ -6,8 +6,10 @@ struct SchemaCompiler {
     private var table: SchemaTable
 
     /// Throws if the budget is used up.
-    init(_ document: JSONValue, formats: Bool, _ budget: WorkBudget) throws(JSONComplaint) {
-        table = try SchemaTable(document, formats: formats, budget)
+    init(
+        _ document: JSONValue, formats: Bool, ofRequests: Bool = false, _ budget: WorkBudget
+    ) throws(JSONComplaint) {
+        table = try SchemaTable(document, formats: formats, ofRequests: ofRequests, budget)
     }
 
     var budget: WorkBudget {
@@ -21,6 +23,7 @@ struct SchemaCompiler {
     mutating func compile(at pointer: JSONPointer) throws(JSONComplaint) -> Int {
         let before = table.list.count
         let root = try table.reserve(pointer)
+        table.root = pointer
         do throws(JSONComplaint) {
             while let next = table.next() { try fill(next.node, next.pointer) }
             try table.reserveAnchors()

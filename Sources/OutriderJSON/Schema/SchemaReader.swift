@@ -123,8 +123,12 @@ struct SchemaReader {
             node.rules.append(.memberCount(least: bounds.least, most: bounds.most))
         }
         // draft 3 and many handwritten documents have a boolean
-        if let names = try texts(object["required"], JSONPointer(member: "required")), !names.isEmpty {
-            node.rules.append(.required(names))
+        if var names = try texts(object["required"], JSONPointer(member: "required")), !names.isEmpty {
+            // the root is of the parameters, which may share the schemas of readOnly members
+            if table.ofRequests, node.pointer != table.root {
+                names = try table.required(names, at: node.pointer)
+            }
+            if !names.isEmpty { node.rules.append(.required(names)) }
         }
         var members = SchemaMembers()
         for (name, _, place) in try named("properties") { members.named[ByteText(name)] = try table.reserve(place) }
@@ -164,9 +168,16 @@ struct SchemaReader {
     // MARK: combinations
 
     private mutating func readCombined(_ table: inout SchemaTable) throws(JSONComplaint) {
-        if object["allOf"] != nil { node.rules.append(.all(try schemas("allOf", &table))) }
+        if object["allOf"] != nil {
+            node.rules.append(.all(try schemas("allOf", &table)))
+            if table.ofRequests { try table.shareReadOnly(of: object["allOf"]?.array ?? [], at: node.pointer) }
+        }
         if object["anyOf"] != nil { node.rules.append(.any(try schemas("anyOf", &table))) }
-        if object["oneOf"] != nil { node.rules.append(.one(try schemas("oneOf", &table))) }
+        if object["oneOf"] != nil {
+            let alternatives = try schemas("oneOf", &table)
+            let isNamed = table.ofRequests && object["discriminator"] != nil
+            node.rules.append(isNamed ? .any(alternatives) : .one(alternatives))
+        }
         if let not = try schema("not", &table) { node.rules.append(.not(not)) }
         if let condition = try schema("if", &table) {
             let then = try schema("then", &table)

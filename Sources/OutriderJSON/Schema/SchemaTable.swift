@@ -7,6 +7,14 @@ struct SchemaTable {
     private var document: DocumentIndex
     let dialect: SchemaDialect
     let formats: Bool
+    /// Whether OpenAPI's rules for requests hold.
+    let ofRequests: Bool
+    /// The schema that is being compiled with all its references.
+    var root: JSONPointer?
+    /// The `readOnly` members that the other schemas of the same `allOf` describe.
+    var readOnlyBeside: [JSONPointer: [Set<ByteText>]] = [:]
+    /// The `readOnly` members by the place of the schema; the budget limits them.
+    var readOnly: [ByteText: ReadOnlyMembers] = [:]
     private var places: SchemaPlaces
     var list: [SchemaNode] = []
     private var known: [ByteText: Int] = [:]
@@ -15,9 +23,12 @@ struct SchemaTable {
     var budget: WorkBudget
 
     /// Throws if the budget is used up.
-    init(_ document: JSONValue, formats: Bool, _ budget: WorkBudget) throws(JSONComplaint) {
+    init(
+        _ document: JSONValue, formats: Bool, ofRequests: Bool, _ budget: WorkBudget
+    ) throws(JSONComplaint) {
         self.document = DocumentIndex(document)
         self.formats = formats
+        self.ofRequests = ofRequests
         self.budget = budget
         dialect = SchemaDialect(document)
         places = SchemaPlaces(dialect)

@@ -60,17 +60,15 @@ struct PlaceParameter: JSONDecodable {
 }
 
 /// The same on the way out.
-struct PlaceShape: JSONEncodable {
+struct PlaceShape: ObjectShape {
     var place: ParameterPlace
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("in", place.part.rawValue)
-            writer.member("name", place.name)
-            writer.member("style", place.style?.rawValue)
-            writer.member("explode", place.explodes)
-            if place.part == .body { writer.member("as", place.kind.rawValue) }
-            writer.member("contentType", place.contentType)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("in", place.part.rawValue)
+        writer.member("name", place.name)
+        writer.member("style", place.style?.rawValue)
+        writer.member("explode", place.explodes)
+        if place.part == .body { writer.member("as", place.kind.rawValue) }
+        writer.member("contentType", place.contentType)
     }
 }

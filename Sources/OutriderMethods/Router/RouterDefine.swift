@@ -10,15 +10,13 @@ import OutriderRPC
 struct RouterDefine: Method {
     static let name = "router.define"
 
-    struct Reply: JSONEncodable {
+    struct Reply: ObjectShape {
         var record: RouterRecord
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("router", record.handle)
-                writer.member("name", record.router.name)
-                writer.member("endpoints", record.router.endpoints.map(\.name))
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("router", record.handle)
+            writer.member("name", record.router.name)
+            writer.member("endpoints", record.router.endpoints.map(\.name))
         }
     }
 

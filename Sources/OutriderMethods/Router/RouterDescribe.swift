@@ -22,25 +22,23 @@ struct RouterDescribe: Method {
         }
     }
 
-    struct Reply: JSONEncodable {
+    struct Reply: ObjectShape {
         var record: RouterRecord
         var endpoints: [RouterEndpoint]
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("router", record.handle)
-                writer.member("name", record.router.name)
-                writer.member("baseUrl", record.router.baseURL.text)
-                writer.member("shared", record.isShared)
-                writer.member("source", record.source)
-                writer.name("endpoints")
-                writer.array { writer in
-                    for endpoint in endpoints { encode(endpoint, to: &writer) }
-                }
-                let definitions = record.router.definitions(of: endpoints)
-                if !definitions.isEmpty { writer.member("definitions", definitions) }
-                if !record.notes.isEmpty { writer.member("notes", record.notes.map(NoteShape.init)) }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("router", record.handle)
+            writer.member("name", record.router.name)
+            writer.member("baseUrl", record.router.baseURL.text)
+            writer.member("shared", record.isShared)
+            writer.member("source", record.source)
+            writer.name("endpoints")
+            writer.array { writer in
+                for endpoint in endpoints { encode(endpoint, to: &writer) }
             }
+            let definitions = record.router.definitions(of: endpoints)
+            if !definitions.isEmpty { writer.member("definitions", definitions) }
+            if !record.notes.isEmpty { writer.member("notes", record.notes.map(NoteShape.init)) }
         }
 
         /// Options of requests are left out: they may hold secrets.

@@ -30,18 +30,16 @@ struct RouterImport: Method {
         }
     }
 
-    struct Reply: JSONEncodable {
+    struct Reply: ObjectShape {
         var record: RouterRecord
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("router", record.handle)
-                writer.member("name", record.router.name)
-                writer.member("baseUrl", record.router.baseURL.text)
-                writer.member("endpoints", record.router.endpoints.map(\.name))
-                writer.member("notes", record.notes.map(NoteShape.init))
-                writer.member("moreNotes", record.moreNotes)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("router", record.handle)
+            writer.member("name", record.router.name)
+            writer.member("baseUrl", record.router.baseURL.text)
+            writer.member("endpoints", record.router.endpoints.map(\.name))
+            writer.member("notes", record.notes.map(NoteShape.init))
+            writer.member("moreNotes", record.moreNotes)
         }
     }
 
@@ -139,15 +137,13 @@ struct TextsParameter: JSONDecodable {
 }
 
 /// A RouterNote of the contract.
-struct NoteShape: JSONEncodable {
+struct NoteShape: ObjectShape {
     var note: ImportNote
 
     init(_ note: ImportNote) { self.note = note }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("pointer", note.pointer)
-            writer.member("message", note.message)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("pointer", note.pointer)
+        writer.member("message", note.message)
     }
 }

@@ -9,13 +9,8 @@ import OutriderRPC
 struct RouterList: Method {
     static let name = "router.list"
 
-    struct Result: JSONEncodable {
-        var records: [RouterRecord]
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("routers", records) } }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
-        Result(records: call.scope.routers.all)
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let routers = call.scope.routers.all
+        return ReplyMembers { $0.member("routers", routers) }
     }
 }

@@ -7,13 +7,13 @@ import OutriderRPC
 
 /// Work on routers and API descriptions, away from the event loop and with a limit of time.
 enum RouterWork {
-    /// The longest that one description may keep a thread busy. The largest public ones take about a second.
-    private static let longest = Duration.seconds(10)
+    /// The seconds of processor time that one description may take. The largest public ones take about one.
+    private static let longest = 10.0
 
-    /// Whether that time is over; it begins now.
+    /// Whether that time is over; it begins now. Only for the thread that asks for the deadline.
     static func deadline() -> @Sendable () -> Bool {
-        let end = ContinuousClock.now + longest
-        return { ContinuousClock.now >= end }
+        let end = Clocks.thread + longest
+        return { Clocks.thread >= end }
     }
 
     /// What the work makes of a document. A complaint becomes the error of the call.

@@ -105,6 +105,11 @@ import Testing
             (place(.query, explode: false), #"{"a":1}"#, "url", #""http://x/v1/a?p=a,1""#),
             (place(.query, explode: false), "7", "query", #"{"p":"7"}"#),
             (place(.query, "q", .deepObject), #"{"a":1}"#, "query", #"{"q[a]":"1"}"#),
+            (place(.query, nil, .deepObject), "[1,true]", "query", #"{"p[]":["1","true"]}"#),
+            (
+                place(.query, nil, .deepObject), #"{"a":{"b":[{"c":2.0},[3]]},"d":null,"e":[]}"#, "query",
+                #"{"p[a][b][0][c]":"2","p[a][b][1][]":["3"]}"#
+            ),
             (place(.query, nil, .pipeDelimited), "[1,2]", "query", #"{"p":"1|2"}"#),
             (place(.query, nil, .spaceDelimited), "[1,2]", "query", #"{"p":"1 2"}"#),
             (place(.query), "null", "query", nil),
@@ -124,6 +129,14 @@ import Testing
         let request = try Self.built(places: places, params: #"{"p":\#(value)}"#)
         let expected = try expected.map { try JSONParser.parse(Array($0.utf8)) }
         #expect(request[member] == expected)
+    }
+
+    @Test func `many names of a query are merged, each once`() throws {
+        let many = (0..<9000).map { #""k\#($0)":1"# }.joined(separator: ",")
+        let request = try Self.built(
+            places: Self.place(.query), defaults: #"{"query":{"k7":"0","z":"1"}}"#, params: #"{"p":{\#(many)}}"#)
+        let query = try #require(request["query"]?.object)
+        #expect(query.members.count == 9001 && query["k7"]?.string == "1" && query["z"]?.string == "1")
     }
 
     @Test func `a list with commas covers the query of the router, and a query of the call covers the list`() throws {

@@ -30,6 +30,50 @@ struct BudgetTests {
         #expect(complaint?.message.contains("is refused") == true)
     }
 
+    /// - Parameter base: the members of a schema that the others refer to, and of which one is `readOnly`.
+    private static func refer(
+        _ others: Int, to base: Int, _ more: String = "", chained: Bool = false
+    ) throws -> (document: JSONValue, places: [JSONPointer]) {
+        let members = (0..<base).map { #""p\#($0)":{"readOnly":\#($0 == base - 1)}"# }.joined(separator: ",")
+        let schemas = (0..<others).map { index in
+            let next = chained && index > 0 ? "s\(index - 1)" : "base"
+            return ##""s\##(index)":{"allOf":[{"$ref":"#/$defs/\##(next)"}]\##(more)}"##
+        }
+        let roots = (0..<others).map { ##"{"properties":{"body":{"$ref":"#/$defs/s\##($0)"}}}"## }
+        let text =
+            #"{"roots":[\#(roots.joined(separator: ","))],"$defs":{"base":{"properties":{\#(members)}},"#
+            + schemas.joined(separator: ",") + "}}"
+        return (
+            try parsed(text),
+            (0..<others).map { JSONPointer(index: $0).under(member: "roots") }
+        )
+    }
+
+    @Test func `the readOnly members of a schema are read once for all that refer to it`() throws {
+        let (document, places) = try Self.refer(500, to: 300, #","required":["p0","p299"]"#)
+        // reading the members for each schema would take 150,000
+        var budget = WorkBudget(values: 10_000)
+        let schemas = try JSONSchema.all(in: document, at: places, ofRequests: true, budget: &budget)
+        for schema in schemas {
+            #expect(try schema.get().faults(in: .object(["body": .object(["p0": .null])])).isEmpty)
+            #expect(try !schema.get().faults(in: .object(["body": .object(["p299": .null])])).isEmpty)
+        }
+    }
+
+    @Test func `looking for readOnly members uses the budget up`() throws {
+        let limit = 10_000
+        var budget = WorkBudget(values: limit)
+        let (plain, places) = try Self.refer(200, to: 1, chained: true)
+        #expect(throws: Never.self) {
+            try JSONSchema.all(in: plain, at: places, ofRequests: true, budget: &budget)
+        }
+        budget = WorkBudget(values: limit)
+        let (document, _) = try Self.refer(200, to: 1, #","required":["p0"]"#, chained: true)
+        #expect(throws: JSONComplaint.self) {
+            try JSONSchema.all(in: document, at: places, ofRequests: true, budget: &budget)
+        }
+    }
+
     @Test func `a pointer is read in time that grows with its length`() throws {
         let text = String(repeating: "/a", count: 500_000)
         #expect(JSONPointer(written: text)?.description == text)
