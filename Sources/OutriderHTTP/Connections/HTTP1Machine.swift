@@ -45,7 +45,7 @@ package struct HTTP1Machine: ~Copyable {
         /// 1xx: another head follows.
         case informational
         /// The final head, and the framing of its body. `stopSending`: the server has refused a request whose body is
-        /// still being sent; the rest must not be sent.
+        /// still being sent; the rest need not be sent.
         case response(BodyFraming, stopSending: Bool)
     }
 

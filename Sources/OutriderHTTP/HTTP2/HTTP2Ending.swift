@@ -62,16 +62,19 @@ extension HTTP2Machine {
         phase = .closed
         writer.goAway(last: 0, fault.code)
         var kind: HTTPFailure.Kind = fault.code == .enhanceYourCalm ? .limitExceeded : .malformedResponse
-        var what = "the server broke a rule of HTTP/2"
+        var what = "the server broke a rule of HTTP/2: \(fault.text)"
         if fault.isOtherProtocol {
-            (kind, what) = (.protocolNotNegotiated, "the server does not speak HTTP/2, which httpVersion asks for")
+            kind = .protocolNotNegotiated
+            let demand = isAgreed ? "to which it agreed in the TLS handshake" : "which httpVersion asks for"
+            let remedy = isAgreed ? "use httpVersion \"1.1\"" : "use httpVersion \"auto\" or \"1.1\""
+            what = "the server does not speak HTTP/2, \(demand): \(fault.text) (\(remedy))"
         }
         let underlying = HTTPFailure.Underlying(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
         for id in streams.ids {
             guard let stream = streams[id] else { continue }
             let failure = HTTPFailure(
-                kind, "\(what): \(fault.text)",
-                phase: stream.remote == .body ? .response : .firstByte, sent: stream.hasHeard ? .sent : .maybeSent,
+                kind, what, phase: stream.remote == .body ? .response : .firstByte,
+                sent: stream.hasHeard ? .sent : .maybeSent,
                 underlying: underlying)
             end(id, .broke(id, .failed(failure)))
         }

@@ -53,11 +53,9 @@ package struct HTTP2Fault: Error, Sendable, Equatable {
     }
 
     /// The server responds over HTTP/1.
-    static let speaksHTTP1 = HTTP2Fault(
-        .protocolError, "the server speaks HTTP/1 (use httpVersion \"auto\" or \"1.1\")")
+    static let speaksHTTP1 = HTTP2Fault(.protocolError, "the server speaks HTTP/1")
     /// The first bytes of the server are text: an error page of HTTP/0.9, or a banner.
-    static let sendsText = HTTP2Fault(
-        .frameSizeError, "the server sends text (use httpVersion \"auto\" or \"1.1\")")
+    static let sendsText = HTTP2Fault(.frameSizeError, "the server sends text")
 
     /// Whether the server does not speak HTTP/2 at all.
     var isOtherProtocol: Bool { self == .speaksHTTP1 || self == .sendsText }

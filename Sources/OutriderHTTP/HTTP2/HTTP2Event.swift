@@ -15,7 +15,7 @@ package enum HTTP2Event: Sendable, Equatable {
     /// A 1xx head.
     case informational(HTTP2StreamID, ResponseHead)
     /// The final head. `untilClose` stands for a body of unknown length, which ends with `ended`. `stopSending`: the
-    /// server has refused a request whose body is still being sent; the rest must not be sent.
+    /// server has refused a request whose body is still being sent; the rest need not be sent.
     case response(HTTP2StreamID, ResponseHead, BodyFraming, stopSending: Bool)
     /// Bytes of a body: their place in the bytes that were given to `received`.
     case body(HTTP2StreamID, Range<Int>)

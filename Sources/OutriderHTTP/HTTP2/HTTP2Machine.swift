@@ -60,11 +60,14 @@ package struct HTTP2Machine: ~Copyable {
     private var firstEvent = 0
     /// The capacity until the peer's settings arrive.
     private let assumed: Int
+    let isAgreed: Bool
 
     /// - Parameters:
     ///   - reserve: shared by the connections of an event loop.
     ///   - known: the capacity of another connection to the same server; nil if unknown.
-    package init(reserve: HTTP2WindowReserve, now: Double, known: Int? = nil) {
+    ///   - isAgreed: whether the server agreed to HTTP/2 in the TLS handshake.
+    package init(reserve: HTTP2WindowReserve, now: Double, known: Int? = nil, isAgreed: Bool = false) {
+        self.isAgreed = isAgreed
         self.reserve = reserve
         self.now = now
         assumed = min(known ?? .max, HTTP2Settings.assumedStreams)

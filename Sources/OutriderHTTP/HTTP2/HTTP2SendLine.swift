@@ -28,7 +28,7 @@ struct HTTP2SendLine {
                 list.remove(at: index)
                 continue
             }
-            if stream.queued == 0 || window > 0 { return list.remove(at: index) }
+            if !stream.isPaused, stream.queued == 0 || window > 0 { return list.remove(at: index) }
             index += 1
         }
         return nil

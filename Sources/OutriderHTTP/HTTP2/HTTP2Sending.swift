@@ -7,21 +7,17 @@ extension HTTP2Machine {
     package mutating func bodyReady(_ id: HTTP2StreamID, _ bytes: Int, isLast: Bool) {
         guard !isClosed, bytes >= 0 else { return }
         _ = streams.change(id) { stream in
-            guard !stream.localClosed, !stream.queuedLast, !stream.isStopped else { return }
+            guard !stream.localClosed, !stream.queuedLast else { return }
             stream.queued += bytes
             stream.queuedLast = isLast
         }
         enterLine(id)
     }
 
-    /// Ends the sending of a body that the caller has dropped because the server refused the request. The stream ends
-    /// with its response.
-    package mutating func stopSending(_ id: HTTP2StreamID) {
-        _ = streams.change(id) { stream in
-            stream.queued = 0
-            stream.isStopped = true
-            stream.isInLine = false
-        }
+    /// Keeps a body back, such as the rest behind a refusal, or sends it on.
+    package mutating func pauseSending(_ id: HTTP2StreamID, _ isPaused: Bool) {
+        _ = streams.change(id) { $0.isPaused = isPaused }
+        enterLine(id)
     }
 
     /// The next DATA frame: its head is then in the output, and the caller must write the bytes next. Nil if no stream

@@ -16,8 +16,8 @@ struct HTTP2Stream {
     var queued = 0
     var queuedLast = false
     var isInLine = false
-    /// The caller sends no more of an incomplete body.
-    var isStopped = false
+    /// The rest of the body waits, also in the line.
+    var isPaused = false
     let isLow: Bool
     /// Of a HEAD request, or a status without a body.
     var hasNoBody: Bool
@@ -43,7 +43,7 @@ struct HTTP2Stream {
     }
 
     var canSend: Bool {
-        guard !isStopped, !localClosed, !isOver else { return false }
+        guard !isPaused, !localClosed, !isOver else { return false }
         return queued > 0 ? send.left > 0 : queuedLast
     }
 

@@ -58,6 +58,7 @@ extension AttemptConnection {
 
 extension AttemptStream {
     var unsent: Int { 0 }
+    func pauseBody(_ isPaused: Bool) {}
 }
 
 /// An attempt's request on a connection.
@@ -70,6 +71,9 @@ protocol AttemptStream: AnyObject {
 
     /// The kernel has the whole request.
     func requestSent()
+
+    /// Keeps back, or sends, the bytes of the body that were passed to `send` and still wait.
+    func pauseBody(_ isPaused: Bool)
 
     /// The reader has consumed this many bytes of the body, so more may come.
     func consumed(_ bytes: Int)
@@ -94,7 +98,7 @@ protocol ConnectionUser: AnyObject {
     /// Bytes of a response were received.
     func received(_ bytes: Int)
     func informational(_ head: ResponseHead)
-    /// `stopSending`: the rest of the request body must not be sent.
+    /// `stopSending`: the server has refused the request, and the rest of the body need not be sent.
     func responded(_ head: ResponseHead, _ framing: BodyFraming, stopSending: Bool)
     func bodyCame(_ bytes: ByteBuffer)
     /// The response is complete, and the stream is over.

@@ -16,8 +16,31 @@ extension AttemptRunner: HoldableRunner {
             isBeginHeld = false
             return begin()
         }
-        writer?.release()
+        if !expectation.isWaiting { writer?.release() }
         readMore()
+    }
+}
+
+extension AttemptRunner {
+    /// The server responds to a request whose body is still to be sent, and does not need the body. What is left is sent
+    /// only if the server is silent in the middle of its response, since it may read the whole body first. A server that
+    /// has sent more than the reader takes is not silent.
+    ///
+    /// - Parameters:
+    ///   - hasBegun: whether the body does not wait for 100 Continue.
+    ///   - got: bytes of the response's body before the last time of silence.
+    func pauseSending(hasBegun: Bool, since got: Int64 = 0) {
+        writer?.hold()
+        stream?.pauseBody(true)
+        expectation.wait(Expectation.patienceBehindHead, on: pool.loop) {
+            let now = self.body.progress.got
+            guard self.body.hasRoom else { return self.stopSending() }
+            guard now == got, !self.isHeld else { return self.pauseSending(hasBegun: hasBegun, since: now) }
+            self.expectation.end()
+            if let failure = self.bodyFailure { return self.end(failure) }
+            self.stream?.pauseBody(false)
+            if hasBegun { self.writer?.release() } else { self.sendBody() }
+        }
     }
 }
 

@@ -36,7 +36,9 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
     var looksAt = NIODeadline.distantFuture
     private(set) var writer: BodyWriter?
     private var replays = AttemptReplays()
-    private var expectation: Expectation
+    var expectation: Expectation
+    /// The body cannot be read. It is paused, and perhaps not needed.
+    private(set) var bodyFailure: HTTPFailure?
     private var sent = HTTPFailure.Sent.notSent
     private(set) var body: BodyQueue
     var isHeld = false
@@ -159,10 +161,10 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         if let stream { stream.cancel() } else { connection?.decline() }
     }
 
-    private func stopSending() {
+    func stopSending() {
         expectation.end()
         writer?.stop()
-        writer = nil
+        (writer, bodyFailure) = (nil, nil)
     }
 
     private func resume(_ result: Result<AttemptResponse, HTTPFailure>) {
@@ -240,12 +242,12 @@ extension AttemptRunner: PoolWaiter {
         }
         pool.deadlines.movedUp(self)
         guard expectation.isDeclared else { return sendBody() }
-        expectation.wait(on: pool.loop) { self.goOn() }
+        expectation.wait(Expectation.patience, on: pool.loop) { self.goOn() }
     }
 
     func refused(_ failure: HTTPFailure) { end(failure) }
 
-    private func sendBody() {
+    func sendBody() {
         if case .none = attempt.body { return requestSent() }
         guard let stream,
             let writer = BodyWriter(of: attempt, all: expectation.isDeclared, to: stream, on: pool.loop)
@@ -267,6 +269,8 @@ extension AttemptRunner: PoolWaiter {
                 (self.writer, self.unreceived) = (nil, self.stream?.unsent ?? 0)
                 self.observer.bodyEnded()
                 self.requestSent()
+            case .failed(let failure) where self.stage == .receiving && self.expectation.isWaiting:
+                (self.writer, self.bodyFailure) = (nil, failure)
             case .failed(let failure): self.end(failure)
             }
         }
@@ -335,7 +339,7 @@ extension AttemptRunner: ConnectionUser {
         if replays.mayReplay(insteadOf: head, attempt, key, wasReused: clock.timeline.reused) { return sendAgain() }
         stage = .receiving
         sent = .sent
-        if stopSending || expectation.isWaiting { self.stopSending() }
+        if stopSending || expectation.isWaiting { pauseSending(hasBegun: !expectation.isWaiting) }
         clock.headEnds()
         clock.enter(.response)
         clock.pause()

@@ -4,7 +4,7 @@
 import NIOCore
 import OutriderHTTP
 
-/// Whether the body of an attempt waits for 100 Continue (RFC 9110 section 10.1.1).
+/// Whether the body of an attempt waits for 100 Continue (RFC 9110 section 10.1.1), or behind an early response.
 struct Expectation: ~Copyable {
     private let isWanted: Bool
     /// The server refused the expectation: the request is sent again without it.
@@ -22,9 +22,15 @@ struct Expectation: ~Copyable {
     var isDeclared: Bool { isWanted && !isRefused }
 
     /// Many servers never send 100 Continue: after a second the body is sent anyway.
-    mutating func wait(on loop: any EventLoop, _ goOn: @escaping () -> Void) {
+    static let patience = TimeAmount.milliseconds(1000)
+    /// Longer than the second in which the page of a response that is not wanted may come.
+    static let patienceBehindHead = TimeAmount.milliseconds(1500)
+
+    /// Calling it again begins anew.
+    mutating func wait(_ patience: TimeAmount, on loop: any EventLoop, _ goOn: @escaping () -> Void) {
+        end()
         isWaiting = true
-        alarm = loop.assumeIsolated().scheduleTask(in: .milliseconds(1000), goOn)
+        alarm = loop.assumeIsolated().scheduleTask(in: patience, goOn)
     }
 
     /// Returns whether the body was waiting.

@@ -38,6 +38,8 @@ final class HTTP2AttemptStream: AttemptStream {
 
     func requestSent() {}
 
+    func pauseBody(_ isPaused: Bool) { connection.pauseBody(isPaused, of: self) }
+
     func consumed(_ bytes: Int) {
         if bytes > 0 { connection.consumed(bytes, on: self) }
     }

@@ -67,7 +67,8 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         self.generation = generation
         self.place = place
         self.pool = pool
-        machine = HTTP2Machine(reserve: pool.reserve, now: pool.now, known: pool.knownCapacity(of: key))
+        machine = HTTP2Machine(
+            reserve: pool.reserve, now: pool.now, known: pool.knownCapacity(of: key), isAgreed: key.isSecure)
     }
 
     /// Puts this connection behind what the channel has already. The first bytes go out with the first request.
@@ -146,6 +147,12 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         machine.bodyReady(stream.id, piece.readableBytes, isLast: isLast)
         flushSoon()
         return promise.futureResult
+    }
+
+    func pauseBody(_ isPaused: Bool, of stream: HTTP2AttemptStream) {
+        guard isCurrent(stream) else { return }
+        machine.pauseSending(stream.id, isPaused)
+        if machine.mayWrite { flushSoon() }
     }
 
     func consumed(_ bytes: Int, on stream: HTTP2AttemptStream) {
@@ -233,9 +240,7 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         switch event {
         case .informational(let id, let head): user(of: id)?.informational(head)
         case .response(let id, let head, let framing, let stopSending):
-            guard let user = user(of: id) else { return }
-            if stopSending { stop(id) }
-            user.responded(head, framing, stopSending: stopSending)
+            user(of: id)?.responded(head, framing, stopSending: stopSending)
         case .body(let id, let range):
             guard let user = user(of: id),
                 let piece = arrival.getSlice(at: arrival.readerIndex + range.lowerBound, length: range.count)
@@ -270,11 +275,6 @@ final class HTTP2Connection: ChannelInboundHandler, AttemptConnection, @unchecke
         guard streams.indices.contains(id.slot), let stream = streams[id.slot], stream.id == id else { return nil }
         streams[id.slot] = nil
         return stream
-    }
-
-    private func stop(_ id: HTTP2StreamID) {
-        machine.stopSending(id)
-        streams[id.slot]?.dropPieces()
     }
 
     private func noteDraining() {

@@ -5,6 +5,7 @@
 import contextlib
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -163,6 +164,26 @@ def test_a_plain_server_without_http2_is_named(trusting, reply):
     with Host(serve) as host:
         error = send(trusting, f"http://127.0.0.1:{host.port}/", httpVersion="2")["error"]
     assert error["code"] == 1419 and "httpVersion" in error["message"], error
+
+
+@pytest.mark.parametrize("version", ["auto", "2"])
+def test_a_server_that_agrees_to_http2_and_does_not_speak_it_is_named(trusting, certificates, version):
+    """As a proxy of TLS with h2 in its list does, in front of a server of HTTP/1."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "good.pem", certificates / "good.key")
+    context.set_alpn_protocols(["h2"])
+
+    def serve(connection):
+        with context.wrap_socket(connection, server_side=True) as secured:
+            secured.recv(65536)
+            secured.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            while secured.recv(65536):
+                pass
+
+    with Host(serve) as host:
+        error = send(trusting, f"https://localhost:{host.port}/", httpVersion=version)["error"]
+    assert error["code"] == 1419 and "agreed in the TLS handshake" in error["message"], error
+    assert 'use httpVersion "1.1"' in error["message"], error
 
 
 def test_an_unknown_version_is_refused(trusting):

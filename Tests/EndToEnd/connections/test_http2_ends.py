@@ -11,7 +11,7 @@ from http_server import Listening
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 NO_ERROR, REFUSED_STREAM, CANCEL, HTTP_1_1_REQUIRED = 0, 7, 8, 13
 
 
@@ -156,3 +156,40 @@ def test_a_body_for_which_the_server_opens_no_window_ends_after_one_time_of_sile
         error = wire.call("data.send", {**spec, "timeout": {"idle": 4}}, 30)["result"]["error"]
         assert (error["code"], error["phase"]) == (1405, "request"), error
         assert 4 <= time.monotonic() - begun < 7.8
+
+
+class Insisting(Listening):
+    """Refuses before the body, but says why only behind the whole body, for which it gives room behind its refusal."""
+
+    body = 0
+
+    def serve(self, connection, number):
+        read = connection.makefile("rb")
+        assert read.read(24).startswith(b"PRI")
+        connection.sendall(frame(SETTINGS, 0, 0))
+        while len(top := read.read(9)) == 9:
+            length, stream = int.from_bytes(top[:3], "big"), int.from_bytes(top[5:], "big")
+            read.read(length)
+            if top[3] == HEADERS:
+                room = struct.pack("!I", 100 << 20)
+                connection.sendall(frame(HEADERS, 4, stream, b"\x8c"))
+                connection.sendall(frame(WINDOW_UPDATE, 0, 0, room) + frame(WINDOW_UPDATE, 0, stream, room))
+            elif top[3] == DATA:
+                self.body += length
+                if top[4] & 1:
+                    connection.sendall(frame(DATA, 1, stream, b"enough"))
+
+
+@pytest.mark.parametrize("kind", ["file", "text", "with its head"])
+@pytest.mark.parametrize("expects", [False, True])
+def test_a_server_that_reads_all_behind_an_early_head_gets_all(wire, tmp_path, kind, expects):
+    """Else both would wait for the other. 64 KiB go out with the head, and one byte more than the first window."""
+    size = 64 << 10 if kind == "with its head" else 3_000_000
+    path = tmp_path / "body"
+    path.write_bytes(b"x" * size)
+    body = {"file": str(path)} if kind == "file" else {"text": "x" * size}
+    with Insisting() as server:
+        params = {"url": server.url("/"), "httpVersion": "2", "method": "POST", "body": body, "expectContinue": expects}
+        response = wire.call("data.send", params, 60)["result"]
+        assert (response["ok"], response["status"], response["body"]["text"]) == (True, 400, "enough"), response
+        assert server.body == size

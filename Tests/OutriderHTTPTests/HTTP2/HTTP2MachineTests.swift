@@ -185,7 +185,7 @@ struct HTTP2MachineTests {
         #expect(bench.begin()?.slot == 0)
     }
 
-    @Test func `a refusal in the middle of an upload stops it, and the response ends the stream`() {
+    @Test func `a refusal in the middle of an upload pauses it, and the response ends the stream`() {
         let bench = HTTP2Bench()
         guard let id = bench.begin("POST", hasBody: true) else { return }
         bench.machine.bodyReady(id, 1000, isLast: false)
@@ -194,7 +194,15 @@ struct HTTP2MachineTests {
         bench.flow()
         guard case .response(_, _, _, true) = bench.took().first else { return #expect(Bool(false)) }
         bench.machine.bodyReady(id, 10, isLast: false)
-        bench.machine.stopSending(id)
+        bench.machine.pauseSending(id, true)
+        #expect(bench.nextData() == nil)
+        bench.machine.bodyReady(id, 10, isLast: false)
+        #expect(bench.nextData() == nil)
+        bench.machine.pauseSending(id, false)
+        #expect(bench.nextData() == HTTP2DataTurn(stream: id, bytes: 20, isLast: false))
+        #expect(bench.nextData() == nil)
+        bench.machine.bodyReady(id, 10, isLast: true)
+        bench.machine.pauseSending(id, true)
         #expect(bench.nextData() == nil)
         bench.data(1, [1, 2], end: true)
         bench.raw(.resetStream, 0, 1, [0, 0, 0, 0])

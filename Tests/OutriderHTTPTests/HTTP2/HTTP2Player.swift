@@ -110,7 +110,7 @@ struct HTTP2Player {
             bench.now += Double(number(40)) / 10
             bench.machine.timePassed(bench.now)
         case 7: while bench.nextData() != nil {}
-        default: if let id, number(9) == 0 { bench.machine.stopSending(id) }
+        default: if let id { bench.machine.pauseSending(id, number(9) == 0) }
         }
     }
 

@@ -48,6 +48,10 @@ ProxyPass / http://{origin}/
 SSLEngine on
 SSLCertificateFile {certificates}/good.pem
 SSLCertificateKeyFile {certificates}/good.key
+SSLCACertificateFile {certificates}/ca.pem
+<Location /certified>
+SSLVerifyClient require
+</Location>
 </VirtualHost>
 """
 

@@ -126,6 +126,31 @@ class Taker(Listening):
         self.taken.append(request)
         connection.sendall(b"HTTP/1.1 %d No\r\nContent-Length: 6\r\nConnection: close\r\n\r\nenough" % int(argument))
 
+    def at_insist(self, connection, reader, request, argument):
+        """Refuses before the body, but says why only behind the whole body."""
+        # the kernel takes little of the body by itself
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.sendall(b"HTTP/1.1 %d No\r\nTransfer-Encoding: chunked\r\n\r\n" % int(argument))
+        self.take(reader, request)
+        connection.sendall(b"6\r\nenough\r\n0\r\n\r\n")
+        return True
+
+    def at_talk(self, connection, reader, request, argument):
+        """Refuses before the body, goes on with its page until the test says `go`, and reads nothing."""
+        self.taken.append(request)
+        connection.sendall(b"HTTP/1.1 %d No\r\nTransfer-Encoding: chunked\r\n\r\n" % int(argument))
+        while not self.go.wait(0.1):
+            connection.sendall(b"1\r\n.\r\n")
+        connection.sendall(b"4\r\nover\r\n0\r\n\r\n")
+
+    def at_page(self, connection, reader, request, argument):
+        """Refuses before the body with a page of 3 MB, and reads nothing."""
+        self.taken.append(request)
+        page = bytes(3_000_000)
+        connection.sendall(b"HTTP/1.1 %d No\r\nContent-Length: %d\r\n\r\n" % (int(argument), len(page)))
+        connection.sendall(page)
+        self.go.wait(LONG)
+
     def at_times(self, connection, reader, request, argument):
         """Takes the body, and responds with a status so many times, then with 200: `503/2`."""
         status, _, times = argument.partition("/")
@@ -168,7 +193,7 @@ class Taker(Listening):
         with contextlib.suppress(OSError, EOFError):
             while True:
                 request.body += reader.some(65536)
-        self.taken.append(request)
+        self.note(self.taken, request)
 
 
 class Reader:
