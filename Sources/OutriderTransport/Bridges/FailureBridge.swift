@@ -112,6 +112,17 @@ enum FailureBridge {
         }
     }
 
+    /// The failure if a server demands another handshake of TLS 1.2, as for a path that requires a client certificate.
+    static func renegotiation(_ error: any Error, with host: String) -> HTTPFailure? {
+        let underlying = underlying(error)
+        guard underlying.domain == .tls, underlying.message == "NO_RENEGOTIATION" else { return nil }
+        let text =
+            "\(host) demands a second TLS handshake for this request, probably to get a client certificate, which is not "
+            + "supported (let the server ask for the certificate in the first handshake)"
+        return HTTPFailure(
+            .clientCertificateRequired, text, phase: .tls, retryable: false, underlying: underlying)
+    }
+
     private static let certificateAlerts: Set<String> = [
         "certificate_required", "bad_certificate", "unsupported_certificate", "certificate_revoked",
         "certificate_expired", "certificate_unknown", "unknown_ca", "access_denied", "handshake_failure",
@@ -145,6 +156,15 @@ enum FailureBridge {
         default:
             let text = "the connection to \(host) was lost: \(underlying.message)"
             return HTTPFailure(.connectionLost, text, phase: phase, underlying: underlying)
+        }
+    }
+
+    /// The beginning of a message about a server that has ended a connection, for whatever reason.
+    static func ended(_ host: String, _ error: (any Error)?) -> String {
+        switch error {
+        case let error as NIOSSLError where error.isUncleanShutdown: "\(host) closed the connection"
+        case is NIOSSLError, is BoringSSLError: "the TLS connection to \(host) failed"
+        default: "\(host) closed the connection"
         }
     }
 

@@ -56,6 +56,7 @@ extension AttemptRunner {
     /// 4.4.2.4). Nil if the connection ended for another reason.
     func certificateFault(_ error: (any Error)?) -> HTTPFailure? {
         let timeline = clock.timeline
+        if let error, let failure = FailureBridge.renegotiation(error, with: attempt.url.host) { return failure }
         guard stage == .sending, !timeline.reused, let requested = timeline.tlsFacts?.clientCertificate else {
             return nil
         }

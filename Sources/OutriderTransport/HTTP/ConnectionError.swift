@@ -23,11 +23,11 @@ struct ConnectionError {
         let underlying = error.map(FailureBridge.underlying)
         let cause = underlying.map { ": \($0.message)" } ?? ""
         let isReset = (error as? HTTP2Fault)?.isOfStream == true
-        let ending = isReset ? "reset the stream" : "closed the connection"
+        let ended = isReset ? "\(host) reset the stream" : FailureBridge.ended(host, error)
         let text =
             switch end {
-            case .beforeResponse: "\(host) \(ending) without an answer\(cause)"
-            case .inHead: "\(host) \(ending) before the head of the response was complete\(cause)"
+            case .beforeResponse: "\(ended) without an answer\(cause)"
+            case .inHead: "\(ended) before the head of the response was complete\(cause)"
             case .inBody where isReset: "\(host) reset the stream in the body: got \(Self.count(body))\(cause)"
             case .inBody, .endsBody: "the connection to \(host) was lost in the body: got \(Self.count(body))\(cause)"
             case .unprocessed: "\(host) refused the request without looking at it\(cause)"

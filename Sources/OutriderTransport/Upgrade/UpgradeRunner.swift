@@ -302,7 +302,7 @@ extension UpgradeRunner: UpgradedConnectionUser {
         let underlying = error.map(FailureBridge.underlying)
         let cause = underlying.map { ": \($0.message)" } ?? ""
         return HTTPFailure(
-            .connectionLost, "\(host) closed the connection \(when)\(cause)", phase: clock.phase, sent: sent,
+            .connectionLost, "\(FailureBridge.ended(host, error)) \(when)\(cause)", phase: clock.phase, sent: sent,
             underlying: underlying)
     }
 }

@@ -7,6 +7,7 @@ import ssl
 
 import certificate_authority
 import contract
+import http2_servers
 import pytest
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
@@ -200,3 +201,16 @@ def test_another_certificate_in_the_place_of_the_first(pki, start, tmp_path, mon
                 result = send(wire, url, identity, **more)
                 assert result["ok"] and result["body"]["text"].endswith(f"client={name}"), (name, more, result)
             assert result["cache"]["status"] == "hit"
+
+
+@pytest.mark.skipif(http2_servers.program("apache2") is None, reason="apache2 is not here")
+def test_a_second_handshake_for_one_path_is_named(trusting, certificates, origin, tmp_path):
+    """Apache asks for the certificate when it knows the path."""
+    tmp_path.chmod(0o755)
+    identity = {"certificate": str(certificates / "good.pem"), "key": str(certificates / "good.key")}
+    params = {"httpVersion": "1.1", "tls": {"maxVersion": "1.2", "identity": identity}}
+    with http2_servers.serving("apache2", tmp_path, certificates, origin) as (secure, _):
+        assert trusting.call("data.send", {**params, "url": f"{secure}/status/201"}, 60)["result"]["status"] == 201
+        error = trusting.call("data.send", {**params, "url": f"{secure}/certified"}, 60)["result"]["error"]
+    assert error["code"] == 1417 and not error["retryable"], error
+    assert "second TLS handshake" in error["message"], error
