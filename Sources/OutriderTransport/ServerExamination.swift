@@ -92,9 +92,7 @@ private final class ServerExamination: @unchecked Sendable {
             self.end(.failure(HTTPFailure(.timedOut, text, phase: .tls)))
         }
         guard attempt.addresses.permits(hostOf: place) else {
-            let text =
-                "\(place.host) is not in the public internet, and the request connects only there (addresses: public)"
-            return end(.failure(HTTPFailure(.addressRefused, text, phase: .connect)))
+            return end(.failure(attempt.addresses.refusal(of: place, [])))
         }
         do throws(HTTPFailure) {
             if let addresses = try place.knownAddresses() { return connect(to: addresses) }
@@ -120,8 +118,7 @@ private final class ServerExamination: @unchecked Sendable {
             $0.networkBytes.map { policy.permits(address: $0) } ?? (policy != .publicOnly)
         }
         guard !permitted.isEmpty else {
-            let text = "\(place.host) has no address that may be connected to (addresses: public)"
-            return end(.failure(HTTPFailure(.addressRefused, text, phase: .connect)))
+            return end(.failure(policy.refusal(of: place, addresses.compactMap(\.ipAddress))))
         }
         let connector = Connector(to: permitted, on: loop)
         self.connector = connector

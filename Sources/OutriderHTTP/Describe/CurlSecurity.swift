@@ -9,6 +9,7 @@ enum CurlSecurity {
             let place = target.applied(to: attempt.url)
             words += ["--connect-to", ShellText.quoted("\(shown(attempt.url)):\(shown(place))")]
         }
+        if let length = attempt.addresses.length { words.append(length == 4 ? "-4" : "-6") }
         guard attempt.url.isSecure, let security = try? attempt.security.security(for: attempt.url) else {
             return words
         }

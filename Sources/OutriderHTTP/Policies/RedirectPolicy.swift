@@ -53,7 +53,8 @@ package struct RedirectPolicy: Sendable, Equatable {
         var next = attempt
         next.url = target
         if next.strictFrom != nil { next.strictFrom = nil }
-        if attempt.addresses == .any, !target.isSameOrigin(as: attempt.url) { next.addresses = .notMetadata }
+        let guarded = attempt.addresses.guarded
+        if guarded != attempt.addresses, !target.isSameOrigin(as: attempt.url) { next.addresses = guarded }
         Self.changeMethod(of: &next, for: status)
         guard next.body.isReplayable else {
             throw HTTPFailure(

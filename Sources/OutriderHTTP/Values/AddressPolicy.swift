@@ -13,6 +13,10 @@ package enum AddressPolicy: Sendable, Hashable {
     case notMetadata
     /// Only addresses that are routed in the public internet.
     case publicOnly
+    /// Only addresses of this version of IP.
+    case ipv4, ipv6
+    /// The same after a redirect to another origin.
+    case ipv4NotMetadata, ipv6NotMetadata
 
     /// - Parameter address: 4 or 16 bytes in the order of the network.
     package func permits(address: [UInt8]) -> Bool {
@@ -20,6 +24,33 @@ package enum AddressPolicy: Sendable, Hashable {
         case .any: true
         case .notMetadata: AddressKind(address) != .metadata
         case .publicOnly: AddressKind(address) == .global
+        case .ipv4, .ipv6: hasVersion(of: address)
+        case .ipv4NotMetadata, .ipv6NotMetadata: hasVersion(of: address) && AddressKind(address) != .metadata
+        }
+    }
+
+    /// Whether the address is of a permitted version of IP. A mapped address is IPv4 on the wire.
+    package func hasVersion(of address: [UInt8]) -> Bool {
+        guard let length else { return true }
+        return (AddressKind.isMapped(address) ? 4 : address.count) == length
+    }
+
+    /// The length of the addresses of the only version of IP; nil for both versions.
+    package var length: Int? {
+        switch self {
+        case .any, .notMetadata, .publicOnly: nil
+        case .ipv4, .ipv4NotMetadata: 4
+        case .ipv6, .ipv6NotMetadata: 16
+        }
+    }
+
+    /// The policy for a place that a server chose.
+    package var guarded: AddressPolicy {
+        switch self {
+        case .any: .notMetadata
+        case .ipv4: .ipv4NotMetadata
+        case .ipv6: .ipv6NotMetadata
+        case .notMetadata, .publicOnly, .ipv4NotMetadata, .ipv6NotMetadata: self
         }
     }
 
@@ -28,6 +59,33 @@ package enum AddressPolicy: Sendable, Hashable {
         if self == .any { return true }
         if let bytes = IPAddressText.bytes(of: url.hostName) { return permits(address: bytes) }
         return self != .publicOnly || !url.isLocal
+    }
+}
+
+extension AddressPolicy {
+    /// The failure of a host without a permitted address.
+    ///
+    /// - Parameter addresses: what the name resolved to; none for a host that its text refuses.
+    package func refusal(of url: HTTPURL, _ addresses: [String]) -> HTTPFailure {
+        let found = addresses.prefix(4).joined(separator: ", ")
+        let place = found.isEmpty || found == url.hostName ? url.host : "\(url.host) (\(found))"
+        let all = (addresses.isEmpty ? [url.hostName] : addresses).compactMap(IPAddressText.bytes)
+        if let length, !all.contains(where: hasVersion) {
+            let version = length == 4 ? "4" : "6"
+            return HTTPFailure(
+                .addressRefused,
+                "\(place) has no IPv\(version) address, and the request connects only to those (addresses: ipv\(version))",
+                phase: .connect)
+        }
+        if self == .publicOnly {
+            return HTTPFailure(
+                .addressRefused,
+                "\(place) is not in the public internet, and the request connects only there (addresses: public)",
+                phase: .connect)
+        }
+        return HTTPFailure(
+            .redirectRefused, "the redirect leads to \(place), where clouds keep the secrets of machines",
+            phase: .connect)
     }
 }
 
@@ -51,6 +109,9 @@ package enum AddressKind: Sendable, Hashable {
         }
     }
 
+    /// Whether an IPv6 address is the form of an IPv4 address for sockets of both versions (RFC 4291 section 2.5.5.2).
+    static func isMapped(_ address: [UInt8]) -> Bool { address.count == 16 && has(address, mapped, 96) }
+
     private static func version4(_ address: [UInt8]) -> AddressKind {
         let metadata: [[UInt8]] = [[100, 100, 100, 200], [192, 0, 0, 192]]
         if has(address, [169, 254], 16) || metadata.contains(address) { return .metadata }
@@ -65,7 +126,7 @@ package enum AddressKind: Sendable, Hashable {
             if kind != .global { return kind }
             // mapped addresses are IPv4 on the wire; networks without IPv4 reach public IPv4 addresses through
             // 64:ff9b::/96
-            if has(address, mapped, 96) || has(address, [0, 0x64, 0xFF, 0x9B], 96) { return .global }
+            if isMapped(address) || has(address, [0, 0x64, 0xFF, 0x9B], 96) { return .global }
         }
         if metadata6.contains(where: { has(address, $0.prefix, $0.bits) }) { return .metadata }
         return special6.contains { has(address, $0.prefix, $0.bits) } ? .special : .global

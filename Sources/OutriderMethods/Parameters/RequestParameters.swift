@@ -250,8 +250,17 @@ extension Call<ClientScope> {
 enum AddressWord: String, Sendable, CaseIterable {
     case any
     case `public`
+    case ipv4
+    case ipv6
 
-    var policy: AddressPolicy { self == .any ? .any : .publicOnly }
+    var policy: AddressPolicy {
+        switch self {
+        case .any: .any
+        case .public: .publicOnly
+        case .ipv4: .ipv4
+        case .ipv6: .ipv6
+        }
+    }
 }
 
 /// The client's callbacks for a single request, beside its interceptors.

@@ -77,7 +77,7 @@ final class ConnectionOpening: @unchecked Sendable {
         pool.loop.assertInEventLoop()
         self.tell = tell
         guard key.addresses.permits(hostOf: destination) else {
-            return fail(.refused(key.addresses, of: destination, []))
+            return fail(key.addresses.refusal(of: destination, []))
         }
         placeID = pool.place(for: client) { result in
             self.placeID = nil
@@ -142,7 +142,17 @@ final class ConnectionOpening: @unchecked Sendable {
         place = nil
     }
 
-    private func findProxy(_ proxy: ProxyServer) { find(proxy.url) { self.connect(to: $0) } }
+    private func findProxy(_ proxy: ProxyServer) {
+        find(proxy.url) { addresses in
+            let policy = self.key.addresses
+            guard policy.length != nil else { return self.connect(to: addresses) }
+            let permitted = addresses.filter { $0.networkBytes.map(policy.hasVersion) ?? true }
+            guard !permitted.isEmpty else {
+                return self.fail(policy.refusal(of: proxy.url, addresses.compactMap(\.ipAddress)))
+            }
+            self.connect(to: permitted)
+        }
+    }
 
     /// The addresses of the origin that the attempt may connect to.
     private func findOrigin(_ found: @escaping ([SocketAddress]) -> Void) {
@@ -152,7 +162,9 @@ final class ConnectionOpening: @unchecked Sendable {
             let permitted = addresses.filter {
                 $0.networkBytes.map { policy.permits(address: $0) } ?? (policy != .publicOnly)
             }
-            guard !permitted.isEmpty else { return self.fail(.refused(policy, of: self.destination, addresses)) }
+            guard !permitted.isEmpty else {
+                return self.fail(policy.refusal(of: self.destination, addresses.compactMap(\.ipAddress)))
+            }
             found(permitted)
         }
     }
@@ -338,23 +350,6 @@ extension HTTPFailure {
         HTTPFailure(
             .nameNotFound, "the host name \(host) could not be looked up", phase: .resolve,
             underlying: FailureBridge.underlying(error))
-    }
-
-    /// The host has no permitted address.
-    fileprivate static func refused(
-        _ policy: AddressPolicy, of url: HTTPURL, _ addresses: [SocketAddress]
-    ) -> HTTPFailure {
-        let found = addresses.prefix(4).compactMap(\.ipAddress).joined(separator: ", ")
-        let place = found.isEmpty || found == url.hostName ? url.host : "\(url.host) (\(found))"
-        if policy == .notMetadata {
-            return HTTPFailure(
-                .redirectRefused, "the redirect leads to \(place), where clouds keep the secrets of machines",
-                phase: .connect)
-        }
-        return HTTPFailure(
-            .addressRefused,
-            "\(place) is not in the public internet, and the request connects only there (addresses: public)",
-            phase: .connect)
     }
 
     /// A proxy refused CONNECT.

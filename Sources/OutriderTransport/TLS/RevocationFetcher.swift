@@ -86,7 +86,7 @@ final class RevocationFetcher: Sendable {
         attempt.maximumBodyBytes = Self.mostBytes
         attempt.httpVersion = .http11
         attempt.decodesContent = false
-        attempt.addresses = addresses == .any ? .notMetadata : addresses
+        attempt.addresses = addresses.guarded
         attempt.client = client
         let response = try await send(attempt)
         guard response.status == 200 else {

@@ -31,6 +31,7 @@ def named(tmp_path):
         "127.0.0.1 localhost home.example\n169.254.169.254 cloud.example\nfd00:ec2::254 cloud6.example\n"
         "::ffff:169.254.169.254 mapped.example\n64:ff9b::a9fe:a9fe translated.example\n"
         "2002:a9fe:a9fe:: tunnelled.example\n127.0.0.1 inner.localhost\n10.0.0.1 private.example\n"
+        "fd12::1 private6.example\n"
     )
     with contract.Wire(under=["unshare", "-m", "sh", "-c", BIND, str(hosts)]) as wire:
         yield wire
@@ -84,6 +85,39 @@ def test_public_holds_for_literal_hosts_through_a_proxy(wire, home):
     with Proxy() as proxy:
         response = get(wire, home.url(), proxy=proxy.address, addresses="public")
         assert response["error"]["code"] == 1420 and not proxy.requests
+
+
+def test_a_request_may_keep_to_one_version_of_ip(wire, home):
+    assert get(wire, home.url(host="localhost"), addresses="ipv4")["ok"]
+    assert len(home.seen) == 1
+    # the connection that is open does not serve the other version
+    assert not get(wire, home.url(host="localhost"), addresses="ipv6")["ok"] and len(home.seen) == 1
+    mapped = home.url(host="[::ffff:127.0.0.1]")
+    for url, version in [(home.url(), "ipv6"), ("http://[::1]:9/", "ipv4"), (mapped, "ipv6")]:
+        error = get(wire, url, addresses=version)["error"]
+        assert error["code"] == 1420 and f"(addresses: {version})" in error["message"] and not error["retryable"]
+    session = result(wire.call("session.create", {"addresses": "ipv6"}))["session"]
+    assert get(wire, home.url(), session=session)["error"]["code"] == 1420
+
+
+def test_redirects_keep_to_the_version_of_ip_and_to_the_rules_of_redirects(wire, home):
+    assert get(wire, home.url("/to/302?http://[::1]:9/"), addresses="ipv4")["error"]["code"] == 1420
+    assert get(wire, home.url("/to/302?http://169.254.169.254/"), addresses="ipv4")["error"]["code"] == 1414
+
+
+def test_redirects_to_names_are_judged_by_version_and_by_kind(named, home):
+    for name, code in [("cloud", 1414), ("cloud6", 1420), ("private6", 1420)]:
+        url = home.url(f"/to/302?http://{name}.example/latest/")
+        response = get(named, url, addresses="ipv4", timeout={"connect": 10})
+        assert response["error"]["code"] == code and name in response["error"]["message"], response
+
+
+def test_the_version_of_ip_is_that_of_the_proxy(wire, home):
+    with Proxy() as proxy:
+        error = get(wire, home.url(host="localhost"), proxy=proxy.address, addresses="ipv6")["error"]
+        assert error["code"] == 1420 and "127.0.0.1" in error["message"] and not proxy.requests
+        assert get(wire, home.url(host="localhost"), proxy=proxy.address, addresses="ipv4")["ok"]
+        assert len(proxy.requests) == 1
 
 
 @pytest.mark.parametrize("host", ["localhost.", "x.localhost.", "127.0.0.1."])

@@ -58,4 +58,41 @@ struct AddressPolicyTests {
             after: 302, [.init("Location", "http://b.test/")], to: attempt, hops: 0)
         #expect(kept?.attempt.addresses == .publicOnly)
     }
+
+    @Test(
+        arguments: [
+            ("8.8.8.8", true), ("127.0.0.1", true), ("[2606:4700::1111]", false), ("[::1]", false),
+            ("[::ffff:8.8.8.8]", true), ("[::ffff:127.0.0.1]", true),
+        ])
+    func `a version of IP is the version of the written address, and a mapped address is IPv4`(
+        host: String, isVersion4: Bool
+    ) throws {
+        #expect(AddressPolicy.ipv4.permits(hostOf: try url(host)) == isVersion4)
+        #expect(AddressPolicy.ipv6.permits(hostOf: try url(host)) == !isVersion4)
+        #expect(AddressPolicy.ipv4.permits(hostOf: try url("localhost")))
+        #expect(AddressPolicy.ipv6.permits(hostOf: try url("example.org")))
+    }
+
+    @Test func `a redirect to another origin keeps the version of IP, and guards the metadata addresses`() throws {
+        var attempt = Attempt(method: "GET", url: try url("a.test"), fields: [])
+        for (before, after) in [(AddressPolicy.ipv4, AddressPolicy.ipv4NotMetadata), (.ipv6, .ipv6NotMetadata)] {
+            attempt.addresses = before
+            let other = try RedirectPolicy.follow.next(
+                after: 302, [.init("Location", "http://b.test/")], to: attempt, hops: 0)
+            #expect(other?.attempt.addresses == after)
+            #expect(after.guarded == after)
+        }
+        #expect(!AddressPolicy.ipv4NotMetadata.permits(address: [169, 254, 169, 254]))
+        #expect(AddressPolicy.ipv4.permits(address: [169, 254, 169, 254]))
+    }
+
+    @Test func `a refusal names what is wrong`() throws {
+        let place = try url("b.test")
+        let four = AddressPolicy.ipv4NotMetadata
+        #expect(four.refusal(of: place, ["fd12::1"]).message.contains("b.test (fd12::1) has no IPv4 address"))
+        #expect(four.refusal(of: place, ["169.254.169.254"]).message.contains("secrets of machines"))
+        #expect(AddressPolicy.ipv6.refusal(of: try url("127.0.0.1"), []).message.contains("no IPv6 address"))
+        #expect(AddressPolicy.ipv6.refusal(of: place, ["::ffff:127.0.0.1"]).message.contains("no IPv6 address"))
+        #expect(AddressPolicy.publicOnly.refusal(of: place, ["10.0.0.1"]).message.contains("(addresses: public)"))
+    }
 }

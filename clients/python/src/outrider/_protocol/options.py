@@ -83,7 +83,7 @@ class Options(TypedDict, total=False):
     expected_size: int | None
     detach: bool | None
     name: str | None
-    addresses: Literal["any", "public"] | None
+    addresses: Literal["any", "public", "ipv4", "ipv6"] | None
     allow_get_body: bool | None
     default_headers: bool | None
     decode: bool | None
