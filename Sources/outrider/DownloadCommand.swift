@@ -180,7 +180,7 @@ struct DownloadCommand: ParsableCommand {
     private func failure(_ response: JSONObject) -> CommandFailure {
         let error = response["error"]?.object ?? [:]
         let status = FailureStatus.of(code: error["code"]?.integer ?? 0)
-        var message = error["message"]?.string ?? "the download failed"
+        var message = CommandFailure.inShell(error["message"]?.string ?? "the download failed")
         if error["code"]?.integer == 1801 { message += " (--force)" }
         // the parameter of the call is no option of this command
         message = message.replacing("(set createDirectories, or", with: "(make it with mkdir -p, or")

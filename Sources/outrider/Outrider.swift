@@ -81,8 +81,10 @@ struct Outrider: AsyncParsableCommand {
         var words = Array(CommandLine.arguments.dropFirst())
         do {
             try CommandWords.check()
-            words = ShortOptions.parsable(try ConfigFile.extended(words))
+            words = try ConfigFile.extended(words)
+            // in front of what waits for standard input
             ProcessArguments.hideSecrets()
+            words = try ShortOptions.parsable(words)
             if try await startPlainly(words) { return }
             CommandWords.widen()
             if words.first == "help", let name = words.dropFirst().first { try checkHelp(of: name) }

@@ -50,7 +50,7 @@ enum SecretArguments {
     ]
     private static let letters = Array("uxHdFbE".utf8)
     /// Other short options with a value.
-    private static let otherLetters = Array("XoAerTmDwcz".utf8)
+    private static let otherLetters = Array("XoAerTmDwczK".utf8)
 
     /// The secrets: the number of each word, and the bytes in the word. The first word is the program.
     static func ranges(in words: [[UInt8]]) -> [(word: Int, bytes: Range<Int>)] {

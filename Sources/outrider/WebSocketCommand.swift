@@ -248,6 +248,10 @@ private final class Events {
 
 /// Lines of standard input, as they come.
 private struct LineInput {
+    /// The longest line: a longer one is no message that the service takes, and the input may have no line feed at all.
+    private static let longest = 64 << 20
+
+    /// The beginning of the next line, without a line feed.
     private var held: [UInt8] = []
     private(set) var isOver = false
     /// A line came.
@@ -266,11 +270,16 @@ private struct LineInput {
             hasBegun = true
             return [held]
         }
-        held += bytes
+        var pieces = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let last = pieces.removeLast()
         var lines: [[UInt8]] = []
-        while let end = held.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.append(Array(held[..<end]))
-            held.removeFirst(end + 1)
+        for piece in pieces {
+            lines.append(held + piece)
+            held = []
+        }
+        held += last
+        if held.count > Self.longest {
+            throw CommandFailure(.usage, "a line of standard input is longer than 64M: send it in several lines")
         }
         if !lines.isEmpty { hasBegun = true }
         return lines

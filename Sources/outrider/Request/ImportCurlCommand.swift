@@ -44,7 +44,7 @@ struct ImportCurlCommand: ParsableCommand {
         let scheme = try Self.defaultScheme(of: words)
         var call: RequestCall
         do {
-            call = try RequestCall.parse(Self.translated(words))
+            call = try RequestCall.parse(try Self.translated(words))
         } catch {
             let message = RequestCall.message(for: error)
             if let advice = OptionAdvice.line(for: message, of: "get") { throw CommandFailure(.usage, advice) }
@@ -164,11 +164,11 @@ struct ImportCurlCommand: ParsableCommand {
 
     /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what
     /// holds anyway.
-    private static func translated(_ words: [String]) -> [String] {
+    private static func translated(_ words: [String]) throws(CommandFailure) -> [String] {
         var translated: [String] = []
         var follows = false
         var isValue = false
-        for word in ShortOptions.ofCurl.parsable(words) {
+        for word in try ShortOptions.ofCurl.parsable(words) {
             let isNeedless = isValue || needless.contains(word)
             isValue = !isValue && needlessValues.contains(word)
             if isNeedless || isValue || needlessValues.contains(where: { word.hasPrefix("\($0)=") }) { continue }

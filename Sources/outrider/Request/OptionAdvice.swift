@@ -15,12 +15,7 @@ enum OptionAdvice {
         (["--bearer"], "write --oauth2-bearer TOKEN, or --oauth NAME"),
         (["--ntlm", "--negotiate", "--krb"], "not there: Basic and Digest are the schemes of -u NAME"),
         (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
-        (["--limit-rate"], "`outrider download URL` has this option"),
         (["--no-clobber"], "`outrider download URL` replaces no file without --force"),
-        (
-            ["-4", "--ipv4", "-6", "--ipv6"],
-            "not there: all addresses of a host are tried; --resolve HOST:PORT:ADDRESS chooses one"
-        ),
         (
             ["--proto", "--proto-redir", "--ssl-reqd"],
             "not needed: http and https alone are spoken, and no redirect leads from https to http"
@@ -49,7 +44,7 @@ enum OptionAdvice {
         (["--stderr"], "write 2>FILE"),
         (["-B", "--use-ascii"], "not there: bodies are written byte for byte"),
         (["-q", "--disable"], "not needed: no .curlrc is read"),
-        (["-K", "--config"], "write --input-file for URLs; options of the service are in config.yaml"),
+        (["-K", "--config"], "write the options of the file in the command line"),
         (["-U", "--proxy-user"], "write -x http://NAME:PASSWORD@HOST:PORT"),
         (["--socks5", "--socks5-hostname"], "write -x socks5h://HOST:PORT"),
         (["--socks4", "--socks4a", "--preproxy"], "not there: -x takes one proxy, http://, https:// or socks5h://"),

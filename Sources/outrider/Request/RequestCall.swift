@@ -19,6 +19,14 @@ struct RequestCall: ParsableArguments {
         name: .customLong("input-file"), help: "More URLs, each on a line; - is standard input.", completion: .file())
     var inputFile: String?
 
+    // ShortOptions puts the options of the file in its place: here the option has its help, lack of a value is told, and
+    // standard input, which is read by then, is left
+    @Option(
+        name: [.customShort("K"), .long],
+        help: "A file with options, each on a line, as of curl; - is standard input. May be repeated.",
+        completion: .file())
+    private var config: [String] = []
+
     @Flag(name: [.customShort("g"), .long], help: "Braces and brackets stand for themselves in URLs.")
     var globoff = false
 
@@ -65,10 +73,13 @@ struct RequestCall: ParsableArguments {
 
     func validate() throws {
         if words.isEmpty, inputFile == nil { throw ValidationError("name a URL, such as https://example.org/") }
+        if parallel, request.limitRate != nil {
+            throw ValidationError("--limit-rate limits one request after the other: leave out --parallel")
+        }
         if unixSocket == "" { throw ValidationError("--unix-socket is empty: name the socket") }
         if !(1...200).contains(parallelMax) { throw ValidationError("--parallel-max must be from 1 to 200") }
         let readers =
-            request.body.readers + [inputFile == "-" ? "@-" : ""] + cookies.cookies.map { $0 == "-" ? "@-" : "" }
+            request.body.readers + ([inputFile ?? ""] + cookies.cookies + config).map { $0 == "-" ? "@-" : "" }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
             throw ValidationError(fault)
         }

@@ -39,10 +39,12 @@ struct RequestOptions: ParsableArguments {
     @Flag(name: .customLong("no-location"), help: "Follow no redirect: the redirect is the response.")
     var noLocation = false
 
-    @Option(name: .customLong("max-redirs"), help: "The most redirects of an attempt, 0 to 100; 20 by default.")
+    @Option(
+        name: .customLong("max-redirs"),
+        help: "The most redirects of an attempt, 0 to 100; 20 by default, -1 for 100.")
     var maxRedirects: Int?
 
-    @Flag(name: .long, help: "Accept compressed bodies, which is the default.")
+    @Flag(name: .long, help: "Undo the compression of bodies, which is the default without an Accept-Encoding of -H.")
     var compressed = false
 
     @Option(
@@ -58,6 +60,11 @@ struct RequestOptions: ParsableArguments {
         name: .customLong("max-filesize"),
         help: "The longest body in bytes, such as 500k or 2M; a longer body is a failure. 0 for no limit.")
     var maxFileSize: String?
+
+    @Option(
+        name: .customLong("limit-rate"),
+        help: "The most bytes of the body to receive in a second, such as 500k or 2M; 0 for no limit.")
+    var limitRate: String?
 
     @Option(
         name: [.customShort("z"), .customLong("time-cond")],
@@ -82,8 +89,16 @@ struct RequestOptions: ParsableArguments {
             throw ValidationError("--max-filesize is \(maxFileSize), and must be a number of bytes, such as 500k or 2M")
         }
         if location, noLocation { throw ValidationError("give only one of --location and --no-location") }
-        if let maxRedirects, !(0...100).contains(maxRedirects) {
-            throw ValidationError("--max-redirs must be from 0 to 100")
+        if let limitRate, limitRate != "0" {
+            if ByteRate(limitRate) == nil {
+                throw ValidationError("--limit-rate is \(limitRate), and must be a number of bytes, such as 500k or 2M")
+            }
+            if body.uploadFile != nil {
+                throw ValidationError("--limit-rate limits what is received, and not --upload-file: leave one out")
+            }
+        }
+        if let maxRedirects, !(-1...100).contains(maxRedirects) {
+            throw ValidationError("--max-redirs must be from 0 to 100, or -1 for 100")
         }
         if let range, !Self.isRange(range) {
             throw ValidationError("--range \(range) is no range of bytes: write 0-99, 100- or -100")
@@ -100,6 +115,13 @@ struct RequestOptions: ParsableArguments {
             return ends.count == 2 && ends.contains { !$0.isEmpty }
                 && ends.allSatisfy { $0.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
         }
+    }
+
+    /// Whether a word of `-H` asks for a coding: as with curl, the body then stays as the server sends it.
+    private static func namesCoding(_ word: String) -> Bool {
+        let name = "accept-encoding:"
+        let value = word.dropFirst(name.count).lowercased().filter { !$0.isWhitespace }
+        return word.lowercased().hasPrefix(name) && !value.isEmpty && value != "identity"
     }
 
     /// The Referer without the word of curl that asks for another one after a redirect.
@@ -147,11 +169,12 @@ struct RequestOptions: ParsableArguments {
         ]
         try RequestWords.fields(headers + namedFields + items.fields + conditions.compactMap(\.self)).add(to: &params)
         addTimeouts(to: &params)
-        if noLocation || maxRedirects == 0 {
+        if noLocation || (maxRedirects == 0 && !location) {
             params["redirect"] = .string("none")
         } else if let maxRedirects {
-            params["redirect"] = .object(["max": .integer(Int64(maxRedirects))])
+            params["redirect"] = .object(["max": .integer(maxRedirects < 0 ? 100 : Int64(maxRedirects))])
         }
+        if !compressed, headers.contains(where: Self.namesCoding) { params["decode"] = .bool(false) }
         if let most = maxFileSize.flatMap(ByteRate.init) { params["maxBody"] = .integer(most.bytes) }
         return params
     }

@@ -55,6 +55,13 @@ final class RequestTransfer {
     /// What is left of the retries for a request that is sent anew.
     private var retries: RetryOptions
     private var began = ContinuousClock.now
+    /// The rate of `--limit-rate`; nil for no limit.
+    private let rate: ByteRate?
+    private var pacer: RatePacer?
+    /// When the time of `-m` is over, which `--limit-rate` does not extend; nil without one of the two.
+    private var limit: ContinuousClock.Instant?
+    /// The bytes that came too late because of `--limit-rate`; nil while there is time.
+    private var late: Int?
 
     private var output: OutputOptions { call.output }
 
@@ -72,6 +79,7 @@ final class RequestTransfer {
         self.url = url
         self.number = number
         retries = call.retries
+        rate = call.request.limitRate.flatMap(ByteRate.init)
         tagFile = try BodyOutput(call.curl ? "-" : call.output.etagSave ?? "-")
         // a shown command touches no file
         let path = call.output.remoteHeaderName || call.curl ? nil : try call.output.path(url: url, response: nil)
@@ -95,6 +103,7 @@ final class RequestTransfer {
         if call.curl { return ServiceClient.Order(method: "request.build", params: params) }
         var params = params
         self.params = params
+        limitTime()
         if meter != nil { params["events"] = .array([.string("progress")]) }
         return StreamedBody.opening(params)
     }
@@ -112,6 +121,8 @@ final class RequestTransfer {
             let body = try StreamedBody(opened: result)
             self.body = body
             outcome.response = body.response
+            // the service alone knows when the last of several attempts began: it was not later
+            if outcome.attemptCount > 1 { limitTime() }
             kept?.begin(body.response)
             if needsTurn, !hasTurn {
                 expectation = .turn
@@ -155,7 +166,8 @@ final class RequestTransfer {
             expectation = .closed
             return .call(body.closing)
         }
-        painter = output.painter(isShown: sink.isShown, isJSON: body.isJSON)
+        let isCoded = params["decode"] == .bool(false) && body.field("content-encoding") != nil
+        painter = output.painter(isShown: sink.isShown, isJSON: body.isJSON && !isCoded)
         return readOn(body)
     }
 
@@ -178,7 +190,7 @@ final class RequestTransfer {
         // safe: a delay is a day at most
         var pause = timespec(tv_sec: Int(delay), tv_nsec: Int((delay - delay.rounded(.down)) * 1e9))
         nanosleep(&pause, nil)
-        (retries, began) = (rest, .now)
+        (retries, began, pacer, late) = (rest, .now, nil, nil)
         rest.add(to: &params)
         sink.beginAnew()
         (outcome.earlierAttempts, outcome.written) = (retry, 0)
@@ -191,17 +203,29 @@ final class RequestTransfer {
     /// Asks for the next piece of the body.
     func readOn(_ body: StreamedBody) -> Step {
         expectation = .bytes
-        return .call(body.reading(call.parallel ? Self.smallPieceBytes : Self.pieceBytes))
+        let most = call.parallel ? Self.smallPieceBytes : Self.pieceBytes
+        // pieces of a fifth of a second: the service goes on hearing of this command
+        let paced = late == nil ? rate.map { max(1, min(most, $0.bytes / 5)) } : nil
+        return .call(body.reading(paced ?? most))
     }
 
     private func takeBytes(_ result: JSONObject) throws(CommandFailure) -> Step {
         guard let piece = try body?.bytes(result), let body else { return .end }
+        if let late, late + piece.count > 0 {
+            self.late = late + piece.count
+            guard body.isOver else { return readOn(body) }
+            throw body.failure
+                ?? CommandFailure(
+                    code: FailureStatus.network,
+                    "the body takes longer than -m allows: raise -m or the rate of --limit-rate")
+        }
         outcome.written += Int64(piece.count)
         kept?.add(piece)
         try sink.write(painter?.paint(piece) ?? piece, contentType: body.contentType)
+        pause(after: piece.count)
         guard body.isOver else {
             // many at once share one connection, and what is shown is looked at
-            let isLookedAt = painter != nil || sink.isShown || kept != nil
+            let isLookedAt = painter != nil || sink.isShown || kept != nil || rate != nil
             let isLong = outcome.written >= Self.pieceBytes
             return isLong && !call.parallel && !isLookedAt ? .carry(body) : readOn(body)
         }
@@ -210,6 +234,26 @@ final class RequestTransfer {
         // the file of the caller is current (RFC 9110 section 15.4.5)
         try sink.finish(replaces: body.status != 304)
         return try settle()
+    }
+
+    private func limitTime() {
+        limit = rate == nil ? nil : call.request.total.map { .now + .seconds($0) }
+    }
+
+    /// Waits as `--limit-rate` asks for, no longer than `-m` allows: the service then has a failure to tell.
+    private func pause(after count: Int) {
+        guard let rate else { return }
+        let now = (ContinuousClock.now - began) / .seconds(1)
+        var pacer = pacer ?? RatePacer(bytesPerSecond: Int(clamping: rate.bytes), now: now)
+        var seconds = pacer.wait(after: count, now: now)
+        self.pacer = pacer
+        if let limit {
+            let left = max(0, (limit - .now) / .seconds(1))
+            if seconds > left { (seconds, late) = (left, 0) }
+        }
+        // safe: a piece takes a second at most
+        var pause = timespec(tv_sec: Int(seconds), tv_nsec: Int((seconds - seconds.rounded(.down)) * 1e9))
+        nanosleep(&pause, nil)
     }
 
     /// Takes the rest of the body over a connection of its own.

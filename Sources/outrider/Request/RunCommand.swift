@@ -89,6 +89,7 @@ struct RunCommand: ParsableCommand {
         call.curl = curl
         call.request.method = request.method
         call.request.noLocation = !request.followsRedirects
+        call.request.compressed = true
         (call.output, call.auth, call.proxy, call.trust, call.service) = (output, auth, proxy, trust, service)
         for field in request.fields {
             let filled = try variables.filled(field)

@@ -14,6 +14,8 @@ struct ShortOptions {
     private var marks: [String: DataWords.Mark] = [:]
     /// Whether options that say what holds anyway are left out, and other names of an option replaced.
     private var isLenient = false
+    /// Whether `-K` puts the options of a file in its place.
+    private var readsFiles = false
 
     /// The options of curl itself.
     static let ofCurl = ShortOptions(
@@ -25,8 +27,8 @@ struct ShortOptions {
         isLenient: true)
     /// The options of the commands for requests.
     static let ofRequests = ShortOptions(
-        flags: Set("fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHmorTuwxXz"), longValues: longOptions,
-        marks: ["--data-raw": .raw, "--data-urlencode": .encoded], isLenient: true)
+        flags: Set("46fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHKmorTuwxXz"), longValues: longOptions,
+        marks: ["--data-raw": .raw, "--data-urlencode": .encoded], isLenient: true, readsFiles: true)
     /// The options of `websocket`, where `--json` has no value.
     private static let ofWebSockets = ShortOptions(
         flags: flagsOfOthers, values: ofRequests.values,
@@ -34,7 +36,7 @@ struct ShortOptions {
     /// The options of commands without forms.
     private static let ofDownloads = ShortOptions(
         flags: flagsOfOthers, values: ofRequests.values, longValues: longOptions.subtracting(["--form-string"]))
-    private static let flagsOfOthers = Set("fGgIiJjkLnOSsvZ")
+    private static let flagsOfOthers = Set("46fGgIiJjkLnOSsvZ")
 
     /// The commands with these options.
     private static let commands: Set = [
@@ -43,9 +45,9 @@ struct ShortOptions {
 
     private static let longOptions: Set = [
         "--cookie", "--cookie-jar", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode",
-        "--dump-header", "--form", "--form-string", "--header", "--json", "--oauth2-bearer", "--output", "--proto",
-        "--range", "--referer", "--request", "--time-cond", "--upload-file", "--url-query", "--user", "--user-agent",
-        "--write-out",
+        "--dump-header", "--form", "--form-string", "--header", "--json", "--max-redirs", "--oauth2-bearer", "--output",
+        "--proto", "--range", "--referer", "--request", "--time-cond", "--upload-file", "--url-query", "--user",
+        "--user-agent", "--write-out",
     ]
 
     /// Options of curl that say what holds anyway: bodies are written as they arrive, no `.curlrc` is read, refused
@@ -55,12 +57,13 @@ struct ShortOptions {
         "--parallel-immediate", "--progress-bar", "--retry-connrefused", "--ssl-reqd", "--tcp-fastopen",
         "--tcp-nodelay",
     ]
+    private static let mostFiles = 16
     private static let otherNames = [
         "--data-ascii": ["--data"], "--no-progress-meter": ["--silent", "--show-error"], "--remote-name-all": ["-O"],
     ]
 
     /// The words of a command line, in the grammar of the parser.
-    static func parsable(_ words: [String]) -> [String] {
+    static func parsable(_ words: [String]) throws(CommandFailure) -> [String] {
         guard let command = words.first, commands.contains(command) else { return words }
         let options =
             switch command {
@@ -68,13 +71,14 @@ struct ShortOptions {
             case "download", "sse": ofDownloads
             default: ofRequests
             }
-        return [command] + options.parsable(words.dropFirst())
+        return [command] + (try options.parsable(words.dropFirst()))
     }
 
     /// Gives each option a word of its own. A word with an unknown letter stays as it is, for the parser to refuse.
-    func parsable(_ words: some Collection<String>) -> [String] {
+    func parsable(_ words: some Collection<String>) throws(CommandFailure) -> [String] {
         var parsable: [String] = []
         var words = Array(words)[...]
+        var files = 0
         while let word = words.popFirst() {
             if word == "--" { return parsable + [word] + words }
             // the parts of a form keep their order: a service may ignore what stands behind the file
@@ -97,15 +101,56 @@ struct ShortOptions {
                 parsable.append(url.hasPrefix("-") ? "--url" : url)
                 continue
             }
+            if readsFiles, word.hasPrefix("--config="), let equals = word.firstIndex(of: "=") {
+                try open(String(word[word.index(after: equals)...]), &files, &words, &parsable)
+                continue
+            }
+            if readsFiles, word == "--config", let file = words.popFirst() {
+                try open(file, &files, &words, &parsable)
+                continue
+            }
             guard word.hasPrefix("-"), !word.hasPrefix("--"), let options = split(word.dropFirst()) else {
                 parsable += plain(word)
                 continue
             }
             parsable += options.flags.flatMap { plain("-\($0)") }
             guard let letter = options.letter else { continue }
-            add("-\(letter)", options.value.isEmpty ? words.popFirst() : String(options.value), to: &parsable)
+            let value = options.value.isEmpty ? words.popFirst() : String(options.value)
+            if readsFiles, letter == "K", let value {
+                try open(value, &files, &words, &parsable)
+            } else {
+                add("-\(letter)", value, to: &parsable)
+            }
         }
         return parsable
+    }
+
+    /// Puts the options of a file in front of the words that are left. A file may name further files.
+    ///
+    /// - Parameter parsable: gets the option itself for standard input, so that nothing else reads that.
+    private func open(
+        _ file: String, _ files: inout Int, _ words: inout ArraySlice<String>, _ parsable: inout [String]
+    ) throws(CommandFailure) {
+        files += 1
+        if file == "-" { parsable += ["--config", "-"] }
+        if files > Self.mostFiles {
+            throw CommandFailure(.usage, "-K \(file): more than \(Self.mostFiles) files: a file may name itself")
+        }
+        var found: [String] = []
+        for line in try OptionFile.lines(file) {
+            let option = line.option
+            let short = option.hasPrefix("--") ? nil : split(option.dropFirst())
+            let takesValue = longValues.contains(option) || short?.letter != nil && short?.value.isEmpty == true
+            switch line.value {
+            case nil where takesValue:
+                throw CommandFailure(.usage, "line \(line.number) of \(file): \(option) needs a value")
+            case _? where !takesValue && !option.hasPrefix("--"):
+                throw CommandFailure(.usage, "line \(line.number) of \(file): \(option) takes no value")
+            case let value?: found += takesValue ? [option, value] : ["\(option)=\(value)"]
+            case nil: found.append(option)
+            }
+        }
+        words = (found + words)[...]
     }
 
     /// The words in place of a flag or a URL; none for an option that says what holds anyway.

@@ -15,6 +15,19 @@ struct TrustOptions: ParsableArguments {
         init?(argument: String) { self.init(rawValue: argument.uppercased()) }
     }
 
+    /// The version of IP.
+    enum Family: String, EnumerableFlag {
+        case ipv4, ipv6
+
+        static func name(for value: Family) -> NameSpecification {
+            [.customShort(value == .ipv4 ? "4" : "6"), .customLong(value.rawValue)]
+        }
+
+        static func help(for value: Family) -> ArgumentHelp? {
+            value == .ipv4 ? "Connect to IPv4 addresses alone." : "Connect to IPv6 addresses alone."
+        }
+    }
+
     @Option(
         name: .long, help: "Trust the roots in this PEM file, in place of the service's.", completion: .file())
     var cacert: String?
@@ -75,6 +88,9 @@ struct TrustOptions: ParsableArguments {
         help: "Connect to another place: HOST1:PORT1:HOST2:PORT2; each part may be empty. May be repeated.")
     var connectTo: [String] = []
 
+    // as with curl, the last one counts
+    @Flag(exclusivity: .chooseLast) var family: Family?
+
     func validate() throws {
         if let most, most != "1.2", most != "1.3" { throw ValidationError("--tls-max must be 1.2 or 1.3") }
         if least13, most == "1.2" { throw ValidationError("--tlsv1.3 and --tls-max 1.2 exclude each other") }
@@ -94,9 +110,10 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// Puts `trust` and `tls` into the params of a request.
+    /// Puts `trust`, `addresses` and `tls` into the params of a request.
     func add(to params: inout JSONObject) throws(CommandFailure) {
         if let trust = try trust() { params["trust"] = trust }
+        if let family { params["addresses"] = .string(family.rawValue) }
         var tls = JSONObject()
         var roots = JSONObject()
         if let cacert { roots["file"] = .string(Self.full(cacert)) }

@@ -2,17 +2,20 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Options of curl that scripts have by habit, and command lines of documents: the request is the one of curl itself."""
 
+import gzip
 import json
 import os
 import re
 import shutil
 import subprocess
+import time
 
 import contract
 import pytest
 from capture_server import Capture
 from range_server import Ranging
 from shell import echoed, outrider, refused
+from tcp_server import Host
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 # fields that each program writes in its own way
@@ -229,3 +232,60 @@ def test_credentials_of_several_urls_are_refused():
     assert [one["url"] for one in told] == ["http://h.example/x", "http://h.example/y"]
     assert told[0]["auth"] == told[1]["auth"] == {"basic": {"username": "a", "password": "b"}}
     assert json.loads(outrider("import", "curl a:b@h.example/x").stdout) == {**told[0], "url": "http://h.example/x"}
+
+
+def test_a_version_of_ip_is_chosen_as_by_curl(run, origin, tmp_path):
+    assert run("get", "-4", origin + "/json").returncode == 0
+    assert run("get", "-s6", "--ipv4", origin + "/json").returncode == 0
+    for words in (["get"], ["download", "-o", str(tmp_path / "body")]):
+        said = refused(run(*words, "-6", origin + "/json"), 12, "no IPv6 address", "(-6)")
+        assert "addresses:" not in said
+    refused(run("download", "--ipv4", "http://[::1]:9/"), 12, "no IPv4 address")
+    assert b" -4 " in run("get", "--curl", "-4", origin + "/json").stdout
+
+
+def test_a_body_comes_no_faster_than_allowed(run, origin, tmp_path):
+    began = time.monotonic()
+    done = run("get", "--limit-rate", "100k", origin + "/bytes/200000", "-o", str(tmp_path / "body"))
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began >= 1.5 and (tmp_path / "body").stat().st_size == 200000
+    assert len(run("get", "--limit-rate", "1G", origin + "/bytes/3000000").stdout) == 3000000
+    assert run("get", "--limit-rate", "1", origin + "/bytes/2").returncode == 0
+    refused(run("get", "--limit-rate", "fast", origin + "/json"), 2, "--limit-rate")
+    refused(run("get", "--limit-rate", "1k", "-T", __file__, origin + "/echo"), 2, "--upload-file")
+    refused(run("get", "--limit-rate", "1k", "-Z", origin + "/json"), 2, "--parallel")
+
+
+# bodies that the service holds as a whole, and in part
+@pytest.mark.parametrize("size", [2000, 3000000])
+def test_a_slow_rate_does_not_extend_the_time(run, origin, size):
+    done = run("get", "--limit-rate", "1", "-m", "3", f"{origin}/bytes/{size}")
+    assert done.returncode == 12, done.stderr
+    assert b"raise -m" in done.stderr or b"more than 3 s" in done.stderr
+    assert len(done.stdout) < size
+    assert len(run("get", "--limit-rate", "1G", "-m", "60", f"{origin}/bytes/{size}").stdout) == size
+
+
+def test_a_coding_that_is_asked_for_is_left_to_the_reader(run):
+    page = gzip.compress(b"a page", mtime=0)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Type: application/json\r\n"
+    response = head + b"Content-Length: %d\r\n\r\n" % len(page) + page
+
+    def act(connection):
+        while connection.recv(65536):
+            connection.sendall(response)
+
+    with Host(act) as host:
+        url = f"http://127.0.0.1:{host.port}/"
+        wish = ["-H", "Accept-Encoding: gzip"]
+        assert run("get", *wish, url).stdout == page
+        assert run("get", *wish, "--pretty", "format", url).stdout == page
+        assert outrider("import", "--run", f"curl -H 'accept-encoding:gzip' {url}").stdout == page
+        for words in ([], [*wish, "--compressed"]):
+            assert run("get", *words, url).stdout == b"a page"
+
+
+def test_a_redirect_too_much_is_a_failure_where_redirects_are_followed(run, origin):
+    assert run("get", "--max-redirs", "0", origin + "/redirect/1", "-w", "%{http_code}").stdout.endswith(b"302")
+    assert run("get", "-L", "--max-redirs", "0", origin + "/redirect/1").returncode == 12
+    assert run("get", "--max-redirs", "-1", origin + "/redirect/21").returncode == 0
