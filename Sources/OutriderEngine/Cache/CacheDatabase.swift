@@ -30,7 +30,9 @@ final class CacheDatabase {
 
     /// Opens the database. For writing, makes a new database or updates an old database: with the lock of the store.
     /// Throws SQLiteFailure, CacheStoreFailure, Outdated, or Unmade.
-    init(_ path: String, isReadOnly: Bool) throws {
+    ///
+    /// - Parameter isUnwritable: of a database for reading: see `SQLiteDatabase`.
+    init(_ path: String, isReadOnly: Bool, isUnwritable: Bool = false) throws {
         self.isReadOnly = isReadOnly
         if !isReadOnly, access(path, F_OK) != 0 {
             do throws(FileFault) {
@@ -40,7 +42,7 @@ final class CacheDatabase {
                 throw CacheStoreFailure(message: "\(path) cannot be made: \(error)")
             }
         }
-        database = try SQLiteDatabase(path, isReadOnly: isReadOnly)
+        database = try SQLiteDatabase(path, isReadOnly: isReadOnly, isUnwritable: isUnwritable)
         let isNew = try Self.inspect(database, path)
         if isReadOnly, isNew { throw Unmade() }
         for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }

@@ -139,6 +139,7 @@ package final class DiskCache: Sendable {
         }
         var state = State(limits: limits)
         state.mark = lock.news
+        if lock.isReadOnly { state.problem = Self.unwritable(files) }
         self.state = Mutex(state)
         (reader, writer) = (Worker(), Worker())
         (self.idleSeconds, self.busySeconds) = (idleSeconds, busySeconds)
@@ -179,14 +180,52 @@ package final class DiskCache: Sendable {
             }
             if isLost { return nil }
             worker.epoch = epoch
-            let database = try worker.database ?? opened(isReadOnly: isReadOnly)
-            worker.database = database
-            watch()
-            return try work(database)
+            if !isReadOnly, lock.isReadOnly {
+                pause(Self.unwritable(files))
+                return nil
+            }
+            func open() throws -> CacheDatabase {
+                let database = try worker.database ?? opened(isReadOnly: isReadOnly)
+                worker.database = database
+                watch()
+                return database
+            }
+            return try isReadOnly ? read(Self.patience, work, open) : work(open())
         } catch {
             failed(error, worker, isReadOnly: isReadOnly)
             return nil
         }
+    }
+
+    /// Reads a database, also one in a directory that cannot be written; nil if another process keeps the lock for so many
+    /// seconds.
+    func read<Value>(
+        _ patience: Double, _ work: (CacheDatabase) throws -> Value, _ open: () throws -> CacheDatabase
+    ) throws -> Value? {
+        if lock.isReadOnly { return try still(patience, work) }
+        do {
+            return try work(open())
+        } catch let failure as SQLiteFailure
+            where failure.isUnwritable && !failure.isUnfinished && files.hasDatabase
+        {
+            return try still(patience, work)
+        }
+    }
+
+    /// Reads a database that cannot be written, while no other process may change it; nil if another process keeps the
+    /// lock for so many seconds.
+    private func still<Value>(_ patience: Double, _ work: (CacheDatabase) throws -> Value) throws -> Value? {
+        // not the lock of the writer, which would be given up with this lock
+        guard let own = try? StoreLock(files.lock) else { return nil }
+        return try own.hold(patience) { Result { try work(opened(isReadOnly: true, isUnwritable: true)) } }?.get()
+    }
+
+    /// Stores again once the disk allows that. In the pieces of the writer only, without the lock.
+    func renew() {
+        checkPlace()
+        guard lock.renew(files.lock) else { return }
+        let unwritable = Self.unwritable(files)
+        state.withLock { if $0.problem == unwritable { ($0.problem, $0.retryAt) = (nil, 0) } }
     }
 
     /// Notices that the path of the lock names another file, or none. Another process may have made the directory
@@ -199,10 +238,14 @@ package final class DiskCache: Sendable {
         }
     }
 
-    func opened(isReadOnly: Bool) throws -> CacheDatabase {
+    private static func unwritable(_ files: CacheFiles) -> String {
+        "\(files.directory) cannot be written, as on a read-only disk: what it has is read, and nothing is stored"
+    }
+
+    func opened(isReadOnly: Bool, isUnwritable: Bool = false) throws -> CacheDatabase {
         do {
-            return try CacheDatabase(files.database, isReadOnly: isReadOnly)
-        } catch  where isReadOnly && CacheDatabase.mustBeWritten(error) {
+            return try CacheDatabase(files.database, isReadOnly: isReadOnly, isUnwritable: isUnwritable)
+        } catch  where isReadOnly && !isUnwritable && CacheDatabase.mustBeWritten(error) {
             // once: after an update of Outrider, or after a kill while the database was made
             let path = files.database
             // a failure is remembered for a while: lookups must not wait for each attempt
@@ -250,6 +293,7 @@ package final class DiskCache: Sendable {
 
     /// With the lock only.
     private func putAside() {
+        if lock.isReadOnly { return }
         files.putAside(now: CacheClock.now)
         lock.raiseEpoch()
         state.withLock { $0.problem = "\(files.database) was damaged: it was put aside, and the cache begins anew" }

@@ -34,7 +34,7 @@ extension DiskCache {
 
     /// Bytes and entries on the disk.
     package func totals() async -> (bytes: Int, entries: Int) {
-        checkPlace()
+        if lock.isReadOnly { await writes.value { self.renew() } } else { checkPlace() }
         let found = await onReader { try $0.totals() }
         return (Int(truncatingIfNeeded: found?.bytes ?? 0), Int(truncatingIfNeeded: found?.entries ?? 0))
     }
@@ -50,8 +50,7 @@ extension DiskCache {
             guard self.files.hasDatabase else { return nil }
             let epoch = self.lock.epoch
             do {
-                let database = try self.opened(isReadOnly: true)
-                return (try database.fault(), try database.errorOfTotals())
+                return try self.readApart { (try $0.fault(), try $0.errorOfTotals()) } ?? (self.busyText, (0, 0))
             } catch {
                 return (self.complaint(error, epoch), (0, 0))
             }
@@ -74,12 +73,12 @@ extension DiskCache {
     }
 
     private func damage(after number: Int64) -> (faults: [String], next: Int64?) {
-        let database: CacheDatabase
         let rows: [CacheDatabase.Row]
         let epoch = lock.epoch
         do {
-            database = try opened(isReadOnly: true)
-            rows = try database.list(after: number, most: Self.slice, isWithBodies: true)
+            let found = try readApart { try $0.list(after: number, most: Self.slice, isWithBodies: true) }
+            guard let found else { return ([busyText], nil) }
+            rows = found
         } catch {
             return ([complaint(error, epoch)].compactMap { $0 }, nil)
         }
@@ -88,7 +87,7 @@ extension DiskCache {
             guard case .file(let name, let size) = entry.body else { return nil }
             guard files.changed(name, size: size) != nil else {
                 // removed since the row was read
-                let isGone = (try? database.contains(row.number)) == false
+                let isGone = (try? readApart { try $0.contains(row.number) }) == false
                 return isGone ? nil : "the body of row \(row.number) is missing, or has another length"
             }
             guard let check = row.bodyCheck, let found = files.checksum(name, size: size), found != check else {
@@ -98,6 +97,13 @@ extension DiskCache {
         }
         return (faults, rows.count < Self.slice ? nil : rows.last?.number)
     }
+
+    /// Reads on a connection of its own.
+    private func readApart<Value>(_ work: (CacheDatabase) throws -> Value) throws -> Value? {
+        try read(StoreLock.patience, work) { try opened(isReadOnly: true) }
+    }
+
+    private var busyText: String { "another process has used \(files.directory) for seconds without a pause" }
 
     /// Why the database cannot be read; nil for a database that is not made yet. The writer puts a damaged database aside.
     private func complaint(_ error: any Error, _ epoch: UInt64) -> String? {

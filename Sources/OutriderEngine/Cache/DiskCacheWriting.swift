@@ -27,7 +27,7 @@ extension DiskCache {
 
     /// Writes a batch; the next batch follows behind the work of other stores.
     func write() {
-        checkPlace()
+        renew()
         adoptLeftovers()
         noteUse()
         // a piece of eviction and a batch, in turns

@@ -132,12 +132,6 @@ package final class CookieJars: Sendable {
         }
     }
 
-    /// The names of all jars on disk.
-    package func names() -> [String] {
-        guard let root else { return [] }
-        return DirectoryNames.all(in: root).filter { JarFiles.fault(ofName: $0) == nil }.sorted()
-    }
-
     /// The reason why the name is not allowed; nil if allowed.
     package static func fault(ofName name: String) -> String? { JarFiles.fault(ofName: name) }
 }

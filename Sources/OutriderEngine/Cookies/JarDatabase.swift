@@ -20,6 +20,8 @@ final class JarDatabase {
     /// Random, made once per file: caches distinguish jars of the same name by it. Nil for an old file that cannot be written.
     let identity: String?
     let isAlone: Bool
+    /// The disk or its permissions allow no change.
+    let isUnwritable: Bool
     /// The number of the newest row that was read or written here.
     private(set) var lastChange: Int64 = 0
 
@@ -27,9 +29,13 @@ final class JarDatabase {
     ///
     /// - Parameters:
     ///   - isAlone: no other connection reads or writes meanwhile: the index of the log needs no file.
+    ///   - isUnwritable: the cookies can only be read.
     ///   - isSealed: seal plain values now; a sealed database stays sealed.
     ///   - key: returns the key, if needed.
-    init(_ path: String, isAlone: Bool = false, isSealed: Bool, key: () throws(JarFailure) -> CookieSeal) throws {
+    init(
+        _ path: String, isAlone: Bool = false, isUnwritable: Bool = false, isSealed: Bool,
+        key: () throws(JarFailure) -> CookieSeal
+    ) throws {
         if access(path, F_OK) != 0 {
             do throws(FileFault) {
                 // SQLite itself would let the umask decide on permissions
@@ -38,8 +44,9 @@ final class JarDatabase {
                 throw JarFailure(.unwritable, "\(path) cannot be made: \(error)")
             }
         }
-        database = try SQLiteDatabase(path)
+        database = try SQLiteDatabase(path, isUnwritable: isUnwritable)
         self.isAlone = isAlone
+        self.isUnwritable = isUnwritable
         if isAlone { try database.run("PRAGMA locking_mode = EXCLUSIVE") }
         let isNew = try Self.inspect(database, path)
         for setting in Self.settings(isNew: isNew) { try database.run("PRAGMA \(setting)") }
@@ -48,6 +55,8 @@ final class JarDatabase {
         if isSealed || wasSealed { seal = try key() } else { seal = nil }
         upsert = try database.prepare(Self.upsertText)
         identity = Self.identity(in: database)
+        // the tables have their room in the file, if a log without checkpoints fills the disk
+        if isNew { database.checkpoint() }
         guard let seal else { return }
         if wasSealed { try Self.check(seal, database, path) } else { try sealAll(seal) }
     }
@@ -190,8 +199,8 @@ final class JarDatabase {
         return Array(found.values)
     }
 
-    /// Makes the next read return all rows.
-    func rewind() { lastChange = 0 }
+    /// Makes the next read return the rows behind that change; all rows without one.
+    func rewind(to change: Int64 = 0) { lastChange = change }
 
     /// Checks the number of a change: only damage makes the number so large. Throws `SQLITE_CORRUPT`.
     private static func sound(_ change: Int64) throws(SQLiteFailure) -> Int64 {

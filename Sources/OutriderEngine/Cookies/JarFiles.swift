@@ -31,11 +31,7 @@ struct JarFiles: Sendable {
     }
 
     /// The default directory of all jars of the user.
-    static var usualRoot: String? {
-        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
-        let path = String(cString: home)
-        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/cookies" : nil
-    }
+    static var usualRoot: String? { UserDirectory.data("cookies") }
 
     /// Makes the directory if missing; refuses a directory that others may enter, or on a network file system. Returns the
     /// files under a path without links, since SQLite follows no link.

@@ -72,11 +72,9 @@ final class JarStore: Sendable {
     /// Nil without a directory.
     var generation: UInt64? { worker.lock?.generation }
 
-    /// False without a directory.
+    /// False without a directory, and on a disk that takes no change.
     func raiseGeneration() -> Bool {
-        guard let lock = worker.lock else { return false }
-        lock.raiseGeneration()
-        return true
+        worker.lock?.raiseGeneration() ?? false
     }
 
     var storeState: JarStoreState {

@@ -14,6 +14,13 @@ final class JarWorker: @unchecked Sendable {
         let lock: StoreLock
     }
 
+    private struct Known {
+        var epoch: UInt64
+        var inode: ino_t?
+        var identity: String?
+        var change: Int64
+    }
+
     private let wanted: JarFiles
     /// The directory and its lock; nil while the directory cannot be made, which each use tries again.
     private let place = Mutex<Place?>(nil)
@@ -22,8 +29,12 @@ final class JarWorker: @unchecked Sendable {
     private let keys: (any JarKeySource)?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
-    /// A notice for people that the database was set aside; nil if it was not.
-    private(set) var notice: String?
+    /// What was read of the database that the last exchange has closed.
+    private var known: Known?
+    /// That the database was set aside.
+    private var asideNotice: String?
+    /// The cookies were read, and cannot be written.
+    private var isUnwritable = false
     /// Commits since the last checkpoint.
     private var commits = 0
     /// The database was removed or replaced, and the jar does not know yet.
@@ -53,6 +64,12 @@ final class JarWorker: @unchecked Sendable {
 
     /// Nil while the directory cannot be made.
     var lock: StoreLock? { place.withLock { $0?.lock } }
+
+    /// What people should know of the jar; nil if all is well.
+    var notice: String? {
+        isUnwritable
+            ? "\(files.database) cannot be written, as on a read-only disk: changes stay in memory" : asideNotice
+    }
 
     /// Whether the rows have been read at least once.
     var hasRead: Bool { mark != nil }
@@ -100,10 +117,11 @@ final class JarWorker: @unchecked Sendable {
         }
     }
 
-    private func openDatabase(isAlone: Bool = false) throws -> JarDatabase {
+    private func openDatabase(isAlone: Bool = false, isUnwritable: Bool = false) throws -> JarDatabase {
         let path = files.database
         let seals = isSealed || lock?.isSealed == true
-        return try JarDatabase(path, isAlone: isAlone, isSealed: seals) { () throws(JarFailure) in
+        return try JarDatabase(path, isAlone: isAlone, isUnwritable: isUnwritable, isSealed: seals) {
+            () throws(JarFailure) in
             guard let keys else { throw JarFailure(.locked, "\(path) is sealed, and this service has no key") }
             do throws(OAuthFailure) {
                 let name = files.directory.split(separator: "/").last.map(String.init) ?? ""
@@ -128,11 +146,12 @@ final class JarWorker: @unchecked Sendable {
     /// The lock of the directory, which is made if missing.
     private func settled() throws(JarFailure) -> StoreLock {
         if let lock {
+            _ = lock.renew(self.files.lock)
             if lock.isNamed(self.files.lock) { return lock }
             // removed or replaced with its directory
             database = nil
             place.withLock { $0 = nil }
-            (mark, isReplaced) = (nil, true)
+            (mark, known, isReplaced) = (nil, nil, true)
         }
         let files = try wanted.prepare()
         do throws(FileFault) {
@@ -145,11 +164,13 @@ final class JarWorker: @unchecked Sendable {
     }
 
     private func open(_ lock: StoreLock, now: Int64) throws(JarFailure) {
+        isUnwritable = false
         do {
-            let opened = try openDatabase()
-            try opened.clean(now: now)
+            let opened = try openDatabase(isUnwritable: lock.isReadOnly)
+            if !opened.isUnwritable { try opened.clean(now: now) }
             remember(opened, lock)
             database = opened
+            isUnwritable = opened.isUnwritable
         } catch let failure as SQLiteFailure where failure.isDamage {
             _ = try rebuild([], lock, now: now)
             // saved rows are not in memory yet: the next read returns them
@@ -157,20 +178,40 @@ final class JarWorker: @unchecked Sendable {
         } catch let failure as JarFailure {
             throw failure
         } catch {
-            guard (error as? SQLiteFailure)?.isFull == true, let opened = openedAlone() else {
-                throw self.failure(error)
-            }
+            guard let opened = try openedForReading(after: error) else { throw self.failure(error) }
             remember(opened, lock)
             database = opened
+            isUnwritable = opened.isUnwritable
         }
         epoch = lock.epoch
-        mark = nil
+        goOn()
         files.clean(now: now)
     }
 
-    /// The database on a disk that has no room for the index of the log: its cookies can be read all the same. Nil if not.
-    private func openedAlone() -> JarDatabase? {
-        do { return try openDatabase(isAlone: true) } catch { return nil }
+    /// Reads a database that was closed meanwhile from where it was left, and another database from its beginning.
+    private func goOn() {
+        defer { known = nil }
+        guard let known, known.epoch == epoch, let database else { return mark = nil }
+        let isSame = known.inode == inode && (known.identity == nil || known.identity == database.identity)
+        if isSame { database.rewind(to: known.change) } else { (mark, isReplaced) = (nil, true) }
+    }
+
+    private var inode: ino_t? {
+        var info = stat()
+        return lstat(files.database, &info) == 0 ? info.st_ino : nil
+    }
+
+    /// The database on a disk that has no room for the index of the log, or that takes no change: its cookies can be read
+    /// all the same. Nil if not.
+    private func openedForReading(after error: any Error) throws(JarFailure) -> JarDatabase? {
+        guard let failure = error as? SQLiteFailure, failure.isFull || failure.isUnwritable else { return nil }
+        do {
+            return try openDatabase(isAlone: failure.isFull, isUnwritable: failure.isUnwritable)
+        } catch let failure as JarFailure {
+            throw failure
+        } catch {
+            return nil
+        }
     }
 
     /// A sealed jar stays sealed, whatever becomes of its database.
@@ -187,10 +228,12 @@ final class JarWorker: @unchecked Sendable {
             database = nil
             isReplaced = true
         }
-        if database == nil || epoch != lock.epoch { try open(lock, now: now) }
+        // one that cannot be written is open for a single exchange
+        if database?.isUnwritable != false || epoch != lock.epoch { try open(lock, now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
         // other processes have their turn
-        defer { if database.isAlone { self.database = nil } }
+        defer { if database.isAlone || database.isUnwritable { leave(database) } }
+        let before = (mark: mark, change: database.lastChange)
         var news = JarNews(mark: lock.changes, isFirst: mark == nil, identity: database.identity)
         var rows = given
         do throws(SQLiteFailure) {
@@ -207,11 +250,11 @@ final class JarWorker: @unchecked Sendable {
             }
             let own = Set(rows.map(\.identity))
             news.rows.removeAll { own.contains($0.identity) }
-            try database.write(rows, now: now)
+            try write(rows, to: database, now: now)
         } catch {
-            // what was read does not reach the jar: the next exchange reads all rows
-            database.rewind()
-            (mark, isBehind) = (nil, !news.rows.isEmpty)
+            // what was read does not reach the jar: the next exchange reads it again
+            database.rewind(to: before.change)
+            (mark, isBehind) = (before.mark, !news.rows.isEmpty)
             throw failure(error)
         }
         if isReplaced { news.rows += rows }
@@ -227,8 +270,27 @@ final class JarWorker: @unchecked Sendable {
         return news
     }
 
+    private func leave(_ database: JarDatabase) {
+        known = Known(epoch: epoch, inode: inode, identity: database.identity, change: database.lastChange)
+        self.database = nil
+    }
+
+    /// Writes rows. On a full disk, the room of the log is used again for what is in the database by now.
+    private func write(_ rows: [JarRow], to database: JarDatabase, now: Int64) throws(SQLiteFailure) {
+        do throws(SQLiteFailure) {
+            try database.write(rows, now: now)
+        } catch {
+            guard error.isFull else { throw error }
+            database.checkpoint()
+            try database.write(rows, now: now)
+        }
+    }
+
     /// Reads the intact rows of a damaged database, sets the database aside, and makes a new database.
     private func rebuild(_ rows: [JarRow], _ lock: StoreLock, now: Int64) throws(JarFailure) -> JarNews {
+        guard !lock.isReadOnly else {
+            throw JarFailure(.unwritable, "\(files.database) is damaged, and cannot be repaired: its disk is read-only")
+        }
         var salvaged: [JarRow] = []
         database = nil
         do {
@@ -238,7 +300,7 @@ final class JarWorker: @unchecked Sendable {
         }
         files.putAside(now: now)
         isReplaced = false
-        notice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"
+        asideNotice = "\(files.database) was damaged: it was put aside, and what could be read of it is in a new one"
         lock.raiseEpoch()
         epoch = lock.epoch
         let identity: String?
@@ -268,7 +330,8 @@ final class JarWorker: @unchecked Sendable {
         }
         if failure.isDamage { return JarFailure(.damaged, "\(files.database) is damaged: \(failure.text)") }
         if failure.isBusy { return JarFailure(.busy, "\(files.database) is used by another program: \(failure.text)") }
-        let room = failure.isFull ? "there is no room for \(files.database)" : "\(files.database) cannot be written"
+        let use = failure.isOpening ? "read or written" : "written"
+        let room = failure.isFull ? "there is no room for \(files.database)" : "\(files.database) cannot be \(use)"
         return JarFailure(.unwritable, "\(room): \(failure.text)")
     }
 }

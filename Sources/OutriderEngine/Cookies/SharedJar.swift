@@ -19,7 +19,7 @@ package final class SharedJar: Sendable {
         var nextObserver = 0
         /// The store's counter at the last read; nil before the first read.
         var mark: UInt64?
-        /// Counts calls of `cookies.clear`, for a jar in memory.
+        /// Counts calls of `cookies.clear` that no store counts.
         var generation: UInt64 = 0
         /// The identity of the store's database; nil before the first read.
         var identity: String?
@@ -131,7 +131,11 @@ package final class SharedJar: Sendable {
     // MARK: user
 
     /// The jar and its generation, by which caches distinguish users.
-    var principal: String { "\(owner):\(store?.generation ?? state.withLock { $0.generation })" }
+    var principal: String {
+        let generation = state.withLock { $0.generation }
+        // one that no store counts must not equal that of another program
+        return "\(owner):\(store?.generation ?? 0)" + (generation > 0 ? ".\(number)-\(generation)" : "")
+    }
 
     /// The jar with whose clearing the entries of its users end: two jars of the same name in different directories differ.
     package var owner: String {

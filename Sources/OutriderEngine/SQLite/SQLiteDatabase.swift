@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import CSQLite
+import Glibc
 
 /// A connection to a database. For a single thread at a time; every call may block on the disk.
 ///
@@ -12,11 +13,18 @@ final class SQLiteDatabase {
 
     /// Opens an existing database, never through a symbolic link.
     ///
-    /// - Parameter busySeconds: longest wait of a statement for another connection.
-    init(_ path: String, isReadOnly: Bool = false, busySeconds: Double = 2) throws(SQLiteFailure) {
+    /// - Parameters:
+    ///   - isUnwritable: nothing can be written, not even the index of the log: without a log the file is read as it is,
+    ///     for which no other connection may move a log into it meanwhile.
+    ///   - busySeconds: longest wait of a statement for another connection.
+    init(
+        _ path: String, isReadOnly: Bool = false, isUnwritable: Bool = false, busySeconds: Double = 2
+    ) throws(SQLiteFailure) {
         var found: OpaquePointer?
-        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        let code = sqlite3_open_v2(path, &found, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nil)
+        let access = isReadOnly || isUnwritable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let isStill = isUnwritable && !Self.hasLog(path)
+        let flags = access | (isStill ? SQLITE_OPEN_URI : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+        let code = sqlite3_open_v2(isStill ? Self.still(path) : path, &found, flags, nil)
         guard code == SQLITE_OK, let found else {
             let failure = SQLiteFailure(code: code, errno: found.map { sqlite3_system_errno($0) } ?? 0, "open")
             sqlite3_close_v2(found)
@@ -25,6 +33,17 @@ final class SQLiteDatabase {
         handle = found
         sqlite3_extended_result_codes(found, 1)
         sqlite3_busy_timeout(found, CInt(truncatingIfNeeded: Int(busySeconds * 1000)))
+    }
+
+    private static func hasLog(_ path: String) -> Bool {
+        var info = stat()
+        return lstat(path + "-wal", &info) == 0 && info.st_size > 0
+    }
+
+    /// The address of a file that does not change while it is open.
+    private static func still(_ path: String) -> String {
+        let escaped = path.map { "%?#".contains($0) ? "%" + String($0.asciiValue ?? 0, radix: 16) : String($0) }
+        return "file:\(escaped.joined())?immutable=1"
     }
 
     deinit { sqlite3_close_v2(handle) }
@@ -181,6 +200,10 @@ struct SQLiteFailure: Error {
         // ENOSPC, EDQUOT, and EFBIG: the process may write no longer files
         primary == SQLITE_FULL || primary == SQLITE_IOERR && [28, 122, 27].contains(errno)
     }
+    /// Nothing can be written in the directory: a file beside the database cannot be made, or the database cannot be changed.
+    var isUnwritable: Bool { primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY && !isRemoval }
+    /// A file of the database cannot be opened or made.
+    var isOpening: Bool { primary == SQLITE_CANTOPEN }
     var isBusy: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
 
     /// The operating system refused a write; the reason may be lost by now.

@@ -3,6 +3,7 @@
 
 import Glibc
 import OutriderFiles
+import Synchronization
 
 /// The file `store.lock` of a store that several processes use: a lock for writing (flock(2)), and counters.
 ///
@@ -10,13 +11,37 @@ import OutriderFiles
 /// aside raises `epoch`, so that they open the new database. Counters are read without the lock.
 final class StoreLock: Sendable {
     private let file: CInt
+    /// The file can be locked and read, but its disk or its permissions allow no change: the counters stay as they are.
+    var isReadOnly: Bool { isFixed.load(ordering: .relaxed) }
+    private let isFixed: Atomic<Bool>
 
     /// Longest wait for another process, in seconds.
     static let patience = 2.0
 
     /// - Parameter path: of a file that is created if missing and never removed.
     init(_ path: String) throws(FileFault) {
-        file = try CheckedFile.open(path, O_RDWR | O_CREAT, .own)
+        do throws(FileFault) {
+            file = try CheckedFile.open(path, O_RDWR | O_CREAT, .own)
+            isFixed = Atomic(false)
+        } catch {
+            guard [.system(EROFS), .system(EACCES)].contains(error),
+                let found = try? CheckedFile.open(path, O_RDONLY, .own)
+            else { throw error }
+            file = found
+            isFixed = Atomic(true)
+        }
+    }
+
+    /// Takes a file for writing that could only be read, if that is possible by now; whether it was taken. Not with the
+    /// lock, which would be given up.
+    func renew(_ path: String) -> Bool {
+        guard isReadOnly, isNamed(path), let fresh = try? CheckedFile.open(path, O_RDWR, .own) else { return false }
+        defer { close(fresh) }
+        // the same number: a reader of counters notices nothing
+        guard dup2(fresh, file) >= 0 else { return false }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        isFixed.store(false, ordering: .relaxed)
+        return true
     }
 
     deinit { close(file) }
@@ -47,7 +72,7 @@ final class StoreLock: Sendable {
     /// Whether the file was written.
     func raiseRemovals() -> Bool { raise(at: 24) }
     /// Also without the lock: two calls at once may count as a single call.
-    func raiseGeneration() { raise(at: 16) }
+    func raiseGeneration() -> Bool { raise(at: 16) }
     func raiseLeftovers() { raise(at: 32) }
 
     /// Whether the file was removed, as with its directory.

@@ -16,6 +16,7 @@ from cache_server import CacheServer, Reply
 from cookie_server import CookieServer
 from jar_calls import URL, change, header, listed, put, wire
 from request_client import result
+from small_disk import on_small_disk
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -206,3 +207,16 @@ def test_the_use_of_a_cookie_does_not_undo_its_removal_by_another_program(jars, 
         # the next write comes behind the one that waited
         put(line, "b=2; Max-Age=1000; Path=/", url=server.url())
         assert fetch() == "b=2" and header(line, url=server.url()) == "b=2"
+
+
+def test_a_disk_with_little_room_keeps_many_changes_of_few_cookies(tmp_path):
+    """The room of the log is used again: at no time does it take more than there is."""
+    place = tmp_path / "disk"
+    place.mkdir(mode=0o700)
+    with wire(place, under=on_small_disk(place, 200)) as line:
+        result(line.call("session.create", {"cookies": "work"}))
+        for number in range(60):
+            said = result(line.call("cookies.set", {
+                "jar": "work", "url": URL, "setCookie": [f"a={number}; Max-Age=100"]}))
+            assert "problem" not in said, said
+        assert "problem" not in listed(line)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""A disk of a given size, for a command: a file system in memory in a mount namespace."""
+"""Disks for a command, in a mount namespace: a small one, and one that is read-only."""
 
 import os
 import shlex
@@ -11,9 +11,26 @@ import pytest
 
 def on_small_disk(place, size):
     """The words before a command, for which that directory is a disk of so many KiB."""
-    mount = f'mount -t tmpfs -o size={size}k tmpfs {shlex.quote(str(place))} && exec "$@"'
+    return _mounting(f"mount -t tmpfs -o size={size}k tmpfs {shlex.quote(str(place))}")
+
+
+def on_read_only_disk(place):
+    """The words before a command that may only read that directory and what is in it."""
+    place = shlex.quote(str(place))
+    return _mounting(f"mount --bind {place} {place} && mount -o remount,bind,ro {place}")
+
+
+def make_writable(process, place):
+    """The process of a command behind `on_read_only_disk` may write from now on."""
+    user = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]
+    subprocess.run(
+        ["nsenter", f"--target={process.pid}", *user, "--mount", "mount", "-o", "remount,bind,rw", str(place)],
+        check=True)
+
+
+def _mounting(mount):
     user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
-    under = ["unshare", *user, "--mount", "--", "sh", "-c", mount, "sh"]
+    under = ["unshare", *user, "--mount", "--", "sh", "-c", f'{mount} && exec "$@"', "sh"]
     if subprocess.run([*under, "true"], capture_output=True).returncode:
-        pytest.skip("no small disk can be made here: namespaces are not permitted")
+        pytest.skip("no disk can be made here: namespaces are not permitted")
     return under
