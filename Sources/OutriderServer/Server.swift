@@ -23,12 +23,14 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         /// The service ends with its connection on stdio, whatever else is connected.
         var isForStarter = false
         var stopping = false
-        /// Another service has the socket's path: this service ends with its last client.
-        var isReplaced = false
         var status: Int32?
         var isEnding: Bool { status != nil || stopping }
         var waiter: CheckedContinuation<Int32, Never>?
         var idleSince = ContinuousClock.now
+        /// Clients that are accepted, also those without a connection yet.
+        var accepted = 0
+        /// The idle service is about to end, unless a client has come.
+        var isLeaving = false
     }
 
     package let settings: ServerSettings
@@ -79,7 +81,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             await cleanUp()
             throw error
         }
-        let idle = startIdleWatch()
+        startIdleWatch()
         ready()
         let status = await withCheckedContinuation { continuation in
             let status = state.withLock { state in
@@ -88,7 +90,6 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             }
             if let status { continuation.resume(returning: status) }
         }
-        idle?.cancel()
         await cleanUp()
         log.flush()
         return status
@@ -120,34 +121,48 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     }
 
     /// The socket's path leads elsewhere: recreates the socket or, if another service has taken the path, ends this
-    /// service with its last client.
+    /// service when it is idle.
     private func lost(_ file: SocketFile) async {
         let listener = state.withLock { state -> UnixSocketListener? in
-            guard !state.isEnding else { return nil }
+            guard !state.isEnding, !file.isReleased else { return nil }
             return state.listeners.first { $0.isListening(on: file) }
         }
         guard let listener else { return }
         await listener.closeBehindLast()
         listener.remove()
+        if await putBack(file) { logger.notice("the socket \(file.path) was removed; it is back") }
+    }
+
+    /// Listens again in the place of a file that was removed. False if the service ends instead, at the latest when it
+    /// is idle.
+    private func putBack(_ file: SocketFile) async -> Bool {
+        let isEnding = state.withLock { state in
+            state.listeners.removeAll { $0.isListening(on: file) }
+            return state.isEnding
+        }
+        if isEnding { return false }
         do {
             try await listen(at: file.place)
-            state.withLock { $0.listeners.removeAll { $0.isListening(on: file) } }
-            logger.notice("the socket \(file.path) was removed; it is back")
+            return !isStopping
         } catch {
             logger.warning(
-                "the socket \(file.path) was removed, and cannot be put back: \(error); ending with the last client")
-            let isAlone = state.withLock { state in
-                state.isReplaced = true
-                return state.connections.isEmpty
-            }
-            if isAlone { over(status: 0) }
+                "the socket \(file.path) is gone, and cannot be put back: \(error); ending when idle")
+            endIdle(after: .milliseconds(500))
+            return false
         }
     }
 
     private func listen(_ descriptor: Int32, _ file: SocketFile?, only process: Int32? = nil) async throws {
         let listener = try await UnixSocketListener.start(
             descriptor, file: file, only: process, loops: loops, framing: settings.framing, host: self)
-        state.withLock { $0.listeners.append(listener) }
+        let isLate = state.withLock { state in
+            if !state.isEnding { state.listeners.append(listener) }
+            return state.isEnding
+        }
+        guard isLate else { return }
+        // the end of the service knows nothing of this listener
+        listener.remove()
+        await listener.close()
     }
 
     private func serve(input: Int32, output: Int32, uid: Int? = nil) async throws {
@@ -190,6 +205,10 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
 
     var isStopping: Bool { state.withLock { $0.isEnding } }
 
+    func came() { state.withLock { $0.accepted += 1 } }
+
+    func went() { state.withLock { $0.accepted -= 1 } }
+
     func spoke(_ connection: Connection) { state.withLock { $0.places.spoke(connection.setting.name) } }
 
     func closed(_ connection: Connection) {
@@ -200,7 +219,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             state.connections[connection.setting.name] = nil
             state.idleSince = .now
             if state.isForStarter, connection.setting.transport == .stdio { return true }
-            return state.connections.isEmpty && (state.isStdio || state.stopping || state.isReplaced)
+            return state.connections.isEmpty && (state.isStdio || state.stopping)
         }
         if done { over(status: connection.exitStatus.load(ordering: .relaxed)) }
     }
@@ -263,19 +282,54 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         }
     }
 
-    private func startIdleWatch() -> RepeatedTask? {
-        guard let limit = settings.idleExit else { return nil }
+    private func startIdleWatch() {
+        guard let limit = settings.idleExit else { return }
         // the program that starts the service needs a moment to connect, whatever the limit
         let first = max(limit, .seconds(1))
         state.withLock { $0.idleSince = ContinuousClock.now + (first - limit) }
+        endIdle(after: limit)
+    }
+
+    private func endIdle(after limit: Duration) {
         let interval = TimeAmount.clamped(max(min(limit / 2, .seconds(1)), .milliseconds(10)))
-        return loops.first.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
-            let idle = self.state.withLock { state in
-                if !state.connections.isEmpty || self.settings.isBusy() { state.idleSince = .now }
-                return ContinuousClock.now - state.idleSince >= limit
+        loops.first.scheduleRepeatedTask(initialDelay: interval, delay: interval) { task in
+            let leaves = self.state.withLock { state in
+                if state.isEnding {
+                    task.cancel()
+                    return false
+                }
+                if !self.isIdle(state) { state.idleSince = .now }
+                let leaves = !state.isLeaving && ContinuousClock.now - state.idleSince >= limit
+                if leaves { state.isLeaving = true }
+                return leaves
             }
-            if idle { self.over(status: 0) }
+            if leaves { Task { await self.leave() } }
         }
+    }
+
+    /// Whether there is no client, not even one on the way to its loop, and no work.
+    private func isIdle(_ state: State) -> Bool {
+        !settings.isBusy() && state.connections.isEmpty && state.accepted == 0
+    }
+
+    /// Ends the idle service, or goes on with a client that has come at this very moment.
+    private func leave() async {
+        let listeners = state.withLock { $0.listeners }
+        for listener in listeners { await listener.leave() }
+        let isOver = state.withLock { state -> Bool? in
+            // a stop or a signal ends it
+            if state.isEnding { return nil }
+            let isOver = isIdle(state)
+            if !isOver { state.idleSince = .now }
+            return isOver
+        }
+        guard let isOver else { return }
+        if isOver { return over(status: 0) }
+        for listener in listeners {
+            if let file = listener.file { _ = await putBack(file) } else { await listener.acceptClients(true) }
+        }
+        // only now, so that the next end finds the new listeners
+        state.withLock { $0.isLeaving = false }
     }
 
     // MARK: ServerControl and ServiceHooks

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import OutriderJSON
 import OutriderRPC
 import Synchronization
@@ -156,7 +157,8 @@ struct EndsTests {
     }
 
     @Test func `calls that outlive the grace are cancelled, and say why`() async throws {
-        let server = try await TestServer()
+        // the service drops its clients two seconds after the grace
+        let server = try await TestServer(loops: ServiceLoops(.fixed(1)))
         let client = try server.client()
         try await client.call(1, "test.sleep", "{\"seconds\":60}")
         try await client.call(2, "test.stop", "{\"grace\":0.1}")
@@ -178,6 +180,64 @@ struct EndsTests {
         #expect(try await client.message()["result"] != nil)
         client.close()
         #expect(try await server.status() == 0)
+    }
+
+    @Test func `an idle service goes on with a client of the last moment`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/s.sock"
+        // work begins each time that the socket has gone away for the end
+        let hasBegun = Atomic(false)
+        let isOver = Atomic(false)
+        var settings = TestServer.settings
+        settings.idleExit = .milliseconds(1)
+        settings.isBusy = {
+            guard access(path, F_OK) != 0, !isOver.load(ordering: .relaxed) else { return false }
+            hasBegun.store(true, ordering: .relaxed)
+            return true
+        }
+        let server = try await TestServer(settings, in: directory)
+        #expect(try await server.reaches { _ in hasBegun.load(ordering: .relaxed) })
+        // the socket comes back, and goes away again
+        #expect(try await server.reaches { _ in (try? server.client()) != nil })
+        isOver.store(true, ordering: .relaxed)
+        #expect(try await server.status() == 0)
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test func `a service whose path is taken ends when there is neither a client nor work`() async throws {
+        let directory = try TemporaryDirectory()
+        let isBusy = Atomic(true)
+        let looks = Atomic(0)
+        var settings = TestServer.settings
+        settings.isBusy = {
+            looks.add(1, ordering: .relaxed)
+            return isBusy.load(ordering: .relaxed)
+        }
+        let server = try await TestServer(settings, in: directory)
+        func looksAgain() async throws -> Bool {
+            let count = looks.load(ordering: .relaxed)
+            return try await server.reaches { _ in looks.load(ordering: .relaxed) >= count + 3 }
+        }
+        let client = try server.client()
+        #expect(try await client.isAlive())
+        let other = try SocketFile(SocketPath("\(directory.path)/d.sock"))
+        #expect(rename(other.path, server.path) == 0)
+        #expect(try await looksAgain())
+        client.close()
+        #expect(try await server.reaches { $0.closed == 1 })
+        #expect(try await looksAgain())
+        #expect(!server.server.isStopping)
+        // on the way to its loop
+        server.server.came()
+        isBusy.store(false, ordering: .relaxed)
+        #expect(try await looksAgain())
+        #expect(!server.server.isStopping)
+        server.server.went()
+        #expect(try await server.status() == 0)
+        #expect(access(server.path, F_OK) == 0)
+        close(other.descriptor)
+        other.remove()
+        unlink("\(other.path).lock")
     }
 
     @Test func `too many clients are told so`() async throws {

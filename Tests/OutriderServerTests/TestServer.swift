@@ -37,7 +37,7 @@ final class TestServer: Sendable {
     var path: String { "\(directory.path)/s.sock" }
 
     /// Two, which all services share: a client may be on another loop than the listener.
-    private static let loops = ServiceLoops(.fixed(2))
+    private static let shared = ServiceLoops(.fixed(2))
 
     static var settings: ServerSettings {
         var settings = ServerSettings(version: "0")
@@ -46,14 +46,18 @@ final class TestServer: Sendable {
     }
 
     /// Serves when this returns.
+    ///
+    /// - Parameter loops: of its own for a test whose service must not wait for the work of others.
     init(
         _ settings: ServerSettings = TestServer.settings, in directory: TemporaryDirectory? = nil,
-        on listening: [Listening]? = nil
+        on listening: [Listening]? = nil, loops: ServiceLoops? = nil
     ) async throws {
         let directory = try directory ?? TemporaryDirectory()
         self.directory = directory
         let record = record
-        let server = Server(table: testMethods, settings: settings, loops: Self.loops) { TestScope(record, $1) }
+        let server = Server(table: testMethods, settings: settings, loops: loops ?? Self.shared) {
+            TestScope(record, $1)
+        }
         self.server = server
         let places = listening ?? [.socket(SocketPath("\(directory.path)/s.sock"))]
         let (ready, say) = AsyncStream<Void>.makeStream()

@@ -44,7 +44,9 @@ extension Connection {
             start(id, method, params, place, later)
         case .reply(let id, let reply):
             let isAwaited = replied(id, permitted(reply), charge)
-            if !isAwaited, case .empty(let error) = reply { return refuse(id, error, place) }
+            if !isAwaited, case .empty(let error) = reply, !state.withLock({ $0.calls.hasAsked(id) }) {
+                return refuse(id, error, place)
+            }
             noReply(place)
         case .cancel(let target, let silently, let own):
             if let own, state.withLock({ $0.calls.replyID(own) }) == nil {

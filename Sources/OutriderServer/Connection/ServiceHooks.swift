@@ -29,6 +29,12 @@ protocol ConnectionHost: ServiceHooks {
     /// Whether the service takes no new client any more.
     var isStopping: Bool { get }
 
+    /// A client is accepted. It may yet move to another loop, and has no connection until then.
+    func came()
+
+    /// The client's channel is closed.
+    func went()
+
     /// A connection for a new client; nil if there are too many.
     func open(
         _ wire: any Wire, loop: any EventLoop, transport: PeerInfo.Transport, pid: Int?, uid: Int?

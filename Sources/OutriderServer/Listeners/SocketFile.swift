@@ -111,15 +111,18 @@ final class SocketFile: Sendable {
         guard unlink(path) == 0 else { throw StartFailure("the stale \(path) cannot be removed: \(errnoText())") }
     }
 
+    private static let binding = Mutex(())
+
     private static func listen(_ path: String, letsOthersIn: Bool) throws(StartFailure) -> Int32 {
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, flags, 0)
         guard descriptor >= 0 else { throw StartFailure("no socket can be made: \(errnoText())") }
-        // the mode counts from the moment of the bind
-        let mask = umask(letsOthersIn ? 0o111 : 0o177)
-        let bound = withAddress(path) { bind(descriptor, $0, $1) }
-        let reason = errnoText()
-        umask(mask)
+        // the mode counts from the moment of the bind; the mask is one for the process
+        let (bound, reason) = binding.withLock { _ in
+            let mask = umask(letsOthersIn ? 0o111 : 0o177)
+            defer { umask(mask) }
+            return (withAddress(path) { bind(descriptor, $0, $1) }, errnoText())
+        }
         guard bound == 0, Glibc.listen(descriptor, 512) == 0 else {
             close(descriptor)
             throw StartFailure("\(path) cannot be listened on: \(reason)")

@@ -22,7 +22,11 @@ enum SocketWatch {
             defer { close(queue) }
             var events = [UInt8](repeating: 0, count: 4096)
             while !file.isReleased {
-                guard file.isInPlace else { return lost() }
+                guard file.isInPlace else {
+                    // a release comes before the removal
+                    if !file.isReleased { lost() }
+                    return
+                }
                 // the content does not matter: every event triggers a check of the path
                 if read(queue, &events, events.count) < 0, errno != EINTR { return }
             }

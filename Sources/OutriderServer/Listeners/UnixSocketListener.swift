@@ -13,7 +13,7 @@ final class UnixSocketListener: Sendable {
     private let channel: any Channel
     /// Of the channel.
     private let descriptor: Int32
-    private let file: SocketFile?
+    let file: SocketFile?
 
     /// Listens on the socket; `file` is nil for sockets passed in by systemd.
     ///
@@ -56,6 +56,16 @@ final class UnixSocketListener: Sendable {
         await close()
     }
 
+    /// Accepts no more clients, and turns none away: those to come find the next service, or start it.
+    func leave() async {
+        // clients wait in the socket of systemd, for this service or the next one
+        guard let file else { return await acceptClients(false) }
+        file.remove()
+        await closeBehindLast()
+    }
+
+    func acceptClients(_ on: Bool) async { try? await channel.setOption(.autoRead, value: on).get() }
+
     /// Whether clients are connected that are not accepted yet.
     private var hasWaiting: Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -93,12 +103,17 @@ final class UnixSocketListener: Sendable {
             // the client finds no service, and starts the next one
             if host.isStopping { return channel.close() }
             let place = loops.enter()
-            if place.loop !== channel.eventLoop, move(channel, to: place, of: loops, { open($0, peer, framing, host) })
-            {
-                return channel.close()
+            host.came()
+            let leave: @Sendable () -> Void = {
+                loops.leave(place.index)
+                host.went()
             }
+            let isMoved =
+                place.loop !== channel.eventLoop
+                && move(channel, to: place.loop, { open($0, peer, framing, host) }, leave: leave)
+            if isMoved { return channel.close() }
             // on this loop, also if no descriptor is free for a move
-            channel.closeFuture.whenComplete { _ in loops.leave(place.index) }
+            channel.closeFuture.whenComplete { _ in leave() }
             return open(channel, peer, framing, host)
         }
     }
@@ -106,21 +121,21 @@ final class UnixSocketListener: Sendable {
     /// Opens the client's connection on another loop, before the channel of this loop reads anything. False without any
     /// effect if no descriptor is free.
     private static func move(
-        _ channel: any Channel, to place: (index: Int, loop: any EventLoop), of loops: ServiceLoops,
-        _ open: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+        _ channel: any Channel, to loop: any EventLoop,
+        _ open: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>, leave: @escaping @Sendable () -> Void
     ) -> Bool {
         let copied = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { fcntl($0, F_DUPFD_CLOEXEC, 0) }
         guard let copied, copied >= 0 else { return false }
-        ClientBootstrap(group: place.loop)
+        ClientBootstrap(group: loop)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelOption(.maxMessagesPerRead, value: messagesPerRead)
             .channelOption(.writeBufferWaterMark, value: waterMark)
             .channelInitializer(open)
             .withConnectedSocket(copied)
             .flatMap { $0.closeFuture }
-            .whenComplete { _ in loops.leave(place.index) }
+            .whenComplete { _ in leave() }
         return true
     }
 
