@@ -32,6 +32,7 @@ final class Calls {
     func callback(_ method: String) -> CallMachine.CallbackVerdict { machine.callback(method) }
     func replied(_ id: RequestID) -> Int64? { machine.replied(id) }
     func gaveUp(_ callback: Int64) -> Bool { machine.gaveUp(callback) }
+    func hasAsked(_ id: RequestID) -> Bool { machine.hasAsked(id) }
     func shutDown() { machine.shutDown() }
     func stop() { machine.stop() }
     func inputEnded() -> [Int64] { machine.inputEnded() }
@@ -193,6 +194,9 @@ struct CallbackTests {
         #expect(calls.replied(.integer(1_000_000_001)) == 1_000_000_001)
         #expect(calls.replied(.integer(1_000_000_001)) == nil)
         #expect(calls.gaveUp(1_000_000_001) == false)
+        #expect(calls.hasAsked(.integer(1_000_000_001)))
+        #expect(!calls.hasAsked(.integer(1_000_000_002)) && !calls.hasAsked(.integer(1_000_000_000)))
+        #expect(!calls.hasAsked(.string("1000000001")))
     }
 
     @Test func `a reply after giving up is ignored`() {

@@ -177,6 +177,12 @@ package struct CallMachine: ~Copyable {
         return callbacks.remove(number)
     }
 
+    /// Whether a callback had that id. Its reply may come late.
+    package func hasAsked(_ id: RequestID) -> Bool {
+        guard case .integer(let number) = id else { return false }
+        return RequestID.callbacks.lowerBound <= number && number < nextCallback
+    }
+
     /// Stops waiting for the callback's reply. False if the callback was over already.
     package mutating func gaveUp(_ callback: Int64) -> Bool { callbacks.remove(callback) != nil }
 

@@ -370,6 +370,8 @@ def test_a_reply_without_a_result_is_a_reply_of_null(wire):
     asked = wire.receive()
     wire.send({"jsonrpc": "2.0", "id": asked["id"]})
     assert wire.reply(number)["result"] == {"answer": None, "id": asked["id"]}
+    # a second one is late, and an id that no callback had is that of a broken call
     wire.send({"jsonrpc": "2.0", "id": asked["id"]})
-    late = json.loads(wire.receive_line())
-    assert late["id"] == asked["id"] and late["error"]["message"] == "method is missing"
+    wire.send({"jsonrpc": "2.0", "id": asked["id"] + 1})
+    broken = json.loads(wire.receive_line())
+    assert broken["id"] == asked["id"] + 1 and broken["error"]["message"] == "method is missing"
