@@ -85,6 +85,8 @@ struct RequestDraft: ~Copyable {
             }
         } catch {
             record.unname(in: owner)
+            // no reply names the request
+            events?.silence()
             // the session lists the request until its end
             exchange.cancel()
             throw error

@@ -127,6 +127,12 @@ final class RequestRecord: Holdable {
         exchange.tell(.requestForgotten) { .nothing }
     }
 
+    /// Ends the request of a call that is refused. No reply names the request, and so no event does.
+    func refuse() {
+        events?.silence()
+        forget()
+    }
+
     /// Ends the request of a call that gets no result, and its streams. No event follows.
     func abandon(_ hub: StreamFanout? = nil) async {
         await events?.cutShort()

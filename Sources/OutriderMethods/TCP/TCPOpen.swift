@@ -55,24 +55,22 @@ struct TCPOpen: Method {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var request: Handle<RequestRecord>
         var stream: Handle<ReadStream>?
         var opening: TCPStream.Opening?
         var failure: HTTPFailure?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("ok", stream != nil)
-                writer.member("request", request)
-                writer.member("stream", stream)
-                if let opening {
-                    writer.member("remote", opening.timeline.remote)
-                    if let security = opening.security { writer.member("tls", TCPSecurityShape(security: security)) }
-                    writer.member("timings", TimelineShape(timeline: opening.timeline, version: nil))
-                }
-                if let failure { writer.member("error", FailureShape(failure)) }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("ok", stream != nil)
+            writer.member("request", request)
+            writer.member("stream", stream)
+            if let opening {
+                writer.member("remote", opening.timeline.remote)
+                if let security = opening.security { writer.member("tls", TCPSecurityShape(security: security)) }
+                writer.member("timings", TimelineShape(timeline: opening.timeline, version: nil))
             }
+            if let failure { writer.member("error", FailureShape(failure)) }
         }
     }
 
@@ -92,7 +90,7 @@ struct TCPOpen: Method {
         do {
             stream = try params.stream.open(hub, call)
         } catch {
-            record.forget()
+            record.refuse()
             throw error
         }
         record.streams.withLock { $0 = (call.scope.handles, [stream.handle]) }

@@ -57,6 +57,34 @@ def test_another_connection_sees_a_detached_request_only_by_its_handle_or_its_na
         assert taken["error"]["data"]["pointer"] == "/name"
 
 
+def refused_in_silence(wire, method, params):
+    """The error of a call that wants events; checks that none came, neither before the error nor soon after it."""
+    number = wire.start(method, {**params, "events": True})
+    error, fence = None, None
+    while fence is None or error["id"] != fence:
+        error = wire.receive()
+        assert "method" not in error, error
+        if error["id"] == number:
+            refusal = error["error"]
+            fence = wire.start("diagnostics.sleep", {"seconds": 0.05})
+    return refusal
+
+
+def test_a_request_that_is_refused_has_no_events(listening, home):
+    """No reply names its handle, so a client could not tell what the events are about."""
+    with contract.Wire(listening) as wire:
+        detached(wire, home.url(), name="nightly")
+        params = {"url": home.url(), "detach": True, "name": "nightly"}
+        assert refused_in_silence(wire, "data.start", params)["data"]["pointer"] == "/name"
+        for _ in range(256):
+            result(wire.call("diagnostics.stream", {"bytes": 1}))
+        for method in ("stream.open", "sse.open"):
+            assert refused_in_silence(wire, method, {"url": home.url()})["data"]["what"] == "streams"
+        address = home.url().split("/")[2].split(":")
+        params = {"host": address[0], "port": int(address[1])}
+        assert refused_in_silence(wire, "tcp.open", params)["data"]["what"] == "streams"
+
+
 def test_the_name_of_a_request_counts_once_it_is_detached(listening, home):
     with contract.Wire(listening) as first, contract.Wire(listening) as second:
         handle = result(first.call("data.start", {"url": home.url(), "name": "later"}))["request"]
