@@ -95,7 +95,7 @@ struct UploadStreamTests {
         _ = stream.take([UInt8](repeating: 1, count: UploadStream.capacity))
         for _ in 0..<100 { #expect(try await stream.room(.zero) == 0) }
         #expect(try await stream.room(.milliseconds(1)) == 0)
-        #expect(stream.waitingWriters == 0)
+        #expect(stream.state.withLock { $0.writers.isEmpty })
     }
 
     @Test func `bytes that the network takes at once need no memory`() {

@@ -131,9 +131,9 @@ extension RequestRecord {
         }
     }
 
-    /// The head alone, for replies that do not wait for the body.
-    func headReply(_ redaction: Redaction = .none) -> ResponseReply? {
-        guard let outcome = exchange.headOutcome else { return nil }
+    /// The head alone, for replies that do not wait for the body: the present one, unless given.
+    func headReply(of head: ExchangeOutcome? = nil, _ redaction: Redaction = .none) -> ResponseReply? {
+        guard let outcome = head ?? exchange.headOutcome else { return nil }
         var body = ResponseBodyShape(content: .none, size: 0)
         if let stream = bodyStream.withLock({ $0 }) {
             body.content = .stream(stream.handle.name)

@@ -8,15 +8,15 @@ import Synchronization
 /// Feeds the body of a request to its streams, and ends them with the request.
 final class StreamBodyConsumer: BodyOutlet {
     enum State {
-        /// An acceptable head has arrived.
-        case begun
+        /// An acceptable head has arrived: the first one, with what the look at it gave.
+        case begun(ExchangeOutcome?)
         case over(ExchangeOutcome)
     }
 
     private struct Contents {
         var state: State?
         var waiter: CheckedContinuation<Void, Never>?
-        var begun: (@Sendable () -> Void)?
+        var begun: (@Sendable () -> ExchangeOutcome?)?
     }
 
     private let hub: StreamFanout
@@ -38,14 +38,20 @@ final class StreamBodyConsumer: BodyOutlet {
         } onCancel: {
             contents.withLock { $0.waiter.take() }?.resume()
         }
-        return contents.withLock { $0.state }
+        return contents.withLock { contents in
+            // the head is needed once
+            defer { if case .begun? = contents.state { contents.state = .begun(nil) } }
+            return contents.state
+        }
     }
 
-    /// Calls `tell` once when a body begins, before any client is told. To be set before the request begins.
-    func whenBegun(_ tell: @escaping @Sendable () -> Void) { contents.withLock { $0.begun = tell } }
+    /// Calls `look` once when a body begins, before any client is told. To be set before the request begins.
+    func whenBegun(_ look: @escaping @Sendable () -> ExchangeOutcome?) { contents.withLock { $0.begun = look } }
 
     private func reach(_ state: State) {
         contents.withLock { contents in
+            // another connection may follow before the caller of `reached` runs
+            if case .begun = state, case .begun? = contents.state { return contents.waiter.take() }
             contents.state = state
             return contents.waiter.take()
         }?.resume()
@@ -55,8 +61,7 @@ final class StreamBodyConsumer: BodyOutlet {
 
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
         try hub.begin(contentType: head.fields.first("Content-Type"), size: bytes.flatMap { Int(exactly: $0) })
-        contents.withLock { $0.begun.take() }?()
-        reach(.begun)
+        reach(.begun(contents.withLock { $0.begun.take() }?()))
     }
 
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk) }

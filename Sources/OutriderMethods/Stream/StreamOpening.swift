@@ -41,14 +41,18 @@ struct StreamOpening {
             streams = try open()
         } catch {
             hub.discard()
-            record.forget()
+            record.refuse()
             throw error
         }
         record.streams.withLock { $0 = (call.scope.handles, streams.map(\.handle)) }
         if request.namesStream {
             let first = streams[0].handle
             record.bodyStream.withLock { $0 = RequestRecord.BodyStream(handle: first) }
-            outlet.whenBegun { [weak record] in record?.bodyStream.withLock { $0?.hasBegun = true } }
+        }
+        // a connection that is opened again forgets the head
+        outlet.whenBegun { [weak record, waits] in
+            record?.bodyStream.withLock { $0?.hasBegun = true }
+            return waits ? record?.exchange.headOutcome : nil
         }
         let engine = call.scope.service.engine
         let peer = call.peer
@@ -75,7 +79,7 @@ struct StreamOpening {
             throw RPCError(.cancelled, "Cancelled by the client", data: ["reason": .string("cancelled")])
         }
         switch state {
-        case .begun: result.response = record.headReply()
+        case .begun(let head): result.response = record.headReply(of: head)
         case .over(let outcome):
             // drop streams that a Response should have named, but did not
             if record.bodyStream.withLock({ $0?.hasBegun == false }) { streams.forEach { $0.discard() } }

@@ -16,9 +16,9 @@ final class UploadStream: Holdable, BodyFeed {
     /// The most bytes that may wait in all, from all writers.
     static let limit = 16 << 20
 
-    private enum Phase { case open, finished, done }
+    fileprivate enum Phase { case open, finished, done }
 
-    private enum Piece {
+    fileprivate enum Piece {
         /// Not counted: at most `LongBody.counted` bytes of a stream in all.
         case short([UInt8])
         /// From the offset on. It may wait in a file.
@@ -31,14 +31,14 @@ final class UploadStream: Holdable, BodyFeed {
         case fetch(any SpilledPayload, offset: Int, count: Int)
     }
 
-    private struct State: ~Copyable {
-        var phase = Phase.open
+    struct State: ~Copyable {
+        fileprivate var phase = Phase.open
         /// The client finished the stream; stays true after any end.
         var wasFinished = false
         var isTaken = false
         /// A second connection feeds the stream.
         var isAttached = false
-        var pieces: [Piece] = []
+        fileprivate var pieces: [Piece] = []
         /// Bytes in the pieces.
         var waiting = 0
         /// Bytes in the short pieces, which are the last ones.
@@ -81,7 +81,7 @@ final class UploadStream: Holdable, BodyFeed {
         }
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
     /// Nil for the body of a request.
     private let tcp: String?
 
@@ -96,9 +96,6 @@ final class UploadStream: Holdable, BodyFeed {
 
     /// Bytes written so far.
     var written: Int { state.withLock { $0.written } }
-
-    /// Calls that wait for room.
-    var waitingWriters: Int { state.withLock { $0.writers.count } }
 
     /// Whether more may be written.
     var isOpen: Bool { state.withLock { $0.phase == .open } }

@@ -8,7 +8,7 @@ import time
 import contract
 import pytest
 from http_server import Listening
-from websocket_server import Deaf, opened
+from websocket_server import Deaf, Frames, opened
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -75,3 +75,20 @@ def test_a_response_of_http_1_0_changes_no_protocol(wire):
         server.version = b"1.0"
         error = wire.call("websocket.open", {"url": server.url("/", "ws")})["result"]["response"]["error"]
         assert error["code"] == 2000 and "HTTP/1.0" in error["message"], error
+
+
+class Brief(Listening):
+    """Opens WebSockets, and is gone at once."""
+
+    def serve(self, connection, number):
+        Frames(connection).accept()
+
+
+def test_a_connection_that_is_lost_at_once_has_told_its_head(wire):
+    """The reply named no response if the next connection had begun before the reply was made."""
+    with Brief() as server:
+        params = {"url": server.url("/", "ws"), "reconnect": {"delay": 30}}
+        for _ in range(100):
+            made = opened(wire, **params)
+            assert made["response"]["status"] == 101, made
+            wire.call("request.cancel", {"request": made["request"]})
