@@ -41,6 +41,7 @@ RULES = [
         (r"\bAsync(?=[A-Z])", ""),
         (r"\b_connection\.awaiting\b", "_connection.blocking"),
         (r"\._async\.", "._sync."),
+        (r"\bSeveral tasks may\b", "Several threads may"),
         (r"\bawaiting (client|drop-ins)\b", r"blocking \1"),
     ]
 ]

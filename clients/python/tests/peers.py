@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import outrider
+from outrider._connection.locks import Turns
 
 ROOT = Path(__file__).resolve().parents[3]
 """The repository."""
@@ -56,6 +57,15 @@ def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
     while not holds():
         assert time.monotonic() < deadline, f"it did not come to hold within {seconds:g} seconds"
         threading.Event().wait(0.01)
+
+
+def held(turns: Turns) -> bool:
+    """Whether another thread has the turn."""
+    lock = turns.lock()
+    if lock.acquire(False):
+        lock.release()
+        return False
+    return True
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import outrider
 import pytest
 from outrider import AsyncClient
-from peers import Scripted, request_head
+from peers import CHUNKED, Scripted, chunk, request_head
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 NUMBERS = [b"%d" % number for number in range(500)]
@@ -130,6 +130,84 @@ def test_a_reply_around_the_cancellation_goes_to_the_next_read(service: str, scr
             assert not live._left_reads
 
     asyncio.run(work())
+
+
+def test_a_task_that_waits_for_bytes_ends_when_another_closes_the_stream(service: str, scripted: Serve) -> None:
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(CHUNKED + chunk(b"hello"))
+        stream.recv(1)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.stream(scripted(talk).url) as s:
+            items = s.bytes()
+            assert await items.__anext__() == b"hello"
+            readers = [asyncio.ensure_future(s.read()) for _ in range(2)]
+            for _ in range(20):
+                await asyncio.sleep(0)
+            await s.close()
+            for reader in readers:
+                with pytest.raises(ValueError, match="closed"):
+                    await asyncio.wait_for(reader, 30)
+
+    asyncio.run(asyncio.wait_for(work(), 90))
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_tasks_that_wait_for_bytes_all_see_the_end(service: str, scripted: Serve, declared: bool) -> None:
+    go = threading.Event()
+
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello" if declared else CHUNKED + chunk(b"hello"))
+        go.wait(60)
+        stream.sendall(b"world" if declared else chunk(b"world") + chunk(b""))
+        stream.recv(1)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, client.stream(scripted(talk).url) as s:
+            items = s.bytes()
+            assert await items.__anext__() == b"hello"
+            readers = [asyncio.ensure_future(s.read()) for _ in range(3)]
+            await until_waiting(s._pipe, 3)
+            go.set()
+            found = await asyncio.wait_for(asyncio.gather(*readers), 60)
+            assert b"".join(found) == b"world"
+
+    asyncio.run(asyncio.wait_for(work(), 90))
+
+
+async def until_waiting(pipe: Any, count: int) -> None:
+    """Waits until so many tasks wait for bytes."""
+    while len(pipe._turns) < count:
+        await asyncio.sleep(0)
+
+
+def test_a_stream_whose_event_loop_has_ended_is_closed(service: str, scripted: Serve) -> None:
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(CHUNKED + chunk(b"hello"))
+        stream.recv(1)
+
+    client, loop = AsyncClient(socket=service), asyncio.new_event_loop()
+    stream = client.stream(scripted(talk).url)
+
+    async def work() -> asyncio.Task[Any]:
+        await stream.__aenter__()
+        items = stream.bytes()
+        assert await items.__anext__() == b"hello"
+        waiting = asyncio.ensure_future(stream.read())
+        await until_waiting(stream._pipe, 1)
+        return waiting
+
+    waiting = loop.run_until_complete(asyncio.wait_for(work(), 90))
+    loop.close()
+    pipe: Any = stream._pipe
+    asyncio.run(asyncio.wait_for(stream.close(), 60))
+    assert pipe._socket.fileno() == -1 and not waiting.done()
+    # its destruction would be told otherwise
+    waiting._log_destroy_pending = False  # type: ignore[attr-defined]
+    asyncio.run(client.close())
 
 
 def test_a_closed_stream_leaves_no_read_behind(service: str, scripted: Serve) -> None:

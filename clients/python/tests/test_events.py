@@ -8,14 +8,17 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import outrider
 import pytest
-from outrider import AsyncClient, Client
+from outrider import AsyncClient, Client, Event
+from outrider._resources.events import EventQueue, Listeners
 from peers import until
 
 
@@ -33,6 +36,45 @@ def test_events_are_iterated_over(client: Client, origin: str) -> None:
     with client.events("event.none", timeout=0.05) as none:
         client.call("diagnostics.notify", count=3)
         assert list(none) == []
+
+
+def test_an_iteration_that_is_closed_ends_in_the_thread_that_waits(client: Client) -> None:
+    events = client.events("event.none")
+    found: list[Event] = []
+    thread = threading.Thread(target=lambda: found.extend(events), daemon=True)
+    thread.start()
+    until(lambda: client._live()._reading.locked())
+    events.close()
+    thread.join(30)
+    assert not thread.is_alive() and found == []
+    assert client.info()["protocol"] == 1
+
+
+def test_no_iteration_is_lost_when_threads_begin_and_end_theirs_at_once() -> None:
+    listeners, together = Listeners(), threading.Barrier(8)
+    # many of them, so that one change takes a while
+    others = [EventQueue(listeners, (), 1) for _ in range(300)]
+    for other in others:
+        listeners.add(other)
+
+    def work(_: int) -> int:
+        together.wait(60)
+        found = 0
+        for _ in range(2000):
+            queue = EventQueue(listeners, (), 1)
+            listeners.add(queue)
+            found += queue in listeners._open()
+            listeners.forget(queue)
+        return found
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(work, range(8))) == [2000] * 8
+    finally:
+        sys.setswitchinterval(usual)
+    assert listeners._open() == others
 
 
 def test_events_that_nobody_takes_are_dropped_and_counted(client: Client) -> None:
@@ -185,6 +227,77 @@ def test_a_reply_that_the_service_cannot_read_is_refused_and_costs_no_connection
         client.call("diagnostics.callback", method="callback.add")
     assert client.call("diagnostics.echo", a=1) == {"a": 1}
     assert client._connection is connection
+
+
+def test_tasks_share_an_iteration_and_all_end_with_it(service: str) -> None:
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            events, found = client.events("diagnostics.tick"), []
+
+            async def take() -> None:
+                async for event in events:
+                    found.append(event)
+
+            tasks = [asyncio.ensure_future(take()) for _ in range(3)]
+            await client.call("diagnostics.notify", count=5)
+            while len(found) < 5:
+                await asyncio.sleep(0.01)
+            events.close()
+            await asyncio.gather(*tasks)
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_each_of_the_tasks_that_share_an_iteration_learns_of_the_loss(service: str) -> None:
+    async def work() -> None:
+        client = AsyncClient(socket=service)
+        await client.info()
+        events = client.events("event.none")
+        tasks = [asyncio.ensure_future(events.__anext__()) for _ in range(3)]
+        while events._arrived is None:
+            await asyncio.sleep(0)
+        client._connections[asyncio.get_running_loop()].close()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(one) for one in found] == [outrider.ServerGone] * 3
+        await client.close()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_an_event_of_another_thread_just_before_the_wait_is_seen(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        client, loop = AsyncClient(socket=service), asyncio.get_running_loop()
+        events, create = client.events("diagnostics.tick"), loop.create_future
+
+        def late() -> asyncio.Future[Any]:
+            monkeypatch.setattr(loop, "create_future", create)
+            thread = threading.Thread(target=events.take, args=(Event("diagnostics.tick", {}),))
+            thread.start()
+            thread.join()
+            return create()
+
+        monkeypatch.setattr(loop, "create_future", late)
+        assert (await events.__anext__()).name == "diagnostics.tick"
+        await client.close()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_an_iteration_continues_in_the_next_event_loop(service: str) -> None:
+    client = AsyncClient(socket=service)
+    events = client.events("diagnostics.tick")
+
+    async def work() -> None:
+        first = asyncio.ensure_future(events.__anext__())
+        await client.call("diagnostics.notify", count=1)
+        await first
+        # it waits, until the end of the event loop cancels it
+        asyncio.ensure_future(events.__anext__()).set_name("waits")
+        await asyncio.sleep(0)
+
+    for _ in range(3):
+        asyncio.run(asyncio.wait_for(work(), 60))
+    asyncio.run(client.close())
 
 
 def test_an_event_of_another_event_loop_wakes_an_iteration_at_once(service: str, origin: str) -> None:

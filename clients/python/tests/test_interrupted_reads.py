@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from outrider import Client
-from peers import Scripted, request_head, until
+from outrider import Client, TCPConnection
+from peers import Scripted, held, request_head, until
+from test_websockets import frame, shake
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 
@@ -80,6 +81,90 @@ def test_a_reply_around_an_interruption_goes_to_the_next_read(
             leader.join()
 
 
+def interrupting(holds: Callable[[], bool]) -> threading.Thread:
+    """A thread that sends SIGALRM to this one once something holds."""
+    main = threading.get_ident()
+
+    def work() -> None:
+        until(holds, 60)
+        signal.pthread_kill(main, signal.SIGALRM)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("kind", ["tcp", "websocket", "websocket of stdio"])
+def test_a_read_within_a_read_of_the_same_connection_is_refused(
+    client: Client, binary: str, scripted: Serve, kind: str
+) -> None:
+    go = threading.Event()
+
+    def talk(stream: socket.socket) -> None:
+        if kind != "tcp":
+            shake(stream)
+        go.wait(60)
+        stream.sendall(b"x" if kind == "tcp" else frame(1, b"x"))
+        stream.recv(1)
+
+    def again(number: int, frame: object) -> None:
+        try:
+            with pytest.raises(RuntimeError, match="cannot be waited for within another call"):
+                read()
+        finally:
+            go.set()
+
+    before = signal.signal(signal.SIGALRM, again)
+    try:
+        with Client(command=[binary, "serve", "--stdio"]) as alone:
+            by, port = alone if "stdio" in kind else client, scripted(talk).port
+            with by.tcp("127.0.0.1", port) if kind == "tcp" else by.websocket(f"ws://127.0.0.1:{port}/") as one:
+                read: Callable[[], object] = one.read if isinstance(one, TCPConnection) else one.recv
+                thread = interrupting(lambda: held(one._turns))
+                assert read() in (b"x", "x")
+                thread.join()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_read_within_a_call_waits_for_no_thread_that_waits_for_that_call(client: Client, scripted: Serve) -> None:
+    go = threading.Event()
+    refused: list[RuntimeError] = []
+
+    def wait_for_the_end(stream: socket.socket) -> None:
+        request_head(stream)
+        go.wait(60)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    def talk(stream: socket.socket) -> None:
+        go.wait(60)
+        stream.sendall(b"x")
+        stream.recv(1)
+
+    def read(number: int, frame: object) -> None:
+        thread.start()
+        until(lambda: held(connection._turns))
+        try:
+            connection.read()
+        except RuntimeError as problem:
+            refused.append(problem)
+        go.set()
+
+    connection, found = client.tcp("127.0.0.1", scripted(talk).port), []
+    thread = threading.Thread(target=lambda: found.append(connection.read()))
+    before = signal.signal(signal.SIGALRM, read)
+    try:
+        with connection:
+            main, quiet = threading.get_ident(), scripted(wait_for_the_end)
+            interrupter = interrupting(lambda: client._live()._leader == main)
+            assert client.get(quiet.url).status == 200
+            interrupter.join()
+            thread.join(60)
+            assert found == [b"x"] and len(refused) == 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_stream_that_is_closed_after_an_interruption_leaves_nothing(client: Client, scripted: Serve) -> None:
     def talk(stream: socket.socket) -> None:
         request_head(stream)
@@ -126,9 +211,11 @@ def test_a_stream_that_opens_as_an_interruption_comes_is_ended(client: Client, s
     client.info()
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        main, url = threading.get_ident(), scripted(talk).url
+        interrupter = interrupting(lambda: client._live()._leader == main)
         with pytest.raises(Interruption):
-            client.stream(scripted(talk).url)
+            client.stream(url)
+        interrupter.join()
         until(lambda: client.call("request.list")["requests"] == [])
         assert not client._live()._forsaken
     finally:

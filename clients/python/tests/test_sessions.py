@@ -153,6 +153,36 @@ def test_the_awaiting_client_asks_coroutines(service, origin):
     asyncio.run(main())
 
 
+def test_a_session_is_one_session_for_each_event_loop(service):
+    client = outrider.AsyncClient(socket=service)
+    session = client.session(cookies=True)
+
+    async def several():
+        found = set(await asyncio.gather(*[session.handle() for _ in range(3)]))
+        assert len(found) == 1
+        return found.pop()
+
+    async def gone(handle):
+        with pytest.raises(outrider.HandleError):
+            while await client.call("session.get", session=handle):
+                await asyncio.sleep(0.01)
+
+    one, other = asyncio.new_event_loop(), asyncio.new_event_loop()
+    made = [(one.run_until_complete(several()), other.run_until_complete(several())) for _ in range(3)]
+    assert made[0] == made[1] == made[2] and made[0][0] != made[0][1]
+    one.run_until_complete(session.close())
+    one.run_until_complete(asyncio.wait_for(gone(made[0][0]), 60))
+    other.run_until_complete(asyncio.wait_for(gone(made[0][1]), 60))
+    one.close()
+    other.close()
+    for _ in range(3):
+        last = asyncio.run(several())
+    # what belonged to the event loops before has gone with them
+    assert list(session._made.values()) == [(last, 0)]
+    assert list(client._defaults.sessions) == [last] and len(client._events.connections) == 1
+    asyncio.run(client.close())
+
+
 def test_a_validator_and_a_serializer(client, origin):
     session = client.session()
     session.validator(lambda response: response.status == 200 or f"status {response.status}")

@@ -5,18 +5,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import select
+import signal
 import socket
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import outrider
 import pytest
 from outrider import AsyncClient, Client
-from peers import Scripted
+from peers import Scripted, held, until
 
 Serve = Callable[[Callable[[socket.socket], None]], Scripted]
 
@@ -90,6 +95,60 @@ def test_the_bytes_before_a_failure_come_before_it() -> None:
         assert connection.read_line() == b"two" and connection.read() == b""
 
 
+def test_each_of_the_tasks_that_wait_gets_the_failure() -> None:
+    failure = {"code": 1404, "message": "lost", "kind": "sessionTaskFailed", "reason": "connectionLost"}
+
+    async def work() -> None:
+        all_wait = asyncio.Event()
+
+        class Fake:
+            async def invoke(self, method: str, params: Any = None, *, timeout: Any = None) -> dict[str, Any]:
+                if method != "stream.read":
+                    return {"stream": "str_1"}
+                await all_wait.wait()
+                return {"base64": "", "end": True, "error": failure}
+
+            def _leave(self, calls: Any) -> None:
+                pass
+
+        async def given() -> dict[str, Any]:
+            return {}
+
+        client: Any = Fake()
+        async with outrider.AsyncTCPConnection(client, given) as connection:
+            tasks = [asyncio.ensure_future(connection.read()) for _ in range(3)]
+            while len(connection._turns._waiting) < 2:
+                await asyncio.sleep(0)
+            all_wait.set()
+            found = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+            assert [type(one) for one in found] == [outrider.ConnectionLost] * 3
+            assert await connection.read() == b""
+
+    asyncio.run(work())
+
+
+def test_a_child_made_by_fork_waits_for_no_thread_of_the_parent(client: Client, scripted: Serve) -> None:
+    with client.tcp("127.0.0.1", scripted(pair).port) as connection:
+        thread = threading.Thread(target=connection.read, args=(2,), kwargs={"min": 2})
+        thread.start()
+        until(lambda: held(connection._turns))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            try:
+                connection.read(1)
+            except outrider.HandleError:
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        connection.write(b"x")
+        thread.join(60)
+        assert not thread.is_alive()
+
+
 def test_a_timeout_is_for_all_that_is_awaited(client: Client, scripted: Serve) -> None:
     def dripping(stream: socket.socket) -> None:
         stream.sendall(b"one")
@@ -153,6 +212,54 @@ def test_the_awaiting_client_does_the_same(service: str, scripted: Serve) -> Non
             assert (await client.reachability(host="127.0.0.1")).status == "reachable"
 
     asyncio.run(work())
+
+
+def pair(stream: socket.socket) -> None:
+    """Sends two bytes at once when it gets one."""
+    if stream.recv(1):
+        stream.sendall(b"ab")
+        stream.recv(1)
+
+
+def test_what_one_reader_reads_ahead_is_there_for_the_next(client: Client, service: str, scripted: Serve) -> None:
+    server = scripted(pair)
+    with client.tcp("127.0.0.1", server.port) as connection, ThreadPoolExecutor(2) as threads:
+        readers = [threads.submit(connection.read, 1, timeout=60) for _ in "ab"]
+        connection.write(b"x")
+        assert sorted(one.result() for one in readers) == [b"a", b"b"]
+        # a reader whose turn does not come in time
+        waiting = threads.submit(connection.read, 1, timeout=math.inf)
+        until(lambda: held(connection._turns))
+        with pytest.raises(outrider.RequestTimeout):
+            connection.read(1, timeout=0.05)
+        connection.finish()
+        assert waiting.result() == b""
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as other, other.tcp("127.0.0.1", server.port) as connection:
+            first, second, cancelled, third = [asyncio.ensure_future(connection.read(1)) for _ in "abcd"]
+            await connection.write(b"x")
+            cancelled.cancel()
+            assert await asyncio.wait_for(asyncio.gather(first, second), 60) == [b"a", b"b"]
+            with pytest.raises(outrider.RequestTimeout):
+                await connection.read(1, timeout=0.05)
+            assert not connection._turns._waiting
+            await connection.finish()
+            assert await asyncio.wait_for(third, 60) == b""
+
+    asyncio.run(work())
+
+
+def test_lines_and_many_bytes_come_whole(client: Client, scripted: Serve) -> None:
+    def talk(stream: socket.socket) -> None:
+        stream.sendall(b"x" * 600_000 + b"\n" + b"ab\n" * 3 + bytes(700_000) + b"end")
+
+    with client.tcp("127.0.0.1", scripted(talk).port) as connection:
+        assert len(connection.read_line()) == 600_001
+        assert [connection.read_line() for _ in "abc"] == [b"ab\n"] * 3
+        found = connection.read(700_000, min=700_000, timeout=60)
+        assert type(found) is bytes and found == bytes(700_000)
+        assert [connection.read_line(), connection.read_line(), connection.read()] == [b"end", b"", b""]
 
 
 def test_what_is_neither_bytes_nor_text_is_not_written(client: Client, scripted: Serve) -> None:

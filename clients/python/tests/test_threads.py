@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -28,6 +29,19 @@ def test_more_threads_than_calls_allowed_at_a_time(client: Client) -> None:
     with ThreadPoolExecutor(300) as pool:
         calls = [pool.submit(client.call, "diagnostics.sleep", seconds=0.2) for _ in range(600)]
         assert all(each.result() for each in calls)
+
+
+def test_threads_that_begin_with_a_session_at_once_share_it(client: Client) -> None:
+    for _ in range(20):
+        session, together = client.session(cookies=True), threading.Barrier(8)
+
+        def work(_: int, session: outrider.Session = session, together: threading.Barrier = together) -> str:
+            together.wait(60)
+            return session.handle
+
+        with ThreadPoolExecutor(8) as pool:
+            assert len(set(pool.map(work, range(8)))) == 1
+        session.close()
 
 
 def test_a_slow_call_holds_nobody_up(client: Client) -> None:

@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import outrider
 import pytest
-from outrider import Client
+from outrider import AsyncClient, Client
+from peers import held, until
 from test_websockets import Serve, _received, address, echoing, frame, shake
 
 
@@ -64,3 +69,38 @@ def test_messages_that_wait_hold_no_close_up(client: Client, stdio: Client, scri
         time.sleep(0.2)
         ws.close()
         assert ws.close_code == 1000
+
+
+def paired(stream: socket.socket) -> None:
+    """Sends two messages at once for each message."""
+    shake(stream)
+    while _received(stream)[0] == 1:
+        stream.sendall(frame(1, b"a") + frame(1, b"b"))
+    stream.sendall(frame(8, struct.pack("!H", 1000)))
+
+
+def test_each_message_goes_to_one_of_the_tasks_that_receive(
+    client: Client, service: str, stdio: Client, scripted: Serve
+) -> None:
+    for one in (client, stdio):
+        with one.websocket(address(scripted(paired))) as ws, ThreadPoolExecutor(2) as threads:
+            readers = [threads.submit(ws.recv, timeout=60) for _ in "ab"]
+            ws.send("go")
+            assert sorted(reader.result() for reader in readers) == ["a", "b"]
+            waiting = threads.submit(ws.recv, timeout=math.inf)
+            until(lambda one=ws: held(one._turns))  # type: ignore[misc]
+            with pytest.raises(outrider.RequestTimeout):
+                ws.recv(timeout=0.05)
+            ws.send("go")
+            assert {waiting.result(), ws.recv(timeout=60)} == {"a", "b"}
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as other, other.websocket(address(scripted(paired))) as ws:
+            first, second, cancelled = [asyncio.ensure_future(ws.recv()) for _ in "abc"]
+            await ws.send("go")
+            cancelled.cancel()
+            assert await asyncio.wait_for(asyncio.gather(first, second), 60) == ["a", "b"]
+            with pytest.raises(outrider.RequestTimeout):
+                await ws.recv(timeout=0.05)
+
+    asyncio.run(work())

@@ -213,8 +213,9 @@ class _Wishes(Generic[Owner]):
         self._trust = _trust(verify, cert, http2)
         self._begin(client)
 
-    def _begin(self, client: Owner | None) -> None:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _begin(self, client: Owner | None) -> None: ...
 
     def _prepared(self, request: httpx.Request) -> _Prepared:
         return _Prepared(request, self._settings, self._proxy, self._trust)

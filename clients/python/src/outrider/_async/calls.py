@@ -62,64 +62,42 @@ class AsyncCalls:
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
 
-    # What a client adds
+    if TYPE_CHECKING:
+        # what a client adds
 
-    def _here(self) -> AsyncConnection | None:
-        raise NotImplementedError
-
-    async def _live(self) -> AsyncConnection:
-        raise NotImplementedError
-
-    def _retire(self, connection: AsyncConnection) -> None:
-        raise NotImplementedError
-
-    async def _message(self, method: str, params: str, seconds: float) -> Any:
-        raise NotImplementedError
-
-    def _turn(self, most: int = 1) -> AbstractAsyncContextManager[int]:  # async
-    # sync: def _turn(self, most: int = 1) -> Turn:
-        raise NotImplementedError
-
-    def _start_turn(self) -> AbstractAsyncContextManager[None]:  # async
-    # sync: def _start_turn(self) -> Turn:
-        raise NotImplementedError
-
-    def _feed(self) -> AbstractAsyncContextManager[None]:  # async
-    # sync: def _feed(self) -> Turn:
-        raise NotImplementedError
-
-    def _inbox(self) -> AsyncClientInbox:
-        raise NotImplementedError
-
-    def _socket_path(self) -> str | None:
-        raise NotImplementedError
-
-    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        raise NotImplementedError
-
-    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
-        raise NotImplementedError
-
-    async def many(
-        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
-    ) -> list[AsyncResponse | OutriderError]:
-        raise NotImplementedError
-
-    async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any:
-        raise NotImplementedError
-
-    async def wait(
-        self, request: Any, *, timeout: float | None = None, check: bool | None = None
-    ) -> AsyncResponse | None:
-        raise NotImplementedError
+        def _here(self) -> AsyncConnection | None: ...
+        async def _live(self) -> AsyncConnection: ...
+        def _retire(self, connection: AsyncConnection) -> None: ...
+        async def _message(
+            self, method: str, params: str, seconds: float, only: AsyncConnection | None = None
+        ) -> Any: ...
+        def _turn(self, most: int = 1) -> AbstractAsyncContextManager[int]: ...  # async
+        def _start_turn(self) -> AbstractAsyncContextManager[None]: ...  # async
+        def _feed(self) -> AbstractAsyncContextManager[None]: ...  # async
+        # sync: def _turn(self, most: int = 1) -> Turn: ...
+        # sync: def _start_turn(self) -> Turn: ...
+        # sync: def _feed(self) -> Turn: ...
+        def _inbox(self) -> AsyncClientInbox: ...
+        def _socket_path(self) -> str | None: ...
+        def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...
+        async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
+        async def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
+        async def many(
+            self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+        ) -> list[AsyncResponse | OutriderError]: ...
+        async def wait(
+            self, request: Any, *, timeout: float | None = None, check: bool | None = None
+        ) -> AsyncResponse | None: ...
 
     # On the connection
 
-    async def _say(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._here() or await self._live()
+    async def _say(self, method: str, params: str, seconds: float, only: AsyncConnection | None = None) -> Any:
+        connection = only or self._here() or await self._live()
         try:
             message = await connection.call(method, params, seconds)
         except Unsent:
+            if only is not None:
+                raise
             connection, message = await self._again(lambda other: other.call(method, params, seconds))
         if type(message) is dict and is_stopping(message):
             self._retire(connection)
@@ -173,6 +151,10 @@ class AsyncCalls:
         message = await self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 
+    async def _invoke_on(self, connection: AsyncConnection, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """As :meth:`invoke`, on that connection only: the others do not know what it makes. May raise ``Unsent``."""
+        return told(await self._message(name, encode(params), guard_for(None), connection))
+
     async def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
@@ -216,7 +198,7 @@ class AsyncCalls:
         if function is None:
             return lambda given: self.on(name, given)
         inbox = self._inbox()
-        inbox.handlers[name] = [*inbox.handlers.get(name, ()), function]
+        inbox.handlers.setdefault(name, []).append(function)
         # sync: inbox.serve(self._live())
         return function
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._protocol.models import Event
     from .._protocol.options import Item, Options
     from .._protocol.parameters import Built
-    from .._resources.events import Functions, Wishes
+    from .._resources.events import Wishes
     from .oauth import AsyncCredentials
     from .router import AsyncRouter
     from .sessions import AsyncSession
@@ -72,7 +72,6 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(**options)
-        self._codes: Functions | None = None
         super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
@@ -87,9 +86,8 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
                 from .tcp import AsyncReachabilities as kind
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            made = kind(self)
-            setattr(self, name, made)
-            return made
+            # one for all threads
+            return self.__dict__.setdefault(name, kind(self))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "download", "oauth", "reachability"]
@@ -229,8 +227,7 @@ class AsyncClient(AsyncConnected, AsyncVerbs, AsyncClosing):
         from .._resources.events import Functions
         from .sessions import AsyncSession
 
-        self._codes = self._codes or Functions("session")
-        return AsyncSession(self, self._codes, settings)
+        return AsyncSession(self, self.__dict__.setdefault("_codes", Functions("session")), settings)
 
     def router(
         self, name: str, *, base_url: str | None = None, shared: bool = False, check: bool = True, **options: Any

@@ -40,8 +40,8 @@ class AsyncConnected(AsyncCalls):
         self._retired: list[AsyncConnection] = []
         self._events = AsyncClientInbox()
 
-    async def _message(self, method: str, params: str, seconds: float) -> Any:
-        return located(await self._say(method, params, seconds), params)
+    async def _message(self, method: str, params: str, seconds: float, only: AsyncConnection | None = None) -> Any:
+        return located(await self._say(method, params, seconds, only), params)
 
     async def _batch(self, method: str, params: Sequence[str], window: int, seconds: float) -> list[Any]:
         return await self._say_all(method, params, window, seconds)
@@ -135,7 +135,11 @@ class AsyncConnected(AsyncCalls):
             self._events.connections.clear()
             self._opening = {each: task for each, task in self._opening.items() if each is loop}
         for other in [other for other in list(self._connections) if other.is_closed()]:
-            self._connections.pop(other).drop()
+            # another thread may open, too
+            gone = self._connections.pop(other, None)
+            if gone is not None:
+                gone.drop()
+                self._events.connections.discard(gone)
         if self._child is not None:
             raise self._elsewhere(loop)
         stream, name, child = await loop.run_in_executor(

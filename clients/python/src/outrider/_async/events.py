@@ -127,16 +127,20 @@ class AsyncEventStream(EventQueue):
         while not self._events:
             if not self._open:
                 if self._problem is not None:
-                    problem, self._problem = self._problem, None
-                    raise problem
+                    # to each of several tasks
+                    raise self._problem
                 raise StopAsyncIteration
-            self._arrived = self._loop.create_future()
+            arrived = self._arrived
+            if arrived is None or arrived.done() or arrived.get_loop() is not self._loop:
+                self._arrived = arrived = self._loop.create_future()
+                # an event of another event loop could not wake it before
+                if self._events or not self._open:
+                    continue
             try:
-                await asyncio.wait_for(self._arrived, self._timeout)
+                # several tasks may wait for the same
+                await asyncio.wait_for(asyncio.shield(arrived), self._timeout)
             except asyncio.TimeoutError:
                 raise StopAsyncIteration from None
-            finally:
-                self._arrived = None
         return self._events.popleft()
 
     def lost(self, connection: AsyncConnection, problem: OutriderError | None) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import socket as sockets
 from typing import cast
 
+from .._connection.pending import Room
 from .._connection.discovery import connect
 from .._protocol.exceptions import OutriderError
 from .._protocol.frames import call_frame, encode
@@ -28,6 +29,7 @@ class AsyncPipe:
         self._rest = early
         self._count = len(early)
         self._socket = made
+        self._turns: list[asyncio.Future[None]] = []
 
     async def take(self, size: int) -> bytes:
         """Some bytes; none at the end. Raises if the body was cut short."""
@@ -38,15 +40,16 @@ class AsyncPipe:
             return b""
         piece = await self._received(size)
         self._count += len(piece)
-        if not piece:
-            await self._ended(self._count)
+        ended = self._ended
+        if not piece and ended is not None:
+            await ended(self._count)
             self._ended = None
         return piece
 
     async def _received(self, size: int) -> bytes:
-        if self._socket.fileno() < 0:
-            raise ValueError("the stream is closed")
         while True:
+            if self._socket.fileno() < 0:
+                raise ValueError("the stream is closed")
             try:
                 # not `sock_recv`: a task that is cancelled as bytes arrive would lose the bytes
                 return self._socket.recv(size)
@@ -58,23 +61,31 @@ class AsyncPipe:
     async def _readable(self) -> None:
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
-        loop.add_reader(self._socket, _end_turn, turn)
+        self._turns.append(turn)
+        loop.add_reader(self._socket, self._wake)
         try:
             await turn
         finally:
-            loop.remove_reader(self._socket)
+            self._turns.remove(turn)
+            if not self._turns and self._socket.fileno() >= 0 and not loop.is_closed():
+                loop.remove_reader(self._socket)
+
+    def _wake(self) -> None:
+        for turn in self._turns:
+            if not turn.done() and not turn.get_loop().is_closed():
+                turn.set_result(None)
 
     def __del__(self) -> None:
         self._socket.close()
 
     def close(self) -> None:
-        """Ends the connection, and the request unless all was read."""
+        """Ends the connection, and the request unless all was read. Tasks that wait for bytes raise ValueError."""
+        for loop in {turn.get_loop() for turn in self._turns}:
+            # an event loop would not notice the end of a closed socket
+            if not loop.is_closed() and self._socket.fileno() >= 0:
+                loop.remove_reader(self._socket)
+        self._wake()
         self._socket.close()
-
-
-def _end_turn(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
 
 
 async def attach(path: str, frame: bytes) -> tuple[sockets.socket, bytes]:
@@ -116,20 +127,18 @@ _UNSENT = 1 << 16
 """Bytes that are sent at once, without waiting for the end of a turn of the event loop."""
 
 
-class AsyncChannel(asyncio.BufferedProtocol):
+class AsyncChannel(Room, asyncio.BufferedProtocol):
     """Messages both ways. Records sent in the same turn of the event loop leave in a single ``send``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, early: bytes) -> None:
-        self._loop = loop
+        super().__init__(loop)
         self._records = Records()
         self._found: list[Any] = self._records.feed(early)
         self._waiting: list[asyncio.Future[None]] = []
         self._held = len(early)
         self._is_paused = False
         self._lost: Exception | None = None
-        self._outgoing: list[bytes] = []
         self._unsent = 0
-        self._room: asyncio.Future[None] | None = None
         self._transport: asyncio.Transport
 
     @property
@@ -141,17 +150,17 @@ class AsyncChannel(asyncio.BufferedProtocol):
 
     async def read(self, timeout: float | None) -> list[Any]:
         """The next messages; none at the end, and if none came in time."""
-        deadline = None if timeout is None else self._loop.time() + timeout
-        timer = None if deadline is None else self._loop.call_at(deadline, self._wake)
+        deadline = None if timeout is None else self.loop.time() + timeout
+        timer = None if deadline is None else self.loop.call_at(deadline, self._wake)
         try:
             while not self._found:
                 if self._records.end is not None:
                     return []
                 if self._lost is not None:
                     raise self._lost
-                if deadline is not None and self._loop.time() >= deadline:
+                if deadline is not None and self.loop.time() >= deadline:
                     return []
-                turn = self._loop.create_future()
+                turn = self.loop.create_future()
                 self._waiting.append(turn)
                 await turn
         finally:
@@ -207,7 +216,7 @@ class AsyncChannel(asyncio.BufferedProtocol):
         if self._lost is not None or self._transport.is_closing():
             raise BrokenPipeError
         if not self._outgoing:
-            self._loop.call_soon(self._flush)
+            self.loop.call_soon(self._flush)
         self._outgoing.append(record)
         self._unsent += len(record)
         if self._unsent > _UNSENT:
@@ -217,17 +226,6 @@ class AsyncChannel(asyncio.BufferedProtocol):
         if self._outgoing:
             outgoing, self._outgoing, self._unsent = self._outgoing, [], 0
             self._transport.write(outgoing[0] if len(outgoing) == 1 else b"".join(outgoing))
-
-    def pause_writing(self) -> None:
-        """The service takes less than we write: sending waits."""
-        if self._room is None:
-            self._room = self._loop.create_future()
-
-    def resume_writing(self) -> None:
-        """There is room again."""
-        room, self._room = self._room, None
-        if room is not None and not room.done():
-            room.set_result(None)
 
     def close(self) -> None:
         """Ends the connection and its WebSocket."""

@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+from asyncio import sleep  # async
+
+# sync: from time import sleep
+from .._connection.discovery import PAUSES
+from .._connection.wire import Unsent
 from .._protocol.openings import Dropped
 from .._resources.events import Told, decorator, decorator_once
 from .._resources.responses import keep_raised
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from .._connection.awaiting import AsyncConnection
     from .._protocol.exceptions import OutriderError
     from .._protocol.options import Item, Options
     from .._resources.events import Functions
@@ -68,17 +74,19 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
             raise TypeError("a session is made by session(…) of a client, or by outrider.session(…)")
         self._client = client
         self._plan = Plan(codes, settings)
-        self._made: tuple[Any, str, int] | None = None
-        self._making = SerialLock()
+        # its handle and the number of its interceptors on each connection, of which event loops have one each
+        self._made: dict[AsyncConnection, tuple[str, int]] = {}
+        # held while it is made, which those that begin at once share
+        self._making: dict[AsyncConnection, Any] = {}
         # programs that know its name or its handle may use it without this object
         self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
         # requests that were started call its functions after the end of this object
         self._has_started = False
 
     def _drop(self) -> None:
-        if self._made is not None and not self._is_known:
-            self._client._defaults.sessions.pop(self._made[1], None)
-            self._client._leave([("session.close", {"session": self._made[1], "cancel": False})])
+        for connection, (handle, _) in () if self._is_known else self._made.items():
+            self._client._defaults.sessions.pop(handle, None)
+            connection.post([("session.close", {"session": handle, "cancel": False})])
         if not (self._is_known or self._has_started):
             self._plan.forget()
 
@@ -161,31 +169,58 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
         return await self._handle()
 
     async def _handle(self) -> str:
-        connection = await self._client._live()
-        made = self._made
-        if made is not None and made[0] is connection and made[2] == len(self._plan.interceptors):
-            return made[1]
-        async with self._making:
+        pauses = iter(PAUSES)
+        while True:
             connection = await self._client._live()
-            made, wanted = self._made, len(self._plan.interceptors)
-            if made is None or made[0] is not connection:
-                self._plan.codes.functions.update(self._plan.functions)
-                created = await self._client.invoke("session.create", self._plan.params())
-                self._made = made = (connection, str(created["session"]), wanted)
-                self._client._defaults.sessions[made[1]] = self._plan
-                if self._plan.jar is not None:
-                    from .._protocol.access import specs_of
+            made = self._made.get(connection)
+            if made is not None and made[1] == len(self._plan.interceptors):
+                return made[0]
+            # the thread that makes it may wait for what only this thread can read
+            # sync: if connection._is_nested():
+            # sync:     connection._nested("session.create", b"")
+            try:
+                async with self._making.setdefault(connection, SerialLock()):
+                    return await self._make(connection)
+            except Unsent:
+                # the next connection makes it
+                pause = next(pauses, None)
+                if pause is None:
+                    raise
+                await sleep(pause)
 
-                    params = {"session": made[1], "cookies": specs_of(self._plan.jar)}
-                    if self._plan.layer.get("base_url"):
-                        # for cookies without a domain
-                        params["url"] = str(self._plan.layer["base_url"])
-                    await self._client.invoke("cookies.set", params)
-            elif made[2] != wanted:
-                changes = {"session": made[1], "interceptors": self._plan.interceptors}
-                await self._client.invoke("session.update", changes)
-                self._made = made = (connection, made[1], wanted)
-            return made[1]
+    async def _make(self, connection: AsyncConnection) -> str:
+        if await self._client._live() is not connection:
+            raise Unsent(f"the service ({connection.name}) has gone before it made the session")
+        made, wanted = self._made.get(connection), len(self._plan.interceptors)
+        if made is None:
+            made = (await self._create(connection), wanted)
+            for old in [old for old in list(self._making) if old.dead is not None]:
+                self._making.pop(old, None)
+                self._client._defaults.sessions.pop(self._made.pop(old, ("", 0))[0], None)
+        elif made[1] != wanted:
+            changes = {"session": made[0], "interceptors": self._plan.interceptors}
+            await self._client._invoke_on(connection, "session.update", changes)
+        self._made[connection] = (made[0], wanted)
+        return made[0]
+
+    async def _create(self, connection: AsyncConnection) -> str:
+        self._plan.codes.functions.update(self._plan.functions)
+        created = await self._client._invoke_on(connection, "session.create", self._plan.params())
+        handle = str(created["session"])
+        if self._plan.jar is not None:
+            from .._protocol.access import specs_of
+
+            params = {"session": handle, "cookies": specs_of(self._plan.jar)}
+            if self._plan.layer.get("base_url"):
+                # for cookies without a domain
+                params["url"] = str(self._plan.layer["base_url"])
+            try:
+                await self._client._invoke_on(connection, "cookies.set", params)
+            except BaseException:
+                connection.post([("session.close", {"session": handle})])
+                raise
+        self._client._defaults.sessions[handle] = self._plan
+        return handle
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         if not self._plan.has_functions():
@@ -256,8 +291,15 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
 
     async def close(self) -> None:
         """Ends the session in the service; running requests end with :class:`~outrider.Cancelled`."""
-        if self._made is not None:
-            made, self._made = self._made, None
-            self._client._defaults.sessions.pop(made[1], None)
-            await end_by(self._client.invoke, "session.close", {"session": made[1]})
+        made, self._made = self._made, {}
+        here, ours = self._client._here(), []
+        for connection, (handle, _) in made.items():
+            self._client._defaults.sessions.pop(handle, None)
+            if connection is here or self._plan.settings.get("shared"):
+                ours.append(handle)
+            else:
+                # of another event loop, or of a service that is stopping; others have ended with their connection
+                connection.post([("session.close", {"session": handle})])
+        for handle in ours:
+            await end_by(self._client.invoke, "session.close", {"session": handle})
         self._plan.forget()

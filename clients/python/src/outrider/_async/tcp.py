@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from time import monotonic
 
+# sync: from .._connection.locks import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import StreamError, from_failure
 from .._protocol.openings import Dropped
 from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import Reachability, late, opened
+from .._resources.turns import AsyncTurns  # async
 from .ends import AsyncClosing, end_by
 
 TYPE_CHECKING = False
@@ -30,14 +32,16 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
             await connection.write(b"EHLO me\\r\\n")
 
     ``remote`` is the address of the peer, ``tls`` the secure connection. Proxies, name lookups and trust work as for
-    requests.
+    requests. Several tasks may read: each gets its bytes in its turn.
     """
 
     def __init__(self, client: AsyncCalls, given: Callable[[], Awaitable[dict[str, Any]]]) -> None:
         self._client = client
         self._stream: str | None = None
-        self._rest = b""
-        self._ended = False
+        self._rest = bytearray()
+        self._turns = AsyncTurns()  # async
+        # sync: self._turns = Turns()
+        self._ended = self._is_told = False
         self._failure: dict[str, Any] | None = None
         self.remote: str | None = None
         self.tls: dict[str, Any] | None = None
@@ -64,9 +68,7 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         """
         if not 1 <= min <= max:
             raise ValueError("read takes 1 <= min <= max")
-        await self._gather(lambda: len(self._rest) >= min, min, timeout)
-        found, self._rest = self._rest[:max], self._rest[max:]
-        return found
+        return await self._take(lambda: len(self._rest) if len(self._rest) >= min else 0, min, max, timeout)
 
     async def read_line(self, *, timeout: float | None = None) -> bytes:
         """A line with its end, LF or CR LF; without an end only as the last line.
@@ -74,34 +76,63 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
         Raises :class:`~outrider.RequestTimeout` if the line is not complete within ``timeout`` seconds, and takes
         nothing then.
         """
-        await self._gather(lambda: b"\n" in self._rest, 0, timeout)
-        size = self._rest.find(b"\n") + 1 or len(self._rest)
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+        end = seen = 0
+
+        def size() -> int:
+            nonlocal end, seen
+            if not end:
+                end, seen = self._rest.find(b"\n", seen) + 1, len(self._rest)
+            return end
+
+        return await self._take(size, 0, None, timeout)
 
     async def lines(self) -> AsyncIterator[bytes]:
         """The lines until the peer ends, without their ends."""
         while line := await self.read_line():
             yield line.rstrip(b"\r\n")
 
-    async def _gather(self, is_enough: Callable[[], bool], least: int, timeout: float | None) -> None:
-        """Waits until there is enough, or the peer has ended. If it ended too early, raises why, once."""
+    async def _take(self, size: Callable[[], int], least: int, most: int | None, timeout: float | None) -> bytes:
+        """Waits until ``size`` finds enough bytes, or the peer has ended, and takes so many, at most ``most``. If the
+        peer ended too early, raises why, once."""
         deadline = None if timeout is None else monotonic() + timeout
-        while not is_enough() and not self._ended:
-            # a single call waits for ten minutes at most
-            wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
-            wanted = min(max(1, least - len(self._rest)), PIECE)
-            params = {"stream": self._name(), "bytes": PIECE, "min": wanted, "wait": wait}
-            piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
-            self._rest += data_of(piece)
-            self._failure = piece.get("error")
-            self._ended = piece["end"] or self._failure is not None
-            is_late = deadline is not None and not self._ended and monotonic() >= deadline
-            if is_late and timeout is not None and not is_enough():
+        # a failure is for each of those that wait for bytes
+        mine, learns = False, not self._ended
+        # sync: turns = self._turns.lock()
+        try:
+            mine = await self._turns.take(timeout)  # async
+            # sync: [mine] = atomic_acquire(turns)
+            # sync: if not mine:
+            # sync:     refuse_nested(self._client._here())
+            # sync:     [mine] = atomic_acquire(turns, -1 if timeout is None else max(0.0, timeout))
+            if not mine and timeout is not None:
                 raise late("the connection", timeout)
-        if self._failure is not None and not is_enough():
-            failure, self._failure = self._failure, None
-            raise from_failure(failure, None)
+            found = size()
+            while not found and not self._ended:
+                await self._read(least, deadline)
+                found = size()
+                if not found and not self._ended and timeout is not None and monotonic() >= (deadline or 0):
+                    raise late("the connection", timeout)
+            if not found and self._failure is not None and (learns or not self._is_told):
+                self._is_told = True
+                raise from_failure(self._failure, None)
+            with memoryview(self._rest) as rest:
+                taken = rest[: found or len(rest)][:most].tobytes()
+            del self._rest[: len(taken)]
+            return taken
+        finally:
+            if mine:
+                self._turns.release()  # async
+                # sync: turns.release()
+
+    async def _read(self, least: int, deadline: float | None) -> None:
+        # a single call waits for ten minutes at most
+        wait = WAIT if deadline is None else min(WAIT, max(0.0, deadline - monotonic()))
+        wanted = min(max(1, least - len(self._rest)), PIECE)
+        params = {"stream": self._name(), "bytes": PIECE, "min": wanted, "wait": wait}
+        piece = await self._client.invoke("stream.read", params, timeout=PATIENCE)
+        self._rest += data_of(piece)
+        self._failure = piece.get("error")
+        self._ended = piece["end"] or self._failure is not None
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends bytes, or text as UTF-8; waits while the peer takes nothing."""

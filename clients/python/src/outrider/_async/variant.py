@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     Replier = TypeVar("Replier", bound=Callable[[dict[str, Any]], Any])
     Reply = Any
 
-_detached: set[asyncio.Task[object]] = set()
-
 SerialLock = asyncio.Lock
+
+_detached: set[asyncio.Task[object]] = set()
 
 
 async def settled(value: Any) -> Any:

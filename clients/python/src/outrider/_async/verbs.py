@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 class AsyncVerbs:
     """Requests by their methods; a subclass sends them."""
 
-    async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        # what a client or a session adds
 
-    async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _caller(self) -> AsyncCalls:
-        raise NotImplementedError
+        async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse: ...
+        async def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]: ...
+        def _caller(self) -> AsyncCalls: ...
 
     async def _own(self, options: Any) -> Any:
         """The options, with the session that they are for."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from time import monotonic
 
+# sync: from .._connection.locks import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
@@ -14,6 +15,7 @@ from .._protocol.openings import Dropped
 from .._resources.reading import PATIENCE, WAIT
 from .._resources.records import control, record
 from .._resources.sockets import ORDERLY, WebSocketClosed, checked_close, late, message_of, sent_message
+from .._resources.turns import AsyncTurns  # async
 from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
 
@@ -42,7 +44,8 @@ class AsyncWebSocket(Dropped, AsyncClosing):
     :class:`~outrider.WebSocketClosed`.
 
     The service replies to pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel
-    on a connection of their own if the service has a socket. Leaving the ``async with`` closes the WebSocket.
+    on a connection of their own if the service has a socket. Several tasks may receive: each message goes to one of
+    them. Leaving the ``async with`` closes the WebSocket.
     ``response`` is the response to the handshake.
     """
 
@@ -52,9 +55,11 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         self._client = client
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
+        self._turns = AsyncTurns()  # async
+        # sync: self._turns = Turns()
         self._channel: AsyncChannel | None = None
         self._sends_records = False
-        self._over = False
+        self._over = self._is_told = False
         self._failure: dict[str, Any] | None = None
         self._close: dict[str, Any] = {}
         self.protocol: str | None = None
@@ -143,15 +148,39 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         none within ``timeout`` seconds, and the failure of a lost connection.
         """
         deadline = None if timeout is None else monotonic() + timeout
-        while not self._ready:
+        while True:
+            try:
+                return self._ready.popleft()
+            except IndexError:
+                pass
             await self._more(timeout, deadline)
-        return self._ready.popleft()
 
     async def _more(self, timeout: float | None = None, deadline: float | None = None) -> None:
         """Waits for messages, or for the end, which raises."""
         left = None if deadline is None else max(0.0, deadline - monotonic())
+        # a failure is for each of those that wait for messages
+        mine, learns = False, not self._over
+        # sync: turns = self._turns.lock()
+        try:
+            mine = await self._turns.take(left)  # async
+            # sync: [mine] = atomic_acquire(turns)
+            # sync: if not mine:
+            # sync:     refuse_nested(None if self._channel else self._client._here())
+            # sync:     [mine] = atomic_acquire(turns, -1 if left is None else left)
+            if not mine and timeout is not None:
+                raise late("the WebSocket", timeout)
+            # those that the turn before has brought
+            if not self._ready:
+                await self._read(timeout, deadline, learns)
+        finally:
+            if mine:
+                self._turns.release()  # async
+                # sync: turns.release()
+
+    async def _read(self, timeout: float | None, deadline: float | None, learns: bool) -> None:
+        left = None if deadline is None else max(0.0, deadline - monotonic())
         if self._over or self._stream is None:
-            self._raise_end()
+            self._raise_end(learns)
         elif self._channel is not None:
             found = await self._channel.read(left)
             end = None if found else self._channel.end
@@ -173,18 +202,21 @@ class AsyncWebSocket(Dropped, AsyncClosing):
         elif not found and timeout is not None and deadline is not None and monotonic() >= deadline:
             raise late("the WebSocket", timeout)
 
-    def _raise_end(self) -> NoReturn:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise from_failure(failure, self.response)
+    def _raise_end(self, learns: bool) -> NoReturn:
+        if self._failure is not None and (learns or not self._is_told):
+            self._is_told = True
+            raise from_failure(self._failure, self.response)
         raise WebSocketClosed(self._close)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         ready = self._ready
         try:
             while True:
-                while ready:
-                    yield ready.popleft()
+                try:
+                    while True:
+                        yield ready.popleft()
+                except IndexError:
+                    pass
                 await self._more()
         except WebSocketClosed as closed:
             if closed.close_code not in ORDERLY:

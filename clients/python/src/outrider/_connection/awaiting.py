@@ -19,7 +19,7 @@ from .._protocol.exceptions import LimitError, OutriderError, ProtocolError, Req
 from .._protocol.frames import GREETING, Incoming, call_frame, cancel_frame, decode, encode, quote
 from .._protocol.openings import opens
 from .discovery import is_hung_up
-from .pending import AsyncBatch, LeftOpening, LeftRead, Pending
+from .pending import AsyncBatch, LeftOpening, LeftRead, Pending, Room
 from .wire import CALLED_BACK, IN_FLIGHT, NESTED, UPLOADED, Unsent
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ UPLOADS = 48
 """The most requests of a drop-in at a time with streams for bodies."""
 
 
-class AsyncConnection(asyncio.Protocol):
+class AsyncConnection(Room, asyncio.Protocol):
     """A connection to the service: calls out, replies in, and everything else to the inbox."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, inbox: Inbox, name: str) -> None:
-        self.loop = loop
+        super().__init__(loop)
+        self.pid = os.getpid()
         self.dead: str | None = None
         self.name = name
         self.socket: Socket | None = None
@@ -63,7 +64,6 @@ class AsyncConnection(asyncio.Protocol):
         self._waiting: dict[int, Pending] = {}
         self._left_reads: dict[str, LeftRead] = {}
         self._incoming = Incoming()
-        self._outgoing: list[bytes] = []
         self._refusal: Any = None
         self._turn = self._unsent = 1
         # the call that was written last, and whether the service left its end unread
@@ -74,7 +74,6 @@ class AsyncConnection(asyncio.Protocol):
         # the iterations that end with this connection: none if the service has said nothing, and None for all
         self.queues: list[Any] | None = []
         self._transport: asyncio.Transport | None = None
-        self._room: asyncio.Future[None] | None = None
         self._free = IN_FLIGHT
         self._queue: deque[asyncio.Future[None]] = deque()
         # calls of functions, for which other calls may wait
@@ -206,7 +205,12 @@ class AsyncConnection(asyncio.Protocol):
 
     def post(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
         """Makes calls whose results are ignored, for finalizers; from any thread."""
-        if self.dead is None and not self.loop.is_closed():
+        if self.dead is not None or self.pid != os.getpid():
+            return
+        if self.loop.is_closed():
+            # nothing can be sent; the service ends all that belongs to a connection
+            self.drop()
+        else:
             for method, params in calls:
                 if method == "stream.close":
                     self._left_reads.pop(params["stream"], None)
@@ -267,17 +271,6 @@ class AsyncConnection(asyncio.Protocol):
             if more:
                 self._free -= more
                 batch.advance()
-
-    def pause_writing(self) -> None:
-        """The service takes less than we write: new calls wait."""
-        if self._room is None:
-            self._room = self.loop.create_future()
-
-    def resume_writing(self) -> None:
-        """There is room again."""
-        room, self._room = self._room, None
-        if room is not None and not room.done():
-            room.set_result(None)
 
     # Reading
 
@@ -380,6 +373,7 @@ class AsyncConnection(asyncio.Protocol):
             except OSError:
                 pass
             if self.loop.is_closed():
+                self.dead = self.dead or "its event loop is closed"
                 self.socket.close()
                 if hasattr(self._transport, "_sock"):
                     # only the closed event loop could have closed the transport, which would warn of that

@@ -1,19 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Calls of the awaiting client that wait for their replies."""
+"""Calls of the awaiting client that wait for their replies, and writers that wait for room."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from .._protocol.openings import endings
 from .wire import Unsent
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
 
     from .._protocol.exceptions import OutriderError
+
+
+class Room(asyncio.BaseProtocol):
+    """A protocol whose writers wait while the other end takes less than they write."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._outgoing: list[bytes] = []
+        self._room: asyncio.Future[None] | None = None
+
+    def pause_writing(self) -> None:
+        """The other end takes less than we write: writers wait."""
+        if self._room is None:
+            self._room = self.loop.create_future()
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        room, self._room = self._room, None
+        if room is not None and not room.done():
+            room.set_result(None)
 
 
 class Pending:

@@ -25,7 +25,7 @@ from time import monotonic
 
 from .._protocol.exceptions import LimitError, OutriderError, RequestTimeout, ServerGone, from_error
 from .._protocol.frames import GREETING, Incoming
-from .locks import atomic_acquire
+from .locks import atomic_acquire, nested
 from .discovery import is_hung_up
 from .polling import PATIENCE, BusyPolling
 
@@ -231,10 +231,7 @@ class Wire:
     def _nested(self, method: str, frame: bytes) -> dict[str, Any]:
         """The reply to a call within a call: that of the end of something is as good as there, others raise."""
         if method not in ENDINGS:
-            raise RuntimeError(
-                f"{method or 'an event'} cannot be waited for within another call of the same client and thread: in a"
-                " signal handler or a finalizer, use a client or a thread of its own"
-            )
+            raise nested(method or "an event")
         self._post(frame)
         return {"result": {}}
 

@@ -41,23 +41,21 @@ class AsyncSender:
     settings: Settings
     # sync: client: AsyncClient
     # sync: session: str | None
-    @property  # async
-    def client(self) -> AsyncClient:  # async
-        raise NotImplementedError  # async
-    @property  # async
-    def session(self) -> str | None:  # async
-        raise NotImplementedError  # async
+    if TYPE_CHECKING:
 
-    async def begin(self, last: str | None) -> str:
-        """Makes the session of the drop-in, which opens as many connections to a host as the library would.
+        @property  # async
+        def client(self) -> AsyncClient: ...  # async
+        @property  # async
+        def session(self) -> str | None: ...  # async
+        async def begin(self, last: str | None) -> str:
+            """Makes the session of the drop-in, which opens as many connections to a host as the library would.
 
-        Those that do so at the same time, after the same ``last`` session, agree on the first one.
-        """
-        raise NotImplementedError
+            Those that do so at the same time, after the same ``last`` session, agree on the first one.
+            """
+            ...
 
-    def _abandon(self, client: AsyncClient, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        """Makes the calls that end an upload."""
-        raise NotImplementedError
+        def _abandon(self, client: AsyncClient, calls: list[tuple[str, dict[str, Any]]]) -> None:
+            """Makes the calls that end an upload."""
 
     async def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""

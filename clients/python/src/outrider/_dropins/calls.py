@@ -42,17 +42,17 @@ class Sender:
     settings: Settings
     client: Client
     session: str | None
+    if TYPE_CHECKING:
 
-    def begin(self, last: str | None) -> str:
-        """Makes the session of the drop-in, which opens as many connections to a host as the library would.
+        def begin(self, last: str | None) -> str:
+            """Makes the session of the drop-in, which opens as many connections to a host as the library would.
 
-        Those that do so at the same time, after the same ``last`` session, agree on the first one.
-        """
-        raise NotImplementedError
+            Those that do so at the same time, after the same ``last`` session, agree on the first one.
+            """
+            ...
 
-    def _abandon(self, client: Client, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        """Makes the calls that end an upload."""
-        raise NotImplementedError
+        def _abandon(self, client: Client, calls: list[tuple[str, dict[str, Any]]]) -> None:
+            """Makes the calls that end an upload."""
 
     def send(self, params: dict[str, Any]) -> dict[str, Any]:
         """The result of ``data.send``; raises when no head arrived."""

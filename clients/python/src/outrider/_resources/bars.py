@@ -8,6 +8,7 @@ A bar is a context manager whose value is called with every :class:`Progress`. L
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 from .._protocol.arguments import LONGEST_MESSAGE
 from .._protocol.parameters import build
@@ -29,7 +30,7 @@ def watcher(wanted: Any, label: str) -> Watcher:
         entered: Watcher = wanted
         return entered
     if callable(wanted):
-        return Plainly(wanted)
+        return nullcontext(wanted)
     raise TypeError(f"progress must be True, a function or a context manager, not {type(wanted).__name__}")
 
 
@@ -37,26 +38,13 @@ def bar(label: str = "", file: TextIO | None = None) -> Watcher:
     """A bar on a terminal (standard error, unless another file is given); nothing where there is no terminal."""
     file = sys.stderr if file is None else file
     if file is None or not file.isatty():
-        return Plainly(lambda progress: None)
+        return nullcontext(lambda progress: None)
     for kind in (RichBar, TqdmBar):
         try:
             return kind(label, file)
         except ImportError:
             continue
     return LineBar(label, file)
-
-
-class Plainly:
-    """A function, called."""
-
-    def __init__(self, function: Callable[[Progress], object]) -> None:
-        self._function = function
-
-    def __enter__(self) -> Callable[[Progress], object]:
-        return self._function
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 class LineBar:

@@ -100,6 +100,7 @@ class EventQueue:
             raise ValueError("limit must be at least 1")
         self.dropped = 0
         self._listeners = listeners
+        self._key = _numbers()
         self._names = frozenset(names)
         self._events: deque[Event] = deque(maxlen=limit)
         self._open = True
@@ -130,7 +131,8 @@ class Listeners:
         self.handlers: dict[str, list[Callable[[Event], object]]] = {}
         self.callbacks: dict[str, Callable[[dict[str, Any]], Any]] = {}
         self.repliers: dict[str, tuple[Container[str], Callable[[dict[str, Any]], Any]]] = {}
-        self._queues: list[Callable[[], EventQueue | None]] = []
+        # by keys, for many threads may add and forget at once
+        self._queues: dict[int, Callable[[], EventQueue | None]] = {}
         self.watches: list[Any] = []
         """What goes on with the next connection: watches with a function, and the offer of a passphrase."""
 
@@ -143,18 +145,20 @@ class Listeners:
 
     def add(self, queue: EventQueue) -> None:
         """Every event goes to the queue from now on, as long as the program keeps a reference to the queue."""
-        self._queues = [*[other for other in self._queues if other() is not None], ref(queue)]
+        self._queues[queue._key] = ref(queue)
+        for key in [key for key, other in list(self._queues.items()) if other() is None]:
+            self._queues.pop(key, None)
 
     def forget(self, queue: EventQueue) -> None:
         """No event goes to the queue any more."""
-        self._queues = [other for other in self._queues if other() not in (None, queue)]
+        self._queues.pop(queue._key, None)
 
     def unwatch(self, watch: Any) -> None:
         """The watch goes on no more."""
         self.watches = [other for other in self.watches if other is not watch]
 
     def _open(self) -> list[EventQueue]:
-        return [queue for one in self._queues for queue in (one(),) if queue is not None]
+        return [queue for one in list(self._queues.values()) for queue in (one(),) if queue is not None]
 
     def _spread(self, name: str, params: Any) -> Event:
         """Gives an event to all queues."""

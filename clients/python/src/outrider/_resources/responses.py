@@ -198,9 +198,11 @@ class ResponseData(Facts):
             return self._body["json"]
         return self._json(self.content)
 
-    def _fetched(self) -> bytes:
-        """The bytes of a body that did not come with the response."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _fetched(self) -> bytes:
+            """The bytes of a body that did not come with the response."""
+            ...
 
     def _inline(self) -> bytes | None:
         """The body's bytes if they came with the response, else ``None``."""

@@ -61,61 +61,39 @@ class Calls:
     def __getstate__(self) -> Any:
         raise TypeError("a client cannot be copied or pickled: make one with the same arguments in each process")
 
-    # What a client adds
+    if TYPE_CHECKING:
+        # what a client adds
 
-    def _here(self) -> Connection | None:
-        raise NotImplementedError
-
-    def _live(self) -> Connection:
-        raise NotImplementedError
-
-    def _retire(self, connection: Connection) -> None:
-        raise NotImplementedError
-
-    def _message(self, method: str, params: str, seconds: float) -> Any:
-        raise NotImplementedError
-
-    def _turn(self, most: int = 1) -> Turn:
-        raise NotImplementedError
-
-    def _start_turn(self) -> Turn:
-        raise NotImplementedError
-
-    def _feed(self) -> Turn:
-        raise NotImplementedError
-
-    def _inbox(self) -> ClientInbox:
-        raise NotImplementedError
-
-    def _socket_path(self) -> str | None:
-        raise NotImplementedError
-
-    def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None:
-        raise NotImplementedError
-
-    def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        raise NotImplementedError
-
-    def many(
-        self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
-    ) -> list[Response | OutriderError]:
-        raise NotImplementedError
-
-    def start(self, method: str, url: str, **options: Unpack[Options]) -> Any:
-        raise NotImplementedError
-
-    def wait(
-        self, request: Any, *, timeout: float | None = None, check: bool | None = None
-    ) -> Response | None:
-        raise NotImplementedError
+        def _here(self) -> Connection | None: ...
+        def _live(self) -> Connection: ...
+        def _retire(self, connection: Connection) -> None: ...
+        def _message(
+            self, method: str, params: str, seconds: float, only: Connection | None = None
+        ) -> Any: ...
+        def _turn(self, most: int = 1) -> Turn: ...
+        def _start_turn(self) -> Turn: ...
+        def _feed(self) -> Turn: ...
+        def _inbox(self) -> ClientInbox: ...
+        def _socket_path(self) -> str | None: ...
+        def _leave(self, calls: list[tuple[str, dict[str, Any]]]) -> None: ...
+        def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...
+        def start(self, method: str, url: str, **options: Unpack[Options]) -> Any: ...
+        def many(
+            self, requests: Iterable[Item], *, window: int = 64, **options: Unpack[Options]
+        ) -> list[Response | OutriderError]: ...
+        def wait(
+            self, request: Any, *, timeout: float | None = None, check: bool | None = None
+        ) -> Response | None: ...
 
     # On the connection
 
-    def _say(self, method: str, params: str, seconds: float) -> Any:
-        connection = self._here() or self._live()
+    def _say(self, method: str, params: str, seconds: float, only: Connection | None = None) -> Any:
+        connection = only or self._here() or self._live()
         try:
             message = connection.call(method, params, seconds)
         except Unsent:
+            if only is not None:
+                raise
             connection, message = self._again(lambda other: other.call(method, params, seconds))
         if type(message) is dict and is_stopping(message):
             self._retire(connection)
@@ -169,6 +147,10 @@ class Calls:
         message = self._message(name, encode({} if params is None else params), guard_for(timeout))
         return told(message)
 
+    def _invoke_on(self, connection: Connection, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """As :meth:`invoke`, on that connection only: the others do not know what it makes. May raise ``Unsent``."""
+        return told(self._message(name, encode(params), guard_for(None), connection))
+
     def _invoke_raw(
         self, name: str, params: Mapping[str, Any], *, timeout: Timeout | None = None
     ) -> dict[str, Any]:
@@ -211,7 +193,7 @@ class Calls:
         if function is None:
             return lambda given: self.on(name, given)
         inbox = self._inbox()
-        inbox.handlers[name] = [*inbox.handlers.get(name, ()), function]
+        inbox.handlers.setdefault(name, []).append(function)
         inbox.serve(self._live())
         return function
 

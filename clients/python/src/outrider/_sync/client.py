@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .._protocol.models import Event
     from .._protocol.options import Item, Options
     from .._protocol.parameters import Built
-    from .._resources.events import Functions, Wishes
+    from .._resources.events import Wishes
     from .oauth import Credentials
     from .router import Router
     from .sessions import Session
@@ -73,7 +73,6 @@ class Client(Connected, Verbs, Closing):
         if command is not None and not command:
             raise ValueError("command must name a program")
         self._defaults = Defaults(**options)
-        self._codes: Functions | None = None
         super().__init__(socket, stdio, command, spawn)
 
     if not TYPE_CHECKING:
@@ -88,9 +87,8 @@ class Client(Connected, Verbs, Closing):
                 from .tcp import Reachabilities as kind
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            made = kind(self)
-            setattr(self, name, made)
-            return made
+            # one for all threads
+            return self.__dict__.setdefault(name, kind(self))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "download", "oauth", "reachability"]
@@ -220,8 +218,7 @@ class Client(Connected, Verbs, Closing):
         from .._resources.events import Functions
         from .sessions import Session
 
-        self._codes = self._codes or Functions("session")
-        return Session(self, self._codes, settings)
+        return Session(self, self.__dict__.setdefault("_codes", Functions("session")), settings)
 
     def router(
         self, name: str, *, base_url: str | None = None, shared: bool = False, check: bool = True, **options: Any

@@ -42,10 +42,10 @@ class Connected(Calls):
         self._opening = allocate_lock()
         self._opener = 0
 
-    def _message(self, method: str, params: str, seconds: float) -> Any:
+    def _message(self, method: str, params: str, seconds: float, only: Connection | None = None) -> Any:
         if self._subscriptions is not None:
-            return located(self._subscriptions.beside(self._say, method, params, seconds), params)
-        return located(self._say(method, params, seconds), params)
+            return located(self._subscriptions.beside(self._say, method, params, seconds, only), params)
+        return located(self._say(method, params, seconds, only), params)
 
     def _retire(self, connection: Connection) -> None:
         """The service takes no more calls, so the next call goes to the next service. Calls that run still end."""

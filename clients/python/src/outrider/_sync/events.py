@@ -56,6 +56,7 @@ class EventStream(EventQueue):
         super().__init__(inbox, names, limit)
         self._connection, self._inbox = connection, inbox
         self._timeout = FOREVER if timeout is None else min(timeout, FOREVER)
+        self._is_lost = False
         self._waiter = Waiter("")
         self._number = _numbers()
         inbox.add(self)
@@ -65,11 +66,13 @@ class EventStream(EventQueue):
 
     def __next__(self) -> Event:
         deadline = monotonic() + self._timeout
-        while self._open or self._events:
+        while True:
             self._waiter.lock.acquire(False)
             if self._events:
                 return self._events.popleft()
             connection = self._connection
+            if not self._open and not self._is_lost:
+                break
             if connection.dead is not None:
                 self._lost()
                 raise ServerGone(f"no more events: {connection.dead}")
@@ -79,11 +82,19 @@ class EventStream(EventQueue):
         raise StopIteration
 
     def _lost(self) -> None:
-        """The connection has ended."""
+        """The connection has ended. Each of several threads learns it."""
+        self._is_lost = True
         EventQueue.close(self)
 
     def wake(self) -> None:
         self._waiter.wake()
+
+    def close(self) -> None:
+        """Ends the delivery; an iteration ends after the kept events, also one in another thread."""
+        super().close()
+        if self._number in self._connection._waiting:
+            # it may read, and the reply to a call ends that
+            self._connection.post([("server.info", {})])
 
     def __enter__(self) -> EventStream:
         return self
@@ -188,7 +199,7 @@ class ClientInbox(Listeners, Inbox):
         """In a child made by fork: forgets what has come for the parent, whose threads may have held the locks of its
         connection and its iterations."""
         self._pid = pid
-        self._events, self._waiting, self._queues = deque(), deque(), []
+        self._events, self._waiting, self._queues = deque(), deque(), {}
         # a function that forked itself still has its lists
         self._inside, self._absent = set(), []
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from _socket import MSG_DONTWAIT, MSG_PEEK, SHUT_RDWR
-from _thread import allocate_lock
+from _thread import TIMEOUT_MAX, allocate_lock
 from contextlib import suppress
 from io import RawIOBase
 from select import POLLIN, POLLOUT, poll
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from _socket import socket as Socket
     from collections.abc import Callable
     from typing import Any
+
+
+_LONGEST = (1 << 31) - 1
+"""Milliseconds for which ``poll`` can wait."""
 
 
 class Pipe(RawIOBase):
@@ -134,7 +138,7 @@ class Channel:
     def read(self, timeout: float | None) -> list[Any]:
         """The next messages; none at the end, and if none came in time."""
         deadline = None if timeout is None else monotonic() + timeout
-        if not self._reading.acquire(timeout=-1 if timeout is None else timeout):
+        if not self._reading.acquire(timeout=-1 if timeout is None else min(timeout, TIMEOUT_MAX)):
             return []
         try:
             while self._records.end is None:
@@ -155,7 +159,7 @@ class Channel:
     def _is_ready(self, seconds: float, event: int = POLLIN) -> bool:
         waiting = poll()
         waiting.register(self._socket, event)
-        return bool(waiting.poll(max(0, seconds * 1000)))
+        return bool(waiting.poll(max(0, min(seconds * 1000, _LONGEST))))
 
     def send(self, record: bytes, timeout: float | None = None) -> None:
         """Sends a record; waits while the service takes nothing. Raises :class:`OSError` after the end of the

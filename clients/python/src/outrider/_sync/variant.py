@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from _thread import RLock
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -16,14 +18,8 @@ if TYPE_CHECKING:
     Replier = TypeVar("Replier", bound=Callable[[dict[str, Any]], Reply])
 
 
-class SerialLock:
-    """No lock: blocking calls of a thread are serial already, and a lock would not survive a fork."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
+# a signal handler may make what its thread is making
+SerialLock = RLock
 
 
 def settled(value: Any) -> Any:

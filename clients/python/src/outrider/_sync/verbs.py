@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 class Verbs:
     """Requests by their methods; a subclass sends them."""
 
-    def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        # what a client or a session adds
 
-    def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _caller(self) -> Calls:
-        raise NotImplementedError
+        def _send(self, method: str, url: str, options: Mapping[str, Any]) -> Response: ...
+        def _result(self, method: str, params: str, seconds: float) -> dict[str, Any]: ...
+        def _caller(self) -> Calls: ...
 
     def _own(self, options: Any) -> Any:
         """The options, with the session that they are for."""

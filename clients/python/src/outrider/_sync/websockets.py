@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from time import monotonic
 
+from .._connection.locks import Turns, atomic_acquire, refuse_nested
 from .._protocol.arguments import present
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.frames import encode
@@ -43,7 +44,8 @@ class WebSocket(Dropped, Closing):
     :class:`~outrider.WebSocketClosed`.
 
     The service replies to pings, sends its own, and reads ahead of the program up to its ``backlog``. Messages travel
-    on a connection of their own if the service has a socket. Leaving the ``with`` closes the WebSocket.
+    on a connection of their own if the service has a socket. Several threads may receive: each message goes to one of
+    them. Leaving the ``with`` closes the WebSocket.
     ``response`` is the response to the handshake.
     """
 
@@ -53,9 +55,10 @@ class WebSocket(Dropped, Closing):
         self._client = client
         self._stream: str | None = None
         self._ready: deque[Any] = deque()
+        self._turns = Turns()
         self._channel: Channel | None = None
         self._sends_records = False
-        self._over = False
+        self._over = self._is_told = False
         self._failure: dict[str, Any] | None = None
         self._close: dict[str, Any] = {}
         self.protocol: str | None = None
@@ -143,15 +146,37 @@ class WebSocket(Dropped, Closing):
         none within ``timeout`` seconds, and the failure of a lost connection.
         """
         deadline = None if timeout is None else monotonic() + timeout
-        while not self._ready:
+        while True:
+            try:
+                return self._ready.popleft()
+            except IndexError:
+                pass
             self._more(timeout, deadline)
-        return self._ready.popleft()
 
     def _more(self, timeout: float | None = None, deadline: float | None = None) -> None:
         """Waits for messages, or for the end, which raises."""
         left = None if deadline is None else max(0.0, deadline - monotonic())
+        # a failure is for each of those that wait for messages
+        mine, learns = False, not self._over
+        turns = self._turns.lock()
+        try:
+            [mine] = atomic_acquire(turns)
+            if not mine:
+                refuse_nested(None if self._channel else self._client._here())
+                [mine] = atomic_acquire(turns, -1 if left is None else left)
+            if not mine and timeout is not None:
+                raise late("the WebSocket", timeout)
+            # those that the turn before has brought
+            if not self._ready:
+                self._read(timeout, deadline, learns)
+        finally:
+            if mine:
+                turns.release()
+
+    def _read(self, timeout: float | None, deadline: float | None, learns: bool) -> None:
+        left = None if deadline is None else max(0.0, deadline - monotonic())
         if self._over or self._stream is None:
-            self._raise_end()
+            self._raise_end(learns)
         elif self._channel is not None:
             found = self._channel.read(left)
             end = None if found else self._channel.end
@@ -173,18 +198,21 @@ class WebSocket(Dropped, Closing):
         elif not found and timeout is not None and deadline is not None and monotonic() >= deadline:
             raise late("the WebSocket", timeout)
 
-    def _raise_end(self) -> NoReturn:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise from_failure(failure, self.response)
+    def _raise_end(self, learns: bool) -> NoReturn:
+        if self._failure is not None and (learns or not self._is_told):
+            self._is_told = True
+            raise from_failure(self._failure, self.response)
         raise WebSocketClosed(self._close)
 
     def __iter__(self) -> Iterator[Any]:
         ready = self._ready
         try:
             while True:
-                while ready:
-                    yield ready.popleft()
+                try:
+                    while True:
+                        yield ready.popleft()
+                except IndexError:
+                    pass
                 self._more()
         except WebSocketClosed as closed:
             if closed.close_code not in ORDERLY:
