@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-import CLinux
 import Glibc
 package import OutriderHTTP
 import Synchronization
@@ -86,7 +85,7 @@ package final class BlockingThreads: Sendable {
         switch start {
         case .wake(let thread): thread.wake()
         case .thread(let thread):
-            guard !PosixThread.start(name, { self.work(thread) }) else { return }
+            guard !DetachedThread.start(name, { self.work(thread) }) else { return }
             // a running thread takes the job; without any, the caller must run the job
             let isAlone = state.withLock { state in
                 state.threads -= 1
@@ -189,39 +188,5 @@ package final class BlockingThreads: Sendable {
             defer { isWoken = false }
             return isWoken
         }
-    }
-}
-
-/// Starts detached threads.
-private enum PosixThread {
-    private final class Body: Sendable {
-        let name: String
-        let run: BlockingThreads.Work
-
-        init(_ name: String, _ run: @escaping BlockingThreads.Work) {
-            self.name = name
-            self.run = run
-        }
-    }
-
-    /// False if the system has no room for another thread.
-    static func start(_ name: String, _ run: @escaping BlockingThreads.Work) -> Bool {
-        var thread = pthread_t()
-        let body = Unmanaged.passRetained(Body(name, run)).toOpaque()
-        let failed = pthread_create(
-            &thread, nil,
-            { body in
-                guard let body else { return nil }
-                let taken = Unmanaged<Body>.fromOpaque(body).takeRetainedValue()
-                outrider_name_thread(taken.name)
-                taken.run()
-                return nil
-            }, body)
-        if failed == 0 {
-            pthread_detach(thread)
-        } else {
-            Unmanaged<Body>.fromOpaque(body).release()
-        }
-        return failed == 0
     }
 }

@@ -28,11 +28,7 @@ struct CacheFiles: Sendable {
     private static let orphanSeconds = 3600
 
     /// The directory of all caches of the user, unless a setting names another directory.
-    static var usualRoot: String? {
-        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
-        let path = String(cString: home)
-        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/caches" : nil
-    }
+    static var usualRoot: String? { UserDirectory.data("caches") }
 
     /// Makes the directories if need be, and the secret; refuses a directory that others may enter. Blocks.
     static func prepare(_ directory: String) throws(CacheStoreFailure) -> (CacheFiles, secret: [UInt8]) {
@@ -171,17 +167,8 @@ struct CacheFiles: Sendable {
 
         /// A part; nil if the file cannot be read.
         func read(_ range: Range<Int>) -> [UInt8]? {
-            var bytes = [UInt8](repeating: 0, count: range.count)
-            var done = 0
-            while done < range.count {
-                let count = bytes.withUnsafeMutableBytes { raw in
-                    pread(file, raw.baseAddress.map { $0 + done }, range.count - done, off_t(range.lowerBound + done))
-                }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return nil }
-                done += count
-            }
-            return bytes
+            let bytes = FileBytes.read(file, at: range.lowerBound, most: range.count)
+            return bytes?.count == range.count ? bytes : nil
         }
     }
 

@@ -27,14 +27,8 @@ enum StoreFile {
         guard fstat(file, &info) == 0, info.st_size <= off_t(mostBytes) else { throw damaged(path) }
         var bytes: [UInt8] = []
         while bytes.count <= mostBytes {
-            var count = 0
-            let piece = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, used in
-                count = Glibc.read(file, buffer.baseAddress, buffer.count)
-                used = max(0, count)
-            }
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { throw failure("read", path) }
-            if count == 0 { break }
+            guard let piece = FileBytes.read(file, most: 1 << 16) else { throw failure("read", path) }
+            if piece.isEmpty { break }
             bytes += piece
         }
         return bytes
@@ -67,15 +61,7 @@ enum StoreFile {
     }
 
     static func append(_ bytes: [UInt8], to file: CInt, _ path: String) throws(OAuthFailure) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { raw in
-                Glibc.write(file, raw.baseAddress.map { $0 + written }, raw.count - written)
-            }
-            if count < 0 && errno == EINTR { continue }
-            if count <= 0 { throw failure("write", path) }
-            written += count
-        }
+        if !FileBytes.write(bytes, to: file) { throw failure("write", path) }
     }
 
     /// Replaces a file durably and atomically: writes a temporary file, syncs it, renames it, and syncs the directory.

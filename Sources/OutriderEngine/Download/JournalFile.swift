@@ -22,17 +22,7 @@ struct JournalFile: Sendable {
     func read() -> DownloadJournal? {
         guard let file = try? CheckedFile.open(name, in: home.descriptor, O_RDONLY, .own) else { return nil }
         defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: DownloadJournal.mostBytes + 1)
-        var count = 0
-        while count < bytes.count {
-            let got = bytes.withUnsafeMutableBytes { room in
-                Glibc.read(file, room.baseAddress.map { $0 + count }, room.count - count)
-            }
-            if got < 0, errno == EINTR { continue }
-            if got <= 0 { break }
-            count += got
-        }
-        return DownloadJournal(Array(bytes.prefix(count)))
+        return FileBytes.read(file, most: DownloadJournal.mostBytes + 1).flatMap { DownloadJournal($0) }
     }
 
     /// Replaces the journal atomically. False if the write failed; then the old journal stays.

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderFiles
 import OutriderHTTP
 import Synchronization
 
@@ -47,15 +48,8 @@ extension PartialFile {
     }
 
     private func append(_ bytes: [UInt8], at offset: Int64) throws(HTTPFailure) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { raw in
-                let start = raw.baseAddress.map { $0 + written }
-                return pwrite(descriptor, start, raw.count - written, off_t(offset) + off_t(written))
-            }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { throw Self.failure("could not write \(path)", path) }
-            written += count
+        guard FileBytes.write(bytes, to: descriptor, at: Int(offset)) else {
+            throw Self.failure("could not write \(path)", path)
         }
     }
 
@@ -98,18 +92,10 @@ extension PartialFile {
 
     /// Nil at the end.
     private func read(at offset: Int64) throws(HTTPFailure) -> [UInt8]? {
-        var got = 0
-        var fault: CInt = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, filled in
-            repeat {
-                got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            } while got < 0 && errno == EINTR
-            fault = errno
-            filled = max(0, got)
+        guard let piece = FileBytes.read(descriptor, at: Int(offset), most: Self.pieceBytes) else {
+            throw Self.failure("could not read \(path)", path)
         }
-        errno = fault
-        if got < 0 { throw Self.failure("could not read \(path)", path) }
-        return got == 0 ? nil : piece
+        return piece.isEmpty ? nil : piece
     }
 
     /// Feeds the digests with bytes that they have not seen, up to `end`.

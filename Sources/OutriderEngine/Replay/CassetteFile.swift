@@ -70,20 +70,17 @@ final class CassetteFile: @unchecked Sendable {
 
     /// Throws `cassetteUnusable` if the recording would replace a file that is no archive.
     private static func checkReplaced(_ file: CInt, _ path: String) throws(HTTPFailure) {
-        var start = [UInt8](repeating: 0, count: CassetteReader.recognized)
-        var count = 0
-        repeat {
-            count = start.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
-        } while count < 0 && errno == EINTR
-        guard count >= 0 else { throw .unusableCassette(path, "it cannot be read: \(reason(errno))", posix: errno) }
-        guard !CassetteReader.mayReplace(Array(start.prefix(count))) else { return }
+        guard let start = FileBytes.read(file, at: 0, most: CassetteReader.recognized) else {
+            throw .unusableCassette(path, "it cannot be read: \(reason(errno))", posix: errno)
+        }
+        guard !CassetteReader.mayReplace(start) else { return }
         throw .unusableCassette(
             path, "it is no HTTP Archive, and recording would replace it: name another file, or remove this one")
     }
 
     private static func begin(_ file: CInt, _ path: String, _ program: String) throws(HTTPFailure) -> Int {
         let head = CassetteWriter.head(program: program)
-        guard ftruncate(file, 0) == 0, write(file, head + CassetteWriter.tail, at: 0) else {
+        guard ftruncate(file, 0) == 0, FileBytes.write(head + CassetteWriter.tail, to: file, at: 0) else {
             throw .unusableCassette(path, "it cannot be written: \(reason(errno))", posix: errno)
         }
         return head.count
@@ -115,20 +112,9 @@ final class CassetteFile: @unchecked Sendable {
         guard info.st_size <= most else {
             throw .unusableCassette(path, "it is longer than \(most >> 20) MiB: split it")
         }
-        let size = Int(info.st_size)
-        var count = 0
-        var failed: CInt = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: max(1, size)) { memory, used in
-            while count < size {
-                let got = pread(file, memory.baseAddress.map { $0 + count }, size - count, count)
-                if got < 0, errno == EINTR { continue }
-                if got < 0 { failed = errno }
-                if got <= 0 { break }
-                count += got
-            }
-            used = count
+        guard let bytes = FileBytes.read(file, at: 0, most: Int(info.st_size)) else {
+            throw .unusableCassette(path, reason(errno), posix: errno)
         }
-        if failed != 0 { throw .unusableCassette(path, reason(failed), posix: failed) }
         return bytes
     }
 
@@ -139,10 +125,10 @@ final class CassetteFile: @unchecked Sendable {
         guard end + bytes.count <= Self.most else {
             throw .unusableCassette(path, "it would be longer than \(Self.most >> 20) MiB: record fewer requests")
         }
-        guard Self.write(file, bytes, at: end) else {
+        guard FileBytes.write(bytes, to: file, at: end) else {
             let code = errno
             // there was room for the old end
-            _ = Self.write(file, CassetteWriter.tail, at: end)
+            _ = FileBytes.write(CassetteWriter.tail, to: file, at: end)
             _ = ftruncate(file, end + CassetteWriter.tail.count)
             throw .unusableCassette(path, "it cannot be written: \(Self.reason(code))", posix: code)
         }
@@ -178,7 +164,7 @@ final class CassetteFile: @unchecked Sendable {
             throw .unusableCassette(path, "\(place) cannot be written: \(error.description)", posix: error.code)
         }
         defer { close(target) }
-        guard Self.write(target, body, at: 0) else {
+        guard FileBytes.write(body, to: target, at: 0) else {
             let code = errno
             unlink(place)
             throw .unusableCassette(path, "\(place) cannot be written: \(Self.reason(code))", posix: code)
@@ -188,21 +174,6 @@ final class CassetteFile: @unchecked Sendable {
 
     /// Syncs to disk.
     func sync() { _ = fdatasync(file) }
-
-    private static func write(_ file: CInt, _ bytes: [UInt8], at offset: Int) -> Bool {
-        bytes.withUnsafeBytes { memory in
-            var written = 0
-            while written < memory.count {
-                let count = pwrite(
-                    file, memory.baseAddress.map { $0 + written }, memory.count - written, offset + written)
-                if count < 0, errno == EINTR { continue }
-                if count == 0 { errno = ENOSPC }
-                guard count > 0 else { return false }
-                written += count
-            }
-            return true
-        }
-    }
 
     private static func reason(_ code: CInt) -> String { String(cString: strerror(code)).lowercased() }
 }

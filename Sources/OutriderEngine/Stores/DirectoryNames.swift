@@ -5,8 +5,11 @@ import Glibc
 
 package enum DirectoryNames {
     /// The names in a directory, in no order; empty if unreadable.
-    package static func all(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
+    package static func all(in directory: String) -> [String] { read(directory) ?? [] }
+
+    /// The same; nil if unreadable, with the reason in `errno`.
+    static func read(_ directory: String) -> [String]? {
+        guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }
         var names: [String] = []
         while let entry = readdir(stream) {

@@ -45,28 +45,12 @@ struct PosixFile: ~Copyable {
 
     /// Appends all bytes.
     func write(_ bytes: [UInt8], path: String) throws(HTTPFailure) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { raw in
-                Glibc.write(descriptor, raw.baseAddress.map { $0 + written }, raw.count - written)
-            }
-            if count < 0 && errno == EINTR { continue }
-            if count <= 0 { throw Self.failure("write", path) }
-            written += count
-        }
+        if !FileBytes.write(bytes, to: descriptor) { throw Self.failure("write", path) }
     }
 
     /// Writes all bytes at the offset.
     func write(_ bytes: [UInt8], at offset: Int, path: String) throws(HTTPFailure) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { raw in
-                pwrite(descriptor, raw.baseAddress.map { $0 + written }, raw.count - written, off_t(offset + written))
-            }
-            if count < 0 && errno == EINTR { continue }
-            if count <= 0 { throw Self.failure("write", path) }
-            written += count
-        }
+        if !FileBytes.write(bytes, to: descriptor, at: offset) { throw Self.failure("write", path) }
     }
 
     /// Gives the blocks of a range back, where the file system can.
@@ -77,33 +61,14 @@ struct PosixFile: ~Copyable {
 
     /// Fills the buffer from the offset.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer, path: String) throws(HTTPFailure) {
-        var filled = 0
-        while filled < buffer.count {
-            let start = buffer.baseAddress.map { $0 + filled }
-            let got = pread(descriptor, start, buffer.count - filled, off_t(offset + filled))
-            if got < 0 && errno == EINTR { continue }
-            if got == 0 { errno = EIO }
-            if got <= 0 { throw Self.failure("read", path) }
-            filled += got
-        }
+        let count = FileBytes.read(descriptor, at: offset, into: buffer)
+        if let count, count < buffer.count { errno = EIO }
+        guard count == buffer.count else { throw Self.failure("read", path) }
     }
 
     /// Up to `count` bytes from the offset; fewer only at the end.
     func read(at offset: Int, count: Int, path: String) throws(HTTPFailure) -> [UInt8] {
-        var fault: CInt = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            filled = 0
-            while filled < count {
-                let start = buffer.baseAddress.map { UnsafeMutableRawPointer($0 + filled) }
-                let got = pread(descriptor, start, count - filled, off_t(offset + filled))
-                if got < 0 && errno == EINTR { continue }
-                if got < 0 { fault = errno }
-                if got <= 0 { break }
-                filled += got
-            }
-        }
-        errno = fault
-        if fault != 0 { throw Self.failure("read", path) }
+        guard let bytes = FileBytes.read(descriptor, at: offset, most: count) else { throw Self.failure("read", path) }
         return bytes
     }
 
