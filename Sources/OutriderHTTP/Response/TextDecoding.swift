@@ -51,20 +51,13 @@ package enum TextDecoding {
         case .utf32le: utf32(bytes, highFirst: false)
         case .utf32be: utf32(bytes, highFirst: true)
         case .latin1: singleByte(bytes, nil)
-        case .windows1252: singleByte(bytes, SingleByteTables.windows1252)
-        case .windows1250: singleByte(bytes, SingleByteTables.windows1250)
-        case .windows1251: singleByte(bytes, SingleByteTables.windows1251)
-        case .latin2: singleByte(bytes, SingleByteTables.latin2)
-        case .cyrillic: singleByte(bytes, SingleByteTables.cyrillic)
-        case .latin9: singleByte(bytes, SingleByteTables.latin9)
-        case .koi8r: singleByte(bytes, SingleByteTables.koi8r)
-        default: rare(bytes, charset)
+        default: other(bytes, charset)
         }
     }
 
-    private static func rare(_ bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
+    private static func other(_ bytes: ArraySlice<UInt8>, _ charset: Charset) -> String? {
         if let name = charset.systemName { return Iconv.decode(bytes, from: name) }
-        return RareSingleByteTables.table(of: charset).flatMap { singleByte(bytes, $0) }
+        return SingleByteTables.table(of: charset).flatMap { singleByte(bytes, $0) }
     }
 
     /// Whether decoding may load code from the disk, which is not for an event loop.

@@ -166,4 +166,15 @@ import Testing
             #expect(characters.prefix(128).elementsEqual((UInt8(0)..<128).map { String(UnicodeScalar($0)) }))
         }
     }
+
+    @Test func `no character of a table has changed`() {
+        var (sum, missing) = (0, 0)
+        for charset in Charset.allCases where charset != .latin1 && !Self.wide.contains(charset) {
+            for byte in UInt8(0x80)...255 {
+                let scalar = TextDecoding.decode([byte], wanted: charset.name)?.text.unicodeScalars.first
+                if let scalar { sum += Int(scalar.value) * Int(byte) } else { missing += 1 }
+            }
+        }
+        #expect(sum == 999_960_506 && missing == 114)
+    }
 }
