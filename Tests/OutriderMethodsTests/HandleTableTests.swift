@@ -118,9 +118,9 @@ struct HandleTableTests {
         let mine = HandleTable(detached: service)
         let others = HandleTable(detached: service)
         let thing = Thing()
-        let handle = try keep(thing, in: mine)
-        #expect(throws: RPCError.self) { _ = try others.find(handle, "stream") }
-        try mine.detach(handle, "stream")
+        let own = try keep(Thing(), in: mine)
+        #expect(throws: RPCError.self) { _ = try others.find(own, "stream") }
+        let handle = try keep(thing, in: service)
         mine.close()
         #expect(thing.closings == 0)
         #expect(try others.find(handle, "stream") === thing)

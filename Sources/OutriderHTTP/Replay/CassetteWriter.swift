@@ -36,17 +36,14 @@ package enum CassetteWriter {
         var writer = JSONWriter(capacity: 1024 + entry.body.count + entry.request.body.count)
         writer.object { writer in
             writer.member("startedDateTime", time)
-            writer.name("time")
-            writer.value(rounded(entry.total))
+            writer.member("time", rounded(entry.total))
             writer.member("request") { self.request(entry, &$0) }
             writer.member("response") { response(entry, &$0) }
             writer.member("cache") { _ in }
             writer.member("timings") { writer in
                 writer.member("send", 0)
-                writer.name("wait")
-                writer.value(rounded(entry.wait))
-                writer.name("receive")
-                writer.value(rounded(max(0, entry.total - entry.wait)))
+                writer.member("wait", rounded(entry.wait))
+                writer.member("receive", rounded(max(0, entry.total - entry.wait)))
             }
             if !entry.chunks.isEmpty { chunks(entry.chunks, &writer) }
             if !entry.trailers.list.isEmpty {
@@ -155,8 +152,7 @@ package enum CassetteWriter {
             for message in messages {
                 writer.object { writer in
                     writer.member("type", message.isSent ? "send" : "receive")
-                    writer.name("time")
-                    writer.value(message.time)
+                    writer.member("time", message.time)
                     writer.member("opcode", Int(message.opcode))
                     if message.opcode == 1, let text = String(validating: message.bytes, as: UTF8.self) {
                         writer.member("data", text)

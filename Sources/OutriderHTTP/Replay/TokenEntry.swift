@@ -93,14 +93,12 @@ package struct TokenEntry {
             writer.member("token_type", response.fault == "token_type" ? "\u{1}" : response.type)
             if response.idToken != nil { writer.member("id_token", SecretFields.mask) }
             if let seconds = response.expiresIn {
-                writer.name("expires_in")
-                writer.value(seconds)
+                writer.member("expires_in", seconds)
             }
             writer.member("scope", response.scope?.joined(separator: " "))
             writer.member("error", response.error)
             if let seconds = response.interval {
-                writer.name("interval")
-                writer.value(seconds)
+                writer.member("interval", seconds)
             }
         }
         return writer.bytes

@@ -49,15 +49,12 @@ struct CacheDelete: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var count: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("deleted", count) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let store = try await params.cache.resolved(call)
-        if case .purge(let purge) = params.selection { return Result(count: await store.remove(purge)) }
+        if case .purge(let purge) = params.selection {
+            let count = await store.remove(purge)
+            return ReplyMembers { $0.member("deleted", count) }
+        }
         let before = await store.usedNow().entries
         switch params.selection {
         case .url(let url):
@@ -67,6 +64,7 @@ struct CacheDelete: Method {
         case .tag(let tag): store.remove(tag: tag)
         case .purge: break
         }
-        return Result(count: max(0, before &- (await store.usedNow().entries)))
+        let count = max(0, before &- (await store.usedNow().entries))
+        return ReplyMembers { $0.member("deleted", count) }
     }
 }

@@ -23,17 +23,12 @@ struct CacheGet: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var entries: [CacheEntryShape]
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("entries", entries) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let store = try await params.cache.resolved(call)
         let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
         let entries = await store.entries(of: key)
         let principal = try params.cache.principal(call, in: store)
-        return Result(entries: entries.map { CacheEntryShape(entry: $0, principal: principal, showsHeaders: true) })
+        let shapes = entries.map { CacheEntryShape(entry: $0, principal: principal, showsHeaders: true) }
+        return ReplyMembers { $0.member("entries", shapes) }
     }
 }

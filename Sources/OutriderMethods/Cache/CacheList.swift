@@ -28,16 +28,14 @@ struct CacheList: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var entries: [CacheEntryShape] = []
         /// Where the next call goes on; nil after the last entry.
         var next: Int64?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("entries", entries)
-                writer.member("next", next)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("entries", entries)
+            writer.member("next", next)
         }
     }
 

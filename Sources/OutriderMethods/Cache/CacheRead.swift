@@ -27,21 +27,7 @@ struct CacheRead: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var bytes: [UInt8]
-        var size: Int
-        var isEnd: Bool
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
-                writer.member("size", size)
-                writer.member("end", isEnd)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let store = try await params.cache.resolved(call)
         let key = CacheKey.text(params.url, ignoring: try params.cache.ignoredQuery(call))
         let entries = await store.entries(of: key)
@@ -52,6 +38,10 @@ struct CacheRead: Method {
         let start = min(params.offset, entry.body.size)
         let range = start..<min(start &+ params.length, entry.body.size)
         guard let bytes = await store.bytes(of: entry, range) else { throw CacheURL.missing }
-        return Result(bytes: bytes, size: entry.body.size, isEnd: range.upperBound == entry.body.size)
+        return ReplyMembers { writer in
+            bytes.withUnsafeBytes { writer.member("base64", base64: $0) }
+            writer.member("size", entry.body.size)
+            writer.member("end", range.upperBound == entry.body.size)
+        }
     }
 }

@@ -10,18 +10,11 @@ import OutriderRPC
 struct CacheVerify: Method {
     static let name = "cache.verify"
 
-    struct Result: JSONEncodable {
-        var fault: String?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("ok", fault == nil)
-                writer.member("fault", fault)
-            }
+    static func call(_ params: CacheParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let fault: String? = await (try await params.cache.resolved(call)).fault()
+        return ReplyMembers { writer in
+            writer.member("ok", fault == nil)
+            writer.member("fault", fault)
         }
-    }
-
-    static func call(_ params: CacheParams, _ call: Call<ClientScope>) async throws -> Result {
-        Result(fault: await (try await params.cache.resolved(call)).fault())
     }
 }

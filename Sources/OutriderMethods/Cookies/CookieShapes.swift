@@ -6,72 +6,64 @@ import OutriderHTTP
 import OutriderJSON
 
 /// A Cookie of the contract, with its value.
-struct CookieShape: JSONEncodable {
+struct CookieShape: ObjectShape {
     var cookie: Cookie
 
     init(_ cookie: Cookie) { self.cookie = cookie }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("name", cookie.name)
-            writer.member("value", cookie.value)
-            writer.member("domain", cookie.domain)
-            writer.member("path", cookie.path)
-            writer.member("hostOnly", cookie.isHostOnly)
-            writer.member("secure", cookie.isSecure)
-            writer.member("httpOnly", cookie.isHTTPOnly)
-            writer.member("sameSite", cookie.sameSite?.rawValue)
-            writer.member("partition", cookie.partition)
-            writer.member("expiresAt", cookie.expires.map { TimeShape(WallTime(microseconds: $0)) })
-            writer.member("createdAt", TimeShape(WallTime(microseconds: cookie.created)))
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("name", cookie.name)
+        writer.member("value", cookie.value)
+        writer.member("domain", cookie.domain)
+        writer.member("path", cookie.path)
+        writer.member("hostOnly", cookie.isHostOnly)
+        writer.member("secure", cookie.isSecure)
+        writer.member("httpOnly", cookie.isHTTPOnly)
+        writer.member("sameSite", cookie.sameSite?.rawValue)
+        writer.member("partition", cookie.partition)
+        writer.member("expiresAt", cookie.expires.map { TimeShape(WallTime(microseconds: $0)) })
+        writer.member("createdAt", TimeShape(WallTime(microseconds: cookie.created)))
     }
 }
 
 /// A CookieChange of the contract: the change of a cookie, without its value.
-struct CookieChangeShape: JSONEncodable {
+struct CookieChangeShape: ObjectShape {
     var change: CookieChange
 
     init(_ change: CookieChange) { self.change = change }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", change.kind.rawValue)
-            writer.member("name", change.name)
-            writer.member("domain", change.domain)
-            writer.member("path", change.path)
-            writer.member("reason", change.reason?.rawValue)
-            writer.member("message", change.reason?.text)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", change.kind.rawValue)
+        writer.member("name", change.name)
+        writer.member("domain", change.domain)
+        writer.member("path", change.path)
+        writer.member("reason", change.reason?.rawValue)
+        writer.member("message", change.reason?.text)
     }
 }
 
 /// The changes of a call.
-struct CookieChangesShape: JSONEncodable {
+struct CookieChangesShape: ObjectShape {
     var changes: [CookieChange]
     /// Why they are not on the disk.
     var problem: String?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("changes", changes.map(CookieChangeShape.init))
-            writer.member("problem", problem)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("changes", changes.map(CookieChangeShape.init))
+        writer.member("problem", problem)
     }
 }
 
 /// The params of `event.cookies`.
-struct CookieEventShape: JSONEncodable {
+struct CookieEventShape: ObjectShape {
     var jar: String?
     var session: String
     var changes: [CookieChange]
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("session", session)
-            writer.member("jar", jar)
-            writer.member("changes", changes.map(CookieChangeShape.init))
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("session", session)
+        writer.member("jar", jar)
+        writer.member("changes", changes.map(CookieChangeShape.init))
     }
 }
 

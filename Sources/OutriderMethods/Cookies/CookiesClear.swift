@@ -24,19 +24,7 @@ struct CookiesClear: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var deleted: Int
-        var problem: String?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("deleted", deleted)
-                writer.member("problem", problem)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let jar = try await params.jar.resolved(call)
         let isSessionOnly = params.isSessionOnly
         let condition = params.filter.condition(jar)
@@ -45,6 +33,10 @@ struct CookiesClear: Method {
         }
         jar.raiseGeneration()
         CacheOwner.forget(jar.owner, in: call.scope.service.engine.settings.caches)
-        return Result(deleted: changes.count, problem: jar.unwritten)
+        let problem = jar.unwritten
+        return ReplyMembers { writer in
+            writer.member("deleted", changes.count)
+            writer.member("problem", problem)
+        }
     }
 }

@@ -27,36 +27,17 @@ struct CookiesExplain: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var request: CookieRequest
-        var stored: [(cookie: Cookie, refusal: CookieRefusal?)]
-        var received: [Received]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("host", request.host)
-                writer.member("site", request.site)
-                writer.member("secure", request.isSecure)
-                writer.member("crossSite", request.isCrossSite)
-                writer.member("stored", stored.map { StoredShape(cookie: $0.cookie, refusal: $0.refusal) })
-                writer.member("received", received)
-            }
-        }
-    }
-
-    private struct StoredShape: JSONEncodable {
+    private struct StoredShape: ObjectShape {
         var cookie: Cookie
         var refusal: CookieRefusal?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("name", cookie.name)
-                writer.member("domain", cookie.domain)
-                writer.member("path", cookie.path)
-                writer.member("sent", refusal == nil)
-                writer.member("reason", refusal?.rawValue)
-                writer.member("message", refusal?.text)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("name", cookie.name)
+            writer.member("domain", cookie.domain)
+            writer.member("path", cookie.path)
+            writer.member("sent", refusal == nil)
+            writer.member("reason", refusal?.rawValue)
+            writer.member("message", refusal?.text)
         }
     }
 
@@ -80,7 +61,7 @@ struct CookiesExplain: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let jar = try await params.jar.resolved(call)
         let request = try params.target.request(jar)
         let now = CookieClock.now
@@ -98,6 +79,13 @@ struct CookiesExplain: Method {
             }
             return Received(changes: changes, cookie: try? made.get())
         }
-        return Result(request: request, stored: stored, received: received)
+        return ReplyMembers { writer in
+            writer.member("host", request.host)
+            writer.member("site", request.site)
+            writer.member("secure", request.isSecure)
+            writer.member("crossSite", request.isCrossSite)
+            writer.member("stored", stored.map { StoredShape(cookie: $0.cookie, refusal: $0.refusal) })
+            writer.member("received", received)
+        }
     }
 }

@@ -28,19 +28,17 @@ struct CookiesExport: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var count: Int
         var skipped: [String]
         var text: String?
         var file: String?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("exported", count)
-                writer.member("skipped", skipped)
-                writer.member("text", text)
-                writer.member("file", file)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("exported", count)
+            writer.member("skipped", skipped)
+            writer.member("text", text)
+            writer.member("file", file)
         }
     }
 

@@ -10,13 +10,8 @@ import OutriderRPC
 struct CookiesGet: Method {
     static let name = "cookies.get"
 
-    struct Result: JSONEncodable {
-        var cookie: Cookie?
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("cookie", cookie.map(CookieShape.init)) } }
-    }
-
-    static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> Result {
-        Result(cookie: params.filter.cookies(try await params.jar.resolved(call)).first)
+    static func call(_ params: NamedCookieParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let cookie: Cookie? = params.filter.cookies(try await params.jar.resolved(call)).first
+        return ReplyMembers { $0.member("cookie", cookie.map(CookieShape.init)) }
     }
 }

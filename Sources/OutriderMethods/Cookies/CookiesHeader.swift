@@ -21,15 +21,10 @@ struct CookiesHeader: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var value: String?
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("value", value) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let jar = try await params.jar.resolved(call)
         var copy = jar.contents
-        return Result(value: copy.choose(for: try params.target.request(jar), now: CookieClock.now).field)
+        let value: String? = copy.choose(for: try params.target.request(jar), now: CookieClock.now).field
+        return ReplyMembers { $0.member("value", value) }
     }
 }

@@ -34,7 +34,7 @@ struct CookiesImport: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var imported: Int
         var skipped: [NetscapeCookies.Skipped]
         var problem: String?
@@ -58,25 +58,21 @@ struct CookiesImport: Method {
             self.skipped = Array(skipped.prefix(1000))
         }
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("imported", imported)
-                writer.member("skipped", skipped.map(SkippedShape.init))
-                writer.member("problem", problem)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("imported", imported)
+            writer.member("skipped", skipped.map(SkippedShape.init))
+            writer.member("problem", problem)
         }
     }
 
-    private struct SkippedShape: JSONEncodable {
+    private struct SkippedShape: ObjectShape {
         var skipped: NetscapeCookies.Skipped
 
         init(_ skipped: NetscapeCookies.Skipped) { self.skipped = skipped }
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("line", skipped.line)
-                writer.member("message", skipped.reason)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("line", skipped.line)
+            writer.member("message", skipped.reason)
         }
     }
 

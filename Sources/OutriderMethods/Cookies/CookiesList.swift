@@ -37,22 +37,13 @@ struct NamedCookieParams: JSONDecodable {
 struct CookiesList: Method {
     static let name = "cookies.list"
 
-    struct Result: JSONEncodable {
-        var cookies: [Cookie]
-        var name: String?
-        var store: JarStoreState?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("cookies", cookies.map(CookieShape.init))
-                writer.member("jar", name)
-                writer.member("problem", store?.problem)
-            }
-        }
-    }
-
-    static func call(_ params: CookieFilterParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: CookieFilterParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let jar = try await params.jar.resolved(call)
-        return Result(cookies: params.filter.cookies(jar), name: jar.name, store: jar.storeState)
+        let (cookies, state) = (params.filter.cookies(jar), jar.storeState)
+        return ReplyMembers { writer in
+            writer.member("cookies", cookies.map(CookieShape.init))
+            writer.member("jar", jar.name)
+            writer.member("problem", state?.problem)
+        }
     }
 }

@@ -23,22 +23,15 @@ struct DiagnosticsCallback: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var response: CallbackResponse
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("answer", response.value)
-                writer.member("id", response.id)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let callback = Callback(params.method, params.params)
         let scope = call.scope
         try await scope.line.enter(isReconnect: false, within: params.timeout, scope.service.engine)
         defer { scope.line.leave(isReconnect: false) }
-        return Result(response: try await call.peer.call(callback, timeout: .seconds(params.timeout)))
+        let response: CallbackResponse = try await call.peer.call(callback, timeout: .seconds(params.timeout))
+        return ReplyMembers { writer in
+            writer.member("answer", response.value)
+            writer.member("id", response.id)
+        }
     }
 }

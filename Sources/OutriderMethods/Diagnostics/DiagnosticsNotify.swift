@@ -27,26 +27,18 @@ struct DiagnosticsNotify: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var sent: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("sent", sent) } }
-    }
-
     /// A single event.
-    struct Tick: JSONEncodable {
+    struct Tick: ObjectShape {
         var number: Int
         var pad: String?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("n", number)
-                writer.member("pad", pad)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("n", number)
+            writer.member("pad", pad)
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let pad = params.pad > 0 ? String(repeating: "x", count: params.pad) : nil
         for number in 0..<params.count {
             if number > 0, params.interval > 0 { try await Task.sleep(for: .seconds(params.interval)) }
@@ -54,6 +46,6 @@ struct DiagnosticsNotify: Method {
             // Other calls of the same event loop want their turn, too.
             if number % 64 == 63 { await Task.yield() }
         }
-        return Result(sent: params.count)
+        return ReplyMembers { $0.member("sent", params.count) }
     }
 }

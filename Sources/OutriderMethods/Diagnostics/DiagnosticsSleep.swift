@@ -25,14 +25,8 @@ struct DiagnosticsSleep: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var seconds: JSONValue
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("seconds", seconds) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         try await Task.sleep(for: .seconds(params.seconds))
-        return Result(seconds: params.written)
+        return ReplyMembers { $0.member("seconds", params.written) }
     }
 }

@@ -22,20 +22,7 @@ struct DiagnosticsStream: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var stream: Handle<ReadStream>
-        var size: Int
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("stream", stream)
-                writer.member("size", size)
-                writer.member("chunkBytes", StreamMachine.chunkBytes)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let hub = StreamFanout(call.peer)
         let stream = try hub.open(ByteItems(), as: .bytes, params.mode, in: call)
         let size = params.bytes
@@ -45,7 +32,11 @@ struct DiagnosticsStream: Method {
             let task = Task { await produce(size, hub) }
             hub.whenUnwanted { _ in task.cancel() }
         }
-        return Result(stream: stream.handle, size: size)
+        return ReplyMembers { writer in
+            writer.member("stream", stream.handle)
+            writer.member("size", size)
+            writer.member("chunkBytes", StreamMachine.chunkBytes)
+        }
     }
 
     /// So many bytes, from `a` to `z` and again.

@@ -23,13 +23,9 @@ struct EncodeEscape: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var text: String
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("text", text) } }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
-        Result(text: params.options.escaping.escape(params.text))
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
+        ReplyMembers { $0.member("text", params.options.escaping.escape(params.text)) }
     }
 }

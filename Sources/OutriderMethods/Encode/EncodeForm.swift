@@ -22,18 +22,13 @@ struct EncodeForm: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var text: String
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("text", text)
-                writer.member("contentType", FormEncoding.contentType)
-            }
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
+        let text = try EncodedText.form(params.parameters, params.options)
+        return ReplyMembers { writer in
+            writer.member("text", text)
+            writer.member("contentType", FormEncoding.contentType)
         }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
-        Result(text: try EncodedText.form(params.parameters, params.options))
     }
 }

@@ -24,25 +24,19 @@ struct EncodeQuery: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var query: String
-        var url: String?
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("query", query)
-                writer.member("url", url)
-            }
-        }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
         let query = try EncodedText.form(params.parameters, params.options)
-        guard let text = params.url else { return Result(query: query) }
+        guard let text = params.url else { return ReplyMembers { $0.member("query", query) } }
         do throws(HTTPFailure) {
             var url = try HTTPURL(parsing: text)
             url.append(query: query)
-            return Result(query: query, url: url.described)
+            let whole = url.described
+            return ReplyMembers { writer in
+                writer.member("query", query)
+                writer.member("url", whole)
+            }
         } catch {
             throw RPCError(error)
         }

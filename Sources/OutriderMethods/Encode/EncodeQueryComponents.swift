@@ -24,18 +24,13 @@ struct EncodeQueryComponents: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var components: HTTPFields
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("components", FieldsShape(components)) }
-        }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
         do throws(JSONComplaint) {
             let pairs = try FormWriter.components(of: params.value, under: params.name, params.options)
-            return Result(components: HTTPFields(pairs.map { HTTPFields.Field($0.name, $0.value) }))
+            let components = HTTPFields(pairs.map { HTTPFields.Field($0.name, $0.value) })
+            return ReplyMembers { $0.member("components", FieldsShape(components)) }
         } catch {
             let inside = error.under(member: "value")
             throw RPCError(EncodedParameters.failure(inside, .urlEncodedForm, at: .root))

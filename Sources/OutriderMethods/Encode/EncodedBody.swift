@@ -4,14 +4,12 @@
 import OutriderJSON
 
 /// The body that a value was encoded to.
-struct EncodedBody: JSONEncodable {
+struct EncodedBody: ObjectShape {
     var bytes: [UInt8]
     var contentType: String
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            BodyBytesShape(bytes).encodeMembers(to: &writer)
-            writer.member("contentType", contentType)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        BodyBytesShape(bytes).encodeMembers(to: &writer)
+        writer.member("contentType", contentType)
     }
 }

@@ -40,28 +40,16 @@ struct EvaluateRetry: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var verdict: RetryVerdict
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                if case .retry(let delay) = verdict {
-                    writer.member("retry", true)
-                    writer.member("delay", delay)
-                } else {
-                    writer.member("retry", false)
-                }
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         var context = params.context
         context.now = Int64(WallTime.now.seconds)
-        for retrier in params.retriers {
-            if let verdict = retrier.verdict(context), verdict != .doNotRetry { return Result(verdict: verdict) }
+        var verdict = RetryVerdict.doNotRetry
+        for retrier in params.retriers where verdict == .doNotRetry { verdict = retrier.verdict(context) ?? verdict }
+        guard case .retry(let delay) = verdict else { return ReplyMembers { $0.member("retry", false) } }
+        return ReplyMembers { writer in
+            writer.member("retry", true)
+            writer.member("delay", delay)
         }
-        return Result(verdict: .doNotRetry)
     }
 }
 

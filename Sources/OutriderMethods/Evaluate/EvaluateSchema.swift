@@ -23,18 +23,11 @@ struct EvaluateSchema: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var faults: [SchemaFault]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("valid", faults.isEmpty)
-                writer.member("errors", faults)
-            }
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let faults = await background { params.schema.faults(in: params.value) }
+        return ReplyMembers { writer in
+            writer.member("valid", faults.isEmpty)
+            writer.member("errors", faults)
         }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(faults: await background { params.schema.faults(in: params.value) })
     }
 }

@@ -27,22 +27,7 @@ struct EvaluateSerialization: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var body: ResponseBodyShape
-        var failure: HTTPFailure?
-        var results: [HandlerResult]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("ok", failure == nil)
-                writer.member("body", body)
-                if let failure { writer.member("error", FailureShape(failure)) }
-                if !results.isEmpty { writer.member("results", results) }
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let given = params.response
         let work = ResponseWork(facts: given.facts)
         var failure = given.failure
@@ -54,8 +39,12 @@ struct EvaluateSerialization: Method {
         for handler in params.handlers {
             results.append(await work.result(handler, .bytes(given.bytes), failure: failure))
         }
-        return Result(
-            body: ResponseBodyShape(serialized, given.bytes, given.facts), failure: failure ?? serialized.failure,
-            results: results)
+        failure = failure ?? serialized.failure
+        return ReplyMembers { writer in
+            writer.member("ok", failure == nil)
+            writer.member("body", ResponseBodyShape(serialized, given.bytes, given.facts))
+            if let failure { writer.member("error", FailureShape(failure)) }
+            if !results.isEmpty { writer.member("results", results) }
+        }
     }
 }

@@ -38,19 +38,7 @@ struct EventsSubscribe: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var subscription: Handle<Subscription>
-        var topics: TopicSet
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("subscription", subscription)
-                writer.member("topics", topics.topics.map(\.name))
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let scope = call.scope
         let topics = try topics(params.topics)
         let about: Subscription.Scope
@@ -71,7 +59,10 @@ struct EventsSubscribe: Method {
             let peer = call.peer
             call.afterReply { subscription.start(peer, scope.service.engine) }
         }
-        return Result(subscription: subscription.handle, topics: topics)
+        return ReplyMembers { writer in
+            writer.member("subscription", subscription.handle)
+            writer.member("topics", topics.topics.map(\.name))
+        }
     }
 
     /// Throws invalidParams for a pattern without a match, with similar names.

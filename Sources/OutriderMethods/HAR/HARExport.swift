@@ -42,21 +42,19 @@ struct HARExport: Method {
         }
     }
 
-    enum Result: JSONEncodable {
+    enum Result: ObjectShape {
         case inline(JSONText, entries: Int)
         case file(String, size: Int, entries: Int)
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                switch self {
-                case .inline(let har, let entries):
-                    writer.member("entries", entries)
-                    writer.member("har", har)
-                case .file(let path, let size, let entries):
-                    writer.member("entries", entries)
-                    writer.member("path", path)
-                    writer.member("size", size)
-                }
+        func encodeMembers(to writer: inout JSONWriter) {
+            switch self {
+            case .inline(let har, let entries):
+                writer.member("entries", entries)
+                writer.member("har", har)
+            case .file(let path, let size, let entries):
+                writer.member("entries", entries)
+                writer.member("path", path)
+                writer.member("size", size)
             }
         }
     }

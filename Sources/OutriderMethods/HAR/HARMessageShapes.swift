@@ -95,45 +95,39 @@ struct HARResponseShape: JSONEncodable {
 }
 
 /// A redirect that led to the entry's request.
-struct HARRedirectShape: JSONEncodable {
+struct HARRedirectShape: ObjectShape {
     var hop: RedirectHop
     var mask: ShownMask
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("status", hop.status)
-            // the format has no fragments in URLs
-            writer.member("url", mask.url(String(hop.from.prefix { $0 != "#" })))
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("status", hop.status)
+        // the format has no fragments in URLs
+        writer.member("url", mask.url(String(hop.from.prefix { $0 != "#" })))
     }
 }
 
-struct HARPairShape: JSONEncodable {
+struct HARPairShape: ObjectShape {
     var pair: (name: String, value: String)
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("name", pair.name)
-            writer.member("value", pair.value)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("name", pair.name)
+        writer.member("value", pair.value)
     }
 }
 
-struct HARCookieShape: JSONEncodable {
+struct HARCookieShape: ObjectShape {
     var cookie: ShownCookie
     var mask: ShownMask
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("name", cookie.name)
-            writer.member("value", mask.redaction == .masked ? SecretFields.mask : cookie.value)
-            writer.member("path", cookie.path)
-            writer.member("domain", cookie.domain)
-            if let expires = cookie.expires.flatMap({ HTTPDate.parse($0, now: Int64(WallTime.now.seconds)) }) {
-                writer.member("expires", TimeShape(WallTime(seconds: Int(expires))))
-            }
-            writer.member("httpOnly", cookie.isHTTPOnly)
-            writer.member("secure", cookie.isSecure)
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("name", cookie.name)
+        writer.member("value", mask.redaction == .masked ? SecretFields.mask : cookie.value)
+        writer.member("path", cookie.path)
+        writer.member("domain", cookie.domain)
+        if let expires = cookie.expires.flatMap({ HTTPDate.parse($0, now: Int64(WallTime.now.seconds)) }) {
+            writer.member("expires", TimeShape(WallTime(seconds: Int(expires))))
         }
+        writer.member("httpOnly", cookie.isHTTPOnly)
+        writer.member("secure", cookie.isSecure)
     }
 }

@@ -6,20 +6,18 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Exchanges as an HTTP Archive 1.2, which browsers' developer tools and many programs read.
-struct HARShape: JSONEncodable {
+struct HARShape: ObjectShape {
     var version: String
     var entries: [HAREntryShape]
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("log") { writer in
-                writer.member("version", "1.2")
-                writer.member("creator") { writer in
-                    writer.member("name", "outrider")
-                    writer.member("version", version)
-                }
-                writer.member("entries", entries)
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("log") { writer in
+            writer.member("version", "1.2")
+            writer.member("creator") { writer in
+                writer.member("name", "outrider")
+                writer.member("version", version)
             }
+            writer.member("entries", entries)
         }
     }
 }
@@ -57,7 +55,7 @@ struct HAREntryShape: JSONEncodable {
 }
 
 /// Milliseconds of each phase; -1 for a skipped phase.
-struct HARTimings: JSONEncodable {
+struct HARTimings: ObjectShape {
     private let blocked, dns, connect, ssl: Double?
     private let send, wait, receive: Double
 
@@ -79,16 +77,14 @@ struct HARTimings: JSONEncodable {
         return Self.rounded(parts.reduce(0, +))
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("blocked", blocked ?? -1)
-            writer.member("dns", dns ?? -1)
-            writer.member("connect", connect.map(Self.rounded) ?? -1)
-            writer.member("send", send)
-            writer.member("wait", wait)
-            writer.member("receive", receive)
-            writer.member("ssl", ssl ?? -1)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("blocked", blocked ?? -1)
+        writer.member("dns", dns ?? -1)
+        writer.member("connect", connect.map(Self.rounded) ?? -1)
+        writer.member("send", send)
+        writer.member("wait", wait)
+        writer.member("receive", receive)
+        writer.member("ssl", ssl ?? -1)
     }
 
     private static func milliseconds(_ duration: Duration) -> Double { rounded(max(0, duration.seconds) * 1000) }

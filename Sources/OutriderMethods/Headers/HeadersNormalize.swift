@@ -52,18 +52,9 @@ struct HeadersNormalize: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var fields: HTTPFields
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("headers", FieldsShape(fields))
-                writer.member("text", fields.list.map { "\($0.name): \($0.value)" }.joined(separator: "\n"))
-            }
-        }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
         var fields = params.fields
         fields.list += params.added.list
         if params.isUnique { fields = fields.unique() }
@@ -88,7 +79,10 @@ struct HeadersNormalize: Computation {
             throw RPCError(error)
         }
         if params.isSorted { fields = fields.sorted() }
-        return Result(fields: fields)
+        return ReplyMembers { writer in
+            writer.member("headers", FieldsShape(fields))
+            writer.member("text", fields.list.map { "\($0.name): \($0.value)" }.joined(separator: "\n"))
+        }
     }
 }
 

@@ -21,17 +21,11 @@ struct InterceptorCreate: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var interceptor: Handle<InterceptorRecord>
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("interceptor", interceptor) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = InterceptorRecord(
             try params.spec.resolved(call, "interceptor"), what: params.spec.kind, label: params.label,
             charge: try call.keptMessage())
         try call.scope.handles.keep(record, as: record.handle)
-        return Result(interceptor: record.handle)
+        return ReplyMembers { $0.member("interceptor", record.handle) }
     }
 }

@@ -8,20 +8,9 @@ import OutriderRPC
 struct InterceptorDelete: Method {
     static let name = "interceptor.delete"
 
-    struct Params: JSONDecodable {
-        var interceptor: Handle<InterceptorRecord>
-
-        init(json: JSONValue) throws(JSONComplaint) {
-            var fields = try JSONFields(json)
-            let interceptor: Handle<InterceptorRecord>? = try fields.optional("interceptor")
-            try fields.finish()
-            self.interceptor = try JSONFields.need("interceptor", interceptor)
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        _ = try call.scope.handles.find(params.interceptor, "interceptor")
-        call.scope.handles.remove(params.interceptor)
+    static func call(_ params: HandleParams<InterceptorRecord>, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        _ = try call.scope.handles.find(params.handle, "interceptor")
+        call.scope.handles.remove(params.handle)
         return JSONNothing()
     }
 }

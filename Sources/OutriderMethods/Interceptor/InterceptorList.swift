@@ -8,28 +8,20 @@ import OutriderRPC
 struct InterceptorList: Method {
     static let name = "interceptor.list"
 
-    struct Result: JSONEncodable {
-        var interceptors: [InterceptorRecord]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.name("interceptors")
-                writer.array { writer in
-                    for record in interceptors {
-                        writer.object { writer in
-                            writer.member("interceptor", record.handle)
-                            writer.member("kind", record.what.rawValue)
-                            writer.member("label", record.label)
-                        }
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let records = call.scope.handles.all(InterceptorRecord.self)
+        let interceptors = records.sorted { ($0.label ?? "", $0.handle.name) < ($1.label ?? "", $1.handle.name) }
+        return ReplyMembers { writer in
+            writer.name("interceptors")
+            writer.array { writer in
+                for record in interceptors {
+                    writer.object { writer in
+                        writer.member("interceptor", record.handle)
+                        writer.member("kind", record.what.rawValue)
+                        writer.member("label", record.label)
                     }
                 }
             }
         }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
-        let records = call.scope.handles.all(InterceptorRecord.self)
-        return Result(
-            interceptors: records.sorted { ($0.label ?? "", $0.handle.name) < ($1.label ?? "", $1.handle.name) })
     }
 }

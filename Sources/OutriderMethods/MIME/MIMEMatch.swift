@@ -22,22 +22,9 @@ struct MIMEMatch: Computation {
         }
     }
 
-    struct Result: JSONEncodable {
-        var type: MediaType?
-        /// The first acceptable type that matches.
-        var match: String?
+    typealias Result = ReplyMembers
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("matches", match != nil)
-                writer.member("match", match)
-                writer.member("type", type?.type)
-                writer.member("subtype", type?.subtype)
-            }
-        }
-    }
-
-    static func compute(_ params: Params) throws(RPCError) -> Result {
+    static func compute(_ params: Params) throws(RPCError) -> ReplyMembers {
         let type = MediaType(parsing: String(FieldRules.trimmed(params.type[...])))
         let match = params.acceptable.first { pattern in
             guard let type, let pattern = MediaType(parsing: String(FieldRules.trimmed(pattern[...]))) else {
@@ -45,6 +32,11 @@ struct MIMEMatch: Computation {
             }
             return type.matches(pattern)
         }
-        return Result(type: type, match: match)
+        return ReplyMembers { writer in
+            writer.member("matches", match != nil)
+            writer.member("match", match)
+            writer.member("type", type?.type)
+            writer.member("subtype", type?.subtype)
+        }
     }
 }

@@ -76,25 +76,23 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
 }
 
 /// The params of `event.oauth`.
-private struct CredentialEventShape: JSONEncodable {
+private struct CredentialEventShape: ObjectShape {
     var event: CredentialEvent
     var credential: CredentialSnapshot
     var time: WallTime
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("credential", credential.spec.name)
-            writer.member("event", event.name)
-            writer.member("at", TimeShape(time))
-            writer.member("generation", Int(clamping: credential.generation))
-            writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
-            writer.member("missingScope", credential.access?.listedMissingScope)
-            switch event {
-            case .refreshing(let reason): writer.member("reason", reason.rawValue)
-            case .failed(let failure), .loginFailed(let failure):
-                writer.member("error", OAuthFailureShape(failure))
-            default: return
-            }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("credential", credential.spec.name)
+        writer.member("event", event.name)
+        writer.member("at", TimeShape(time))
+        writer.member("generation", Int(clamping: credential.generation))
+        writer.member("expiresAt", credential.access?.expires.map { TimeShape($0.wallTime) })
+        writer.member("missingScope", credential.access?.listedMissingScope)
+        switch event {
+        case .refreshing(let reason): writer.member("reason", reason.rawValue)
+        case .failed(let failure), .loginFailed(let failure):
+            writer.member("error", OAuthFailureShape(failure))
+        default: return
         }
     }
 }

@@ -115,13 +115,7 @@ struct OAuthCreate: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var credential: String
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("credential", credential) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         var spec = try await mappingFailures { () async throws(OAuthFailure) in
             try await params.completed(call.scope)
         }
@@ -154,7 +148,7 @@ struct OAuthCreate: Method {
             if let record { call.scope.handles.remove(record.handle) }
             throw error
         }
-        return Result(credential: spec.name)
+        return ReplyMembers { $0.member("credential", spec.name) }
     }
 }
 

@@ -23,29 +23,18 @@ struct OAuthDevice: Method {
         }
     }
 
-    /// What a person needs. The device code itself stays here.
-    struct Result: JSONEncodable {
-        var authorization: DeviceAuthorization
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let credential = try await params.credential.resolved(call)
+        do throws(OAuthFailure) {
+            let authorization = try await call.scope.service.logins.device(
+                credential, scope: params.scope, recorder: call.scope.tokenRecorder)
+            return ReplyMembers { writer in
                 writer.member("userCode", authorization.userCode)
                 writer.member("verificationUri", authorization.verification)
                 writer.member("verificationUriComplete", authorization.completeVerification)
-                writer.name("expiresIn")
-                writer.value(authorization.lifetime)
-                writer.name("interval")
-                writer.value(authorization.interval)
+                writer.member("expiresIn", authorization.lifetime)
+                writer.member("interval", authorization.interval)
             }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        let credential = try await params.credential.resolved(call)
-        do throws(OAuthFailure) {
-            return Result(
-                authorization: try await call.scope.service.logins.device(
-                    credential, scope: params.scope, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)
         }

@@ -34,18 +34,16 @@ struct OAuthDiscover: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var found: PublishedMetadata
         /// What led to that server.
         var resource: ResourceMetadata?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("issuer", found.metadata.issuer)
-                writer.member("url", found.place.description)
-                writer.member("metadata", JSONValue.object(found.metadata.document))
-                writer.member("resource", resource.map { JSONValue.object($0.document) })
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("issuer", found.metadata.issuer)
+            writer.member("url", found.place.description)
+            writer.member("metadata", JSONValue.object(found.metadata.document))
+            writer.member("resource", resource.map { JSONValue.object($0.document) })
         }
     }
 

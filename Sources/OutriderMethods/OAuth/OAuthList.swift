@@ -10,25 +10,16 @@ import OutriderRPC
 struct OAuthList: Method {
     static let name = "oauth.list"
 
-    struct Result: JSONEncodable {
-        var credentials: [CredentialInfoShape]
-        /// Why those of the store are missing.
-        var failure: OAuthFailure?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("credentials", credentials)
-                writer.member("error", failure.map(OAuthFailureShape.init))
-            }
-        }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let broker = call.scope.allCredentials
         let (listed, failure) = await broker.list()
         let all = listed.filter { call.scope.mayUse(credential: $0.spec.name) }
         // nothing is known, and nothing can be said
         if all.isEmpty, let failure { throw RPCError(failure) }
-        return Result(credentials: all.map { CredentialInfoShape($0) }, failure: failure)
+        let credentials = all.map { CredentialInfoShape($0) }
+        return ReplyMembers { writer in
+            writer.member("credentials", credentials)
+            writer.member("error", failure.map(OAuthFailureShape.init))
+        }
     }
 }

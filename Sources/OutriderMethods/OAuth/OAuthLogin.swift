@@ -56,22 +56,19 @@ struct OAuthLogin: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var begun: LoginFlow.Begun
         /// Nil where no browser was wanted; then why it was not started.
         var opening: OAuthFailure??
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("url", begun.url)
-                writer.member("redirect", begun.redirect)
-                writer.member("state", begun.state)
-                writer.name("expiresIn")
-                writer.value(begun.seconds)
-                guard let opening else { return }
-                writer.member("opened", opening == nil)
-                writer.member("openError", opening.map(OAuthFailureShape.init))
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("url", begun.url)
+            writer.member("redirect", begun.redirect)
+            writer.member("state", begun.state)
+            writer.member("expiresIn", begun.seconds)
+            guard let opening else { return }
+            writer.member("opened", opening == nil)
+            writer.member("openError", opening.map(OAuthFailureShape.init))
         }
     }
 

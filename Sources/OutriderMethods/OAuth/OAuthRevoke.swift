@@ -10,23 +10,15 @@ import OutriderRPC
 struct OAuthRevoke: Method {
     static let name = "oauth.revoke"
 
-    struct Result: JSONEncodable {
-        /// Why the server did not; nil if it did.
-        var failure: OAuthFailure?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
+    static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let credential = try await params.credential.resolved(call)
+        do throws(OAuthFailure) {
+            let failure: OAuthFailure? = try await call.scope.service.logins.logout(
+                credential, recorder: call.scope.tokenRecorder)
+            return ReplyMembers { writer in
                 writer.member("revoked", failure == nil)
                 writer.member("error", failure.map(OAuthFailureShape.init))
             }
-        }
-    }
-
-    static func call(_ params: CredentialParams, _ call: Call<ClientScope>) async throws -> Result {
-        let credential = try await params.credential.resolved(call)
-        do throws(OAuthFailure) {
-            return Result(
-                failure: try await call.scope.service.logins.logout(credential, recorder: call.scope.tokenRecorder))
         } catch {
             throw RPCError(error)
         }

@@ -33,23 +33,7 @@ struct OAuthToken: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var token: AccessToken
-        var generation: UInt64
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("accessToken", token.token.exposed)
-                writer.member("tokenType", token.type)
-                writer.member("expiresAt", token.expires.map { TimeShape($0.wallTime) })
-                writer.member("scope", token.scope)
-                writer.member("missingScope", token.listedMissingScope)
-                writer.member("generation", Int(clamping: generation))
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let credential = try await params.credential.resolved(call)
         do throws(HTTPFailure) {
             if let refused = params.refused {
@@ -61,7 +45,14 @@ struct OAuthToken: Method {
             let (token, generation) = try await credential.token(
                 for: .broker(minValidity: params.minValidity), within: params.timeout,
                 recorder: call.scope.tokenRecorder)
-            return Result(token: token, generation: generation)
+            return ReplyMembers { writer in
+                writer.member("accessToken", token.token.exposed)
+                writer.member("tokenType", token.type)
+                writer.member("expiresAt", token.expires.map { TimeShape($0.wallTime) })
+                writer.member("scope", token.scope)
+                writer.member("missingScope", token.listedMissingScope)
+                writer.member("generation", Int(clamping: generation))
+            }
         } catch {
             throw RPCError(noToken: error)
         }

@@ -24,31 +24,19 @@ struct OAuthWait: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var info: CredentialInfoShape
-        var isPending: Bool
-        var failure: OAuthFailure?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("ok", !isPending && failure == nil)
-                writer.member("pending", isPending)
-                writer.member("credential", info)
-                writer.member("error", failure.map(OAuthFailureShape.init))
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let credential = try await params.credential.resolved(call)
         let logins = call.scope.service.logins
         let ending = await logins.ending(of: credential.name, within: params.timeout)
         try Task.checkCancellation()
         let info = CredentialInfoShape(credential.snapshot)
-        guard let ending else {
-            return Result(info: info, isPending: logins.isUnderWay(credential.name), failure: nil)
+        let isPending = ending == nil && logins.isUnderWay(credential.name)
+        let failure: OAuthFailure? = if case .failure(let failure) = ending { failure } else { nil }
+        return ReplyMembers { writer in
+            writer.member("ok", !isPending && failure == nil)
+            writer.member("pending", isPending)
+            writer.member("credential", info)
+            writer.member("error", failure.map(OAuthFailureShape.init))
         }
-        guard case .failure(let failure) = ending else { return Result(info: info, isPending: false, failure: nil) }
-        return Result(info: info, isPending: false, failure: failure)
     }
 }

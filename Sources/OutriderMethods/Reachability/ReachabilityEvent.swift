@@ -5,18 +5,16 @@ import OutriderHTTP
 import OutriderJSON
 
 /// `event.reachability`: the current reachability of a host.
-struct ReachabilityEvent: JSONEncodable, Sendable {
+struct ReachabilityEvent: ObjectShape, Sendable {
     var subscription: String
     var sequence: Int
     var sample: PathSample
     var previous: PathSample
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("subscription", subscription)
-            writer.member("seq", sequence)
-            writer.members(of: sample)
-            writer.member("previous", previous.status.rawValue)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("subscription", subscription)
+        writer.member("seq", sequence)
+        writer.members(of: sample)
+        writer.member("previous", previous.status.rawValue)
     }
 }

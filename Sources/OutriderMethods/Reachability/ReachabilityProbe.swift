@@ -7,18 +7,16 @@ import OutriderJSON
 import Synchronization
 
 /// A connection that was opened and closed.
-struct ReachabilityProbe: JSONEncodable, Sendable {
+struct ReachabilityProbe: ObjectShape, Sendable {
     var seconds: Double
     var remote: String?
     var failure: HTTPFailure?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("ok", failure == nil)
-            writer.member("seconds", seconds)
-            writer.member("remote", remote)
-            if let failure { writer.member("error", FailureShape(failure)) }
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("ok", failure == nil)
+        writer.member("seconds", seconds)
+        writer.member("remote", remote)
+        if let failure { writer.member("error", FailureShape(failure)) }
     }
 
     /// Connects directly, with 5 seconds for each phase.

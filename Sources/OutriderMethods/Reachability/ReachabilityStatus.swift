@@ -19,15 +19,13 @@ struct ReachabilityStatus: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var sample: PathSample
         var probe: ReachabilityProbe?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.members(of: sample)
-                writer.member("probe", probe)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.members(of: sample)
+            writer.member("probe", probe)
         }
     }
 
@@ -99,15 +97,13 @@ extension JSONWriter {
     }
 }
 
-struct NetworkInterfaceShape: JSONEncodable {
+struct NetworkInterfaceShape: ObjectShape {
     var interface: NetworkInterface
 
     init(_ interface: NetworkInterface) { self.interface = interface }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("name", interface.name)
-            writer.member("kind", interface.kind.rawValue)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("name", interface.name)
+        writer.member("kind", interface.kind.rawValue)
     }
 }

@@ -35,19 +35,7 @@ struct ReachabilityWatch: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var subscription: Handle<ReachabilitySubscription>
-        var sample: PathSample
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("subscription", subscription)
-                writer.members(of: sample)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let (engine, quota) = (call.scope.service.engine, call.scope.quota)
         let watch = ReachabilitySubscription(call.peer, isPulled: params.isPulled)
         let state = ProbedState(nil)
@@ -69,7 +57,10 @@ struct ReachabilityWatch: Method {
                 path?.look()
             }
         }
-        return Result(subscription: watch.handle, sample: path.first)
+        return ReplyMembers { writer in
+            writer.member("subscription", watch.handle)
+            writer.members(of: path.first)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The current state of a request: the RequestInfo of the contract.
-struct RequestInfoShape: JSONEncodable {
+struct RequestInfoShape: ObjectShape {
     var record: RequestRecord
     var snapshot: Exchange.Snapshot
 
@@ -19,34 +19,32 @@ struct RequestInfoShape: JSONEncodable {
         snapshot = record.exchange.snapshot
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("request", record.handle)
-            writer.member("state", snapshot.phase.rawValue)
-            writer.member("method", record.exchange.method)
-            writer.member("url", redaction.url(record.exchange.url))
-            writer.member("tag", record.tag)
-            writer.member("name", record.label)
-            writer.member("attempts", snapshot.attempts)
-            writer.member("retries", snapshot.retries)
-            writer.member("created", TimeShape(record.exchange.created))
-            writer.member("detached", record.isDetached)
-            writer.member("progress") { writer in
-                writer.member("sent", snapshot.progress.sent)
-                writer.member("sentTotal", snapshot.progress.sentTotal)
-                writer.member("received", snapshot.progress.received)
-                writer.member("receivedTotal", snapshot.progress.receivedTotal)
-            }
-            if let head = snapshot.head {
-                writer.member("response") { writer in
-                    writer.member("status", head.status)
-                    writer.member("headers", FieldsShape(redaction.fields(head.fields)))
-                }
-            }
-            encodeHistory(to: &writer)
-            if let failure = snapshot.failure { writer.member("error", FailureShape(failure)) }
-            if case .none = redaction { writer.member("resumeData", record.exchange.outcome?.resumeData) }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("request", record.handle)
+        writer.member("state", snapshot.phase.rawValue)
+        writer.member("method", record.exchange.method)
+        writer.member("url", redaction.url(record.exchange.url))
+        writer.member("tag", record.tag)
+        writer.member("name", record.label)
+        writer.member("attempts", snapshot.attempts)
+        writer.member("retries", snapshot.retries)
+        writer.member("created", TimeShape(record.exchange.created))
+        writer.member("detached", record.isDetached)
+        writer.member("progress") { writer in
+            writer.member("sent", snapshot.progress.sent)
+            writer.member("sentTotal", snapshot.progress.sentTotal)
+            writer.member("received", snapshot.progress.received)
+            writer.member("receivedTotal", snapshot.progress.receivedTotal)
         }
+        if let head = snapshot.head {
+            writer.member("response") { writer in
+                writer.member("status", head.status)
+                writer.member("headers", FieldsShape(redaction.fields(head.fields)))
+            }
+        }
+        encodeHistory(to: &writer)
+        if let failure = snapshot.failure { writer.member("error", FailureShape(failure)) }
+        if case .none = redaction { writer.member("resumeData", record.exchange.outcome?.resumeData) }
     }
     /// Writes the attempts, redirects and times so far.
     private func encodeHistory(to writer: inout JSONWriter) {

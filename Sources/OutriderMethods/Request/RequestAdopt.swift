@@ -10,8 +10,10 @@ import OutriderRPC
 struct RequestAdopt: Method {
     static let name = "request.adopt"
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
-        let record = try call.scope.handles.find(params.request, "request")
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws
+        -> RequestStateResult
+    {
+        let record = try call.scope.handles.find(params.handle, "request")
         record.adopt(by: call.scope)
         return RequestStateResult(record.exchange)
     }

@@ -28,15 +28,7 @@ struct RequestAuthenticate: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var persistence: Persistence
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("persistence", persistence.rawValue) }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.request, "request")
         let isKept = params.persistence == .forSession && record.session != nil
         if params.source == .proxy, !record.exchange.usesProxies {
@@ -49,6 +41,7 @@ struct RequestAuthenticate: Method {
                 .wrongState, "the request has ended and sends no more credentials",
                 data: ["pointer": .string("/request"), "state": .string("ended")])
         }
-        return Result(persistence: isKept ? .forSession : .none)
+        let persistence: Persistence = isKept ? .forSession : .none
+        return ReplyMembers { $0.member("persistence", persistence.rawValue) }
     }
 }

@@ -10,7 +10,7 @@ import OutriderRPC
 struct RequestBuild: Method {
     static let name = "request.build"
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var attempt: Attempt
         /// Its secrets are masked.
         var command: CurlCommand
@@ -18,23 +18,21 @@ struct RequestBuild: Method {
         /// The most bytes of a body that are shown.
         var mostBytes: Int
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("method", attempt.method)
-                writer.member("url", attempt.url.described)
-                writer.member("headers", FieldsShape(wireFields))
-                if let bodyKind {
-                    writer.member("body") { writer in
-                        writer.member("kind", bodyKind)
-                        writer.member("size", attempt.body.size)
-                        writer.member("contentType", attempt.fields.first("Content-Type"))
-                        if case .bytes(let bytes) = attempt.body, bytes.count <= mostBytes {
-                            BodyBytesShape(bytes).encodeMembers(to: &writer)
-                        }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("method", attempt.method)
+            writer.member("url", attempt.url.described)
+            writer.member("headers", FieldsShape(wireFields))
+            if let bodyKind {
+                writer.member("body") { writer in
+                    writer.member("kind", bodyKind)
+                    writer.member("size", attempt.body.size)
+                    writer.member("contentType", attempt.fields.first("Content-Type"))
+                    if case .bytes(let bytes) = attempt.body, bytes.count <= mostBytes {
+                        BodyBytesShape(bytes).encodeMembers(to: &writer)
                     }
                 }
-                writer.member("curl", command.text)
             }
+            writer.member("curl", command.text)
         }
 
         /// With the fields that the transport writes.

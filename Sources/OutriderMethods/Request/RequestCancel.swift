@@ -24,38 +24,18 @@ struct RequestCancel: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var state: RequestPhase
-        var resumeData: String?
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("state", state.rawValue)
-                writer.member("resumeData", resumeData)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.request, "request")
         let exchange = record.exchange
         exchange.cancel(keepingPartial: params.keepsPartial)
         // only the end tells what was kept, and frees the path for the next download
         if exchange.isDownload { _ = await exchange.reached(.finish) }
-        return Result(
-            state: exchange.snapshot.phase,
-            resumeData: params.keepsPartial && record.isGiven(by: call.scope) ? exchange.outcome?.resumeData : nil)
-    }
-}
-
-/// The params of a method for a single request.
-struct RequestReference: JSONDecodable {
-    var request: Handle<RequestRecord>
-
-    init(json: JSONValue) throws(JSONComplaint) {
-        var fields = try JSONFields(json)
-        let request: Handle<RequestRecord>? = try fields.optional("request")
-        try fields.finish()
-        self.request = try JSONFields.need("request", request)
+        let state = exchange.snapshot.phase
+        let mayResume = params.keepsPartial && record.isGiven(by: call.scope)
+        let resumeData = mayResume ? exchange.outcome?.resumeData : nil
+        return ReplyMembers { writer in
+            writer.member("state", state.rawValue)
+            writer.member("resumeData", resumeData)
+        }
     }
 }

@@ -23,18 +23,7 @@ struct RequestCurl: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var command: CurlCommand
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("command", command.text)
-                writer.member("note", command.note)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.request, "request")
         let redaction = try record.redaction(params.redaction, for: call.scope)
         switch record.exchange.shownRequest {
@@ -42,7 +31,11 @@ struct RequestCurl: Method {
             let follows = record.exchange.followsRedirects
             var shown = record.exchange.withCookies(attempt)
             if redaction == .masked { shown = await PlainBody.request(shown) }
-            return Result(command: await CurlCommand.made(of: shown, redaction, followsRedirects: follows))
+            let command = await CurlCommand.made(of: shown, redaction, followsRedirects: follows)
+            return ReplyMembers { writer in
+                writer.member("command", command.text)
+                writer.member("note", command.note)
+            }
         case .failure(let failure):
             throw RPCError(
                 .invalidParams, "the request could not be built: \(failure.message)",

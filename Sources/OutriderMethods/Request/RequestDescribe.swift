@@ -27,17 +27,13 @@ struct RequestDescribe: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var text: String
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("text", text) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.request, "request")
         let redaction = try record.redaction(params.redaction, for: call.scope)
         switch params.style {
-        case .short: return Result(text: ExchangeDescription.line(await record.facts(bodyBytes: 0), redaction))
+        case .short:
+            let line = ExchangeDescription.line(await record.facts(bodyBytes: 0), redaction)
+            return ReplyMembers { $0.member("text", line) }
         case .debug:
             let facts = await record.facts(bodyBytes: ExchangeDescription.longestBody)
             let text = await background {
@@ -45,7 +41,7 @@ struct RequestDescribe: Method {
                 mask.learn([facts])
                 return mask.text(ExchangeDescription.text(facts, redaction))
             }
-            return Result(text: text)
+            return ReplyMembers { $0.member("text", text) }
         }
     }
 }

@@ -10,8 +10,8 @@ import OutriderRPC
 struct RequestForget: Method {
     static let name = "request.forget"
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let record = try call.scope.handles.find(params.request, "request")
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let record = try call.scope.handles.find(params.handle, "request")
         if let events = record.events, events.tells(call.peer) { await events.cutShort() }
         await record.forget(by: call.scope)
         return JSONNothing()

@@ -8,7 +8,8 @@ import OutriderRPC
 struct RequestGet: Method {
     static let name = "request.get"
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestInfoShape {
-        RequestInfoShape(try call.scope.handles.find(params.request, "request"), for: call.scope)
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws -> RequestInfoShape
+    {
+        RequestInfoShape(try call.scope.handles.find(params.handle, "request"), for: call.scope)
     }
 }

@@ -26,13 +26,7 @@ struct RequestList: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var requests: [RequestInfoShape]
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("requests", requests) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         var records: [RequestRecord] = []
         if params.scope != .detached { records += call.scope.handles.all() }
         // a connection lists the requests that it made or adopted; a client must know the handle or the name of any
@@ -45,6 +39,6 @@ struct RequestList: Method {
         records.sort { $0.exchange.number < $1.exchange.number }
         var requests = records.map { RequestInfoShape($0, for: call.scope) }
         if let state = params.state { requests.removeAll { $0.snapshot.phase != state } }
-        return Result(requests: requests)
+        return ReplyMembers { $0.member("requests", requests) }
     }
 }

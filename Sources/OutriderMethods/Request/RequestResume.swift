@@ -10,8 +10,10 @@ import OutriderRPC
 struct RequestResume: Method {
     static let name = "request.resume"
 
-    static func call(_ params: RequestReference, _ call: Call<ClientScope>) async throws -> RequestStateResult {
-        let exchange = try call.scope.handles.find(params.request, "request").exchange
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws
+        -> RequestStateResult
+    {
+        let exchange = try call.scope.handles.find(params.handle, "request").exchange
         exchange.resume()
         return RequestStateResult(exchange)
     }

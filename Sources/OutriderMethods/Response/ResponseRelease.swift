@@ -10,20 +10,9 @@ import OutriderRPC
 struct ResponseRelease: Method {
     static let name = "response.release"
 
-    struct Params: JSONDecodable {
-        var response: Handle<StoredResponse>
-
-        init(json: JSONValue) throws(JSONComplaint) {
-            var fields = try JSONFields(json)
-            let response: Handle<StoredResponse>? = try fields.optional("response")
-            try fields.finish()
-            self.response = try JSONFields.need("response", response)
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
-        let stored = try call.scope.handles.find(params.response, "response")
-        call.scope.handles.remove(params.response)
+    static func call(_ params: HandleParams<StoredResponse>, _ call: Call<ClientScope>) async throws -> JSONNothing {
+        let stored = try call.scope.handles.find(params.handle, "response")
+        call.scope.handles.remove(params.handle)
         await stored.closed()
         let subject = MonitorSubject(owner: call.scope.owner)
         call.scope.service.monitors.tell(.responseReleased, subject) { .handle(stored.handle.name, size: nil) }

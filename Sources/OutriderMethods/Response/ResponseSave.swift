@@ -26,25 +26,16 @@ struct ResponseSave: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var path: String
-        var size: Int
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("path", path)
-                writer.member("size", size)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let body = try call.scope.handles.find(params.response, "response").body
         do throws(HTTPFailure) {
             try await body.save(to: params.path, replace: params.replace)
         } catch {
             throw RPCError(error)
         }
-        return Result(path: params.path, size: body.size)
+        return ReplyMembers { writer in
+            writer.member("path", params.path)
+            writer.member("size", body.size)
+        }
     }
 }

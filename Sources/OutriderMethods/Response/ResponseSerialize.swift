@@ -32,18 +32,16 @@ struct ResponseSerialize: Method {
         }
     }
 
-    struct Reply: JSONEncodable {
+    struct Reply: ObjectShape {
         /// The new request, if repeated.
         var request: Handle<RequestRecord>?
         var result: HandlerResult
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("ok", result.failure == nil)
-                writer.member("request", request)
-                writer.member("body", result.body)
-                if let failure = result.failure { writer.member("error", FailureShape(failure)) }
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("ok", result.failure == nil)
+            writer.member("request", request)
+            writer.member("body", result.body)
+            if let failure = result.failure { writer.member("error", FailureShape(failure)) }
         }
     }
 

@@ -5,17 +5,15 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Why there is no token.
-struct OAuthFailureShape: JSONEncodable {
+struct OAuthFailureShape: ObjectShape {
     private var failure: OAuthFailure
 
     init(_ failure: OAuthFailure) { self.failure = failure }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("kind", failure.kind.rawValue)
-            writer.member("reason", failure.reason)
-            writer.member("message", failure.message)
-            writer.member("retryAfter", failure.retryAfter)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("kind", failure.kind.rawValue)
+        writer.member("reason", failure.reason)
+        writer.member("message", failure.message)
+        writer.member("retryAfter", failure.retryAfter)
     }
 }

@@ -5,7 +5,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// An authentication scheme that a server accepts.
-struct OfferShape: JSONEncodable {
+struct OfferShape: ObjectShape {
     private let offer: AuthenticationOffer
     private let realm: String
 
@@ -15,11 +15,9 @@ struct OfferShape: JSONEncodable {
         self.realm = realm ?? offer.realm
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("scheme", offer.scheme.rawValue)
-            writer.member("realm", realm)
-            writer.member("algorithm", offer.digest?.algorithm.rawValue)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("scheme", offer.scheme.rawValue)
+        writer.member("realm", realm)
+        writer.member("algorithm", offer.digest?.algorithm.rawValue)
     }
 }

@@ -5,13 +5,11 @@ import OutriderHTTP
 import OutriderJSON
 
 /// Whether a response is acceptable, and if not, why.
-struct ValidationVerdict: JSONEncodable {
+struct ValidationVerdict: ObjectShape {
     var failure: HTTPFailure?
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("valid", failure == nil)
-            if let failure { writer.member("error", FailureShape(failure)) }
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("valid", failure == nil)
+        if let failure { writer.member("error", FailureShape(failure)) }
     }
 }

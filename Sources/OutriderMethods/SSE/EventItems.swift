@@ -148,8 +148,7 @@ struct EventItems: ItemScanner {
         writer.member("data", event.data)
         if hasID { writer.member("id", event.id) }
         if let retry = event.retry {
-            writer.name("retry")
-            writer.value(retry)
+            writer.member("retry", retry)
         }
         // data that is not JSON has no value: many streams end with a word
         if style.parsesJSON, let value = try? JSONText(checking: event.bytes, limits: Self.limits) {

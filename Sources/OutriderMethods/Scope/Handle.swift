@@ -30,6 +30,21 @@ package enum HandleKind: String, Sendable, CaseIterable {
         }
     }
 
+    /// The member that names the object in most params.
+    var parameter: StaticString {
+        switch self {
+        case .request: "request"
+        case .response: "response"
+        case .router: "router"
+        case .stream: "stream"
+        case .decision: "decision"
+        case .interceptor: "interceptor"
+        case .session: "session"
+        case .subscription: "subscription"
+        case .credential: "credential"
+        }
+    }
+
     /// The most handles of this kind per connection.
     package var limit: Int {
         switch self {

@@ -87,14 +87,6 @@ package final class HandleTable: Sendable {
     @discardableResult
     func forget(_ name: String, of kind: HandleKind) -> (any Holdable)? { take(name, of: kind) }
 
-    /// Moves the object to the user's table, so that the object outlives its connection. Throws `tooMany` without
-    /// moving.
-    package func detach<Thing: Holdable>(_ handle: Handle<Thing>, _ parameter: String) throws(RPCError) {
-        guard let detached, let thing = thing(handle.name) as? Thing else { return }
-        try detached.keep(thing, as: handle)
-        _ = take(handle.name, of: Thing.kind)
-    }
-
     /// All objects of a type, in no order.
     package func all<Thing: Holdable>(_ type: Thing.Type = Thing.self) -> [Thing] {
         contents.withLock { contents in contents.things.values.compactMap { $0 as? Thing } }

@@ -15,7 +15,7 @@ package struct Features: JSONEncodable {
 }
 
 /// The name and version of a program.
-struct SoftwareInfo: JSONEncodable, JSONDecodable {
+struct SoftwareInfo: ObjectShape, JSONDecodable {
     var name: String
     var version: String?
 
@@ -32,10 +32,8 @@ struct SoftwareInfo: JSONEncodable, JSONDecodable {
         self.name = try JSONFields.need("name", name)
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("name", name)
-            writer.member("version", version)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("name", name)
+        writer.member("version", version)
     }
 }

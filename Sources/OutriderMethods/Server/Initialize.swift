@@ -21,16 +21,14 @@ struct Initialize: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var greeting: Greeting
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("capabilities") { writer in
-                    writer.member("experimental") { $0.member("outrider", greeting) }
-                }
-                writer.member("serverInfo", greeting.server)
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("capabilities") { writer in
+                writer.member("experimental") { $0.member("outrider", greeting) }
             }
+            writer.member("serverInfo", greeting.server)
         }
     }
 

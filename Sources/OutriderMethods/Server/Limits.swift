@@ -6,7 +6,7 @@ import OutriderJSON
 import OutriderRPC
 
 /// The limits in force, by the names of the contract.
-struct Limits: JSONEncodable {
+struct Limits: ObjectShape {
     private static let order: [StaticString] = [
         "messageBytes", "headerBytes", "depth", "batchItems", "callsInFlight", "requests", "streams", "sessions",
         "interceptors", "routers", "subscriptions", "credentials", "callbacks", "connections", "chunkBytes",
@@ -37,12 +37,10 @@ struct Limits: JSONEncodable {
             ]
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            for name in Self.order {
-                for limit in values where limit.name.description == name.description {
-                    writer.member(name, limit.value)
-                }
+    func encodeMembers(to writer: inout JSONWriter) {
+        for name in Self.order {
+            for limit in values where limit.name.description == name.description {
+                writer.member(name, limit.value)
             }
         }
     }

@@ -48,7 +48,7 @@ struct ServerHello: Method {
 }
 
 /// The service's reply.
-struct Greeting: JSONEncodable {
+struct Greeting: ObjectShape {
     var server: SoftwareInfo
     var limits: Limits
     var connection: String
@@ -60,14 +60,12 @@ struct Greeting: JSONEncodable {
         connection = call.peer.info.connection
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("server", server)
-            writer.member("protocol", 1)
-            writer.member("protocols", [1])
-            writer.member("features", Features())
-            writer.member("limits", limits)
-            writer.member("connection", connection)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("server", server)
+        writer.member("protocol", 1)
+        writer.member("protocols", [1])
+        writer.member("features", Features())
+        writer.member("limits", limits)
+        writer.member("connection", connection)
     }
 }

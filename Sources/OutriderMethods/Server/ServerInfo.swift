@@ -10,7 +10,7 @@ import OutriderRPC
 struct ServerInfo: Method {
     static let name = "server.info"
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var control: any ServerControl
         var limits: Limits
         var peer: PeerInfo
@@ -20,29 +20,27 @@ struct ServerInfo: Method {
         var suffixes: SuffixLists.Facts
         var keyLog: String?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("name", control.name)
-                writer.member("version", control.version)
-                writer.member("protocol", 1)
-                writer.member("pid", pid)
-                writer.member("uptime", uptime)
-                writer.member("instanceId", control.instanceID)
-                writer.member("connection", peer.connection)
-                writer.member("framing", peer.framing.rawValue)
-                writer.member("transport", peer.transport.rawValue)
-                if let pid = peer.pid, let uid = peer.uid {
-                    writer.member("peer") { writer in
-                        writer.member("pid", pid)
-                        writer.member("uid", uid)
-                    }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("name", control.name)
+            writer.member("version", control.version)
+            writer.member("protocol", 1)
+            writer.member("pid", pid)
+            writer.member("uptime", uptime)
+            writer.member("instanceId", control.instanceID)
+            writer.member("connection", peer.connection)
+            writer.member("framing", peer.framing.rawValue)
+            writer.member("transport", peer.transport.rawValue)
+            if let pid = peer.pid, let uid = peer.uid {
+                writer.member("peer") { writer in
+                    writer.member("pid", pid)
+                    writer.member("uid", uid)
                 }
-                writer.member("features", Features())
-                writer.member("limits", limits)
-                encodeSuffixes(to: &writer)
-                writer.member("tlsKeyLog", keyLog)
-                writer.member("environment", StartVariables.current)
             }
+            writer.member("features", Features())
+            writer.member("limits", limits)
+            encodeSuffixes(to: &writer)
+            writer.member("tlsKeyLog", keyLog)
+            writer.member("environment", StartVariables.current)
         }
 
         private func encodeSuffixes(to writer: inout JSONWriter) {

@@ -10,18 +10,7 @@ import OutriderRPC
 struct ServerMetrics: Method {
     static let name = "server.metrics"
 
-    struct Result: JSONEncodable {
-        var text: String
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("contentType", PrometheusText.contentType)
-                writer.member("text", text)
-            }
-        }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let control = call.scope.control
         var text = PrometheusText()
         text.add(
@@ -39,7 +28,10 @@ struct ServerMetrics: Method {
         text.addRequests(call.scope.service.engine)
         text.addPool(await call.scope.service.pool())
         text.addCallbacks(call.scope.service.callbacks.now)
-        return Result(text: text.text)
+        return ReplyMembers { writer in
+            writer.member("contentType", PrometheusText.contentType)
+            writer.member("text", text.text)
+        }
     }
 }
 

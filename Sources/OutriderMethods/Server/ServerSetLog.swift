@@ -35,20 +35,7 @@ struct ServerSetLog: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var before: LogSetting
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("level", before.level.rawValue)
-                writer.member("to", before.target.rawValue)
-                writer.member("format", before.format.rawValue)
-                writer.member("path", before.path)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         // opening a file may take long
         let (control, peer, setting) = (call.scope.control, call.peer, params.setting)
         let set = try await offLoop(for: call.scope.quota.client) { () throws(HTTPFailure) in
@@ -56,6 +43,11 @@ struct ServerSetLog: Method {
         }
         let before = try set.get()
         call.scope.service.monitors.logChanged()
-        return Result(before: before)
+        return ReplyMembers { writer in
+            writer.member("level", before.level.rawValue)
+            writer.member("to", before.target.rawValue)
+            writer.member("format", before.format.rawValue)
+            writer.member("path", before.path)
+        }
     }
 }

@@ -10,7 +10,7 @@ import OutriderRPC
 struct ServerStats: Method {
     static let name = "server.stats"
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var server: ServerCounters
         var engine: EngineCounts
         var statistics: EngineStatistics
@@ -21,33 +21,31 @@ struct ServerStats: Method {
         var resident: Int
         var memory: MemoryBudget.Counts
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("connections", server.connections)
-                writer.name("loops")
-                writer.array { writer in
-                    for clients in server.clientsByLoop { writer.object { $0.member("clients", clients) } }
-                }
-                writer.member("calls") { writer in
-                    writer.member("running", server.callsRunning)
-                    writer.member("total", server.callsTotal)
-                }
-                encodeEngine(to: &writer)
-                writer.member("events") { writer in
-                    writer.member("sent", server.eventsSent)
-                    writer.member("dropped", server.eventsDropped &+ watchers.dropped)
-                    writer.member("subscriptions", watchers.subscriptionCount)
-                }
-                writer.member("callbacks") { writer in
-                    writer.member("asked", callbacks.sent)
-                    writer.member("answered", callbacks.replied)
-                    writer.member("failed", callbacks.failed.values.reduce(0, &+))
-                }
-                writer.member("log") { $0.member("dropped", watchers.linesDropped) }
-                writer.member("memory") { writer in
-                    writer.member("resident", resident)
-                    encodeBudget(to: &writer)
-                }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("connections", server.connections)
+            writer.name("loops")
+            writer.array { writer in
+                for clients in server.clientsByLoop { writer.object { $0.member("clients", clients) } }
+            }
+            writer.member("calls") { writer in
+                writer.member("running", server.callsRunning)
+                writer.member("total", server.callsTotal)
+            }
+            encodeEngine(to: &writer)
+            writer.member("events") { writer in
+                writer.member("sent", server.eventsSent)
+                writer.member("dropped", server.eventsDropped &+ watchers.dropped)
+                writer.member("subscriptions", watchers.subscriptionCount)
+            }
+            writer.member("callbacks") { writer in
+                writer.member("asked", callbacks.sent)
+                writer.member("answered", callbacks.replied)
+                writer.member("failed", callbacks.failed.values.reduce(0, &+))
+            }
+            writer.member("log") { $0.member("dropped", watchers.linesDropped) }
+            writer.member("memory") { writer in
+                writer.member("resident", resident)
+                encodeBudget(to: &writer)
             }
         }
 

@@ -13,7 +13,7 @@ struct SessionCancelAll: Method {
     /// Seconds; a client that does not take its events may hold up their ends.
     private static let patience = 5.0
 
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.cancel() }
         await withTaskGroup(of: Void.self) { group in
@@ -22,6 +22,6 @@ struct SessionCancelAll: Method {
             _ = await group.next()
             group.cancelAll()
         }
-        return SessionCount("cancelled", exchanges.count)
+        return ReplyMembers { $0.member("cancelled", exchanges.count) }
     }
 }

@@ -33,13 +33,7 @@ struct SessionCreate: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var session: Handle<SessionRecord>
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("session", session) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let scope = call.scope
         var settings = SessionSettings()
         try params.session.apply(to: &settings, isShared: params.isShared, call)
@@ -69,6 +63,6 @@ struct SessionCreate: Method {
         }
         record.tell(.sessionCreated, scope.owner)
         call.ifUnwanted { Task { await record.end(in: scope, cancels: true) } }
-        return Result(session: record.handle)
+        return ReplyMembers { $0.member("session", record.handle) }
     }
 }

@@ -36,18 +36,16 @@ struct SessionCredentialParameter: JSONDecodable, Sendable {
 }
 
 /// The credential for replies, without the password.
-struct SessionCredentialShape: JSONEncodable {
+struct SessionCredentialShape: ObjectShape {
     var entry: ProtectionSpaces.Entry
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("url", entry.origin + entry.path)
-            writer.member("realm", entry.realm)
-            writer.member("username", entry.credential.username)
-            writer.member("password", SecretFields.mask)
-            if let schemes = entry.credential.schemes { writer.member("schemes", schemes.map(\.rawValue)) }
-            writer.member("preemptive", entry.isEarly)
-            if entry.source == .proxy { writer.member("proxy", true) }
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("url", entry.origin + entry.path)
+        writer.member("realm", entry.realm)
+        writer.member("username", entry.credential.username)
+        writer.member("password", SecretFields.mask)
+        if let schemes = entry.credential.schemes { writer.member("schemes", schemes.map(\.rawValue)) }
+        writer.member("preemptive", entry.isEarly)
+        if entry.source == .proxy { writer.member("proxy", true) }
     }
 }

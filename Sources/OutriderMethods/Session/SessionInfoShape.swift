@@ -6,7 +6,7 @@ import OutriderHTTP
 import OutriderJSON
 
 /// The current state of a session: the SessionInfo of the contract. Secrets are masked.
-struct SessionInfoShape: JSONEncodable {
+struct SessionInfoShape: ObjectShape {
     private var handle: String
     private var label: String?
     private var isShared: Bool
@@ -37,37 +37,35 @@ struct SessionInfoShape: JSONEncodable {
         }
     }
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("session", handle)
-            writer.member("name", label)
-            writer.member("shared", isShared)
-            writer.member("headers", FieldsShape(masked))
-            writer.member("timeout") { writer in
-                writer.member("resolve", timeouts.resolve)
-                writer.member("connect", timeouts.connect)
-                writer.member("tls", timeouts.tls)
-                writer.member("firstByte", timeouts.firstByte)
-                writer.member("idle", timeouts.idle)
-                writer.member("total", timeouts.total)
-                writer.member("resource", timeouts.resource)
-                writer.member("minRate", timeouts.minimumRate)
-            }
-            writer.member("connectionsPerHost", connectionsPerHost)
-            writer.member("proxy", proxy)
-            settings.security.encode(to: &writer)
-            writer.member("interceptors", settings.shown)
-            encodeRedirect(to: &writer)
-            writer.member("startImmediately", settings.spec.startsImmediately)
-            writer.member("credentials", credentials.map(SessionCredentialShape.init))
-            encodeLimits(to: &writer)
-            encodeCookies(to: &writer)
-            Self.encode(settings.strictTransport, to: &writer)
-            writer.member("requests") { writer in
-                writer.member("active", counts.requests)
-                writer.member("running", counts.running)
-                writer.member("waiting", counts.waiting)
-            }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("session", handle)
+        writer.member("name", label)
+        writer.member("shared", isShared)
+        writer.member("headers", FieldsShape(masked))
+        writer.member("timeout") { writer in
+            writer.member("resolve", timeouts.resolve)
+            writer.member("connect", timeouts.connect)
+            writer.member("tls", timeouts.tls)
+            writer.member("firstByte", timeouts.firstByte)
+            writer.member("idle", timeouts.idle)
+            writer.member("total", timeouts.total)
+            writer.member("resource", timeouts.resource)
+            writer.member("minRate", timeouts.minimumRate)
+        }
+        writer.member("connectionsPerHost", connectionsPerHost)
+        writer.member("proxy", proxy)
+        settings.security.encode(to: &writer)
+        writer.member("interceptors", settings.shown)
+        encodeRedirect(to: &writer)
+        writer.member("startImmediately", settings.spec.startsImmediately)
+        writer.member("credentials", credentials.map(SessionCredentialShape.init))
+        encodeLimits(to: &writer)
+        encodeCookies(to: &writer)
+        Self.encode(settings.strictTransport, to: &writer)
+        writer.member("requests") { writer in
+            writer.member("active", counts.requests)
+            writer.member("running", counts.running)
+            writer.member("waiting", counts.waiting)
         }
     }
 

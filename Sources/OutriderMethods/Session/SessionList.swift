@@ -10,17 +10,11 @@ import OutriderRPC
 struct SessionList: Method {
     static let name = "session.list"
 
-    struct Result: JSONEncodable {
-        var sessions: [SessionInfoShape]
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("sessions", sessions) } }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let scope = call.scope
         var records = scope.handles.all(SessionRecord.self) + scope.share.handles.all(SessionRecord.self)
         records.sort { ($0.label ?? "", $0.handle.name) < ($1.label ?? "", $1.handle.name) }
-        return Result(
-            sessions: [SessionInfoShape(nil, scope)] + records.map { SessionInfoShape($0, scope) })
+        let sessions = [SessionInfoShape(nil, scope)] + records.map { SessionInfoShape($0, scope) }
+        return ReplyMembers { $0.member("sessions", sessions) }
     }
 }

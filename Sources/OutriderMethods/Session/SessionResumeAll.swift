@@ -10,9 +10,9 @@ import OutriderRPC
 struct SessionResumeAll: Method {
     static let name = "session.resumeAll"
 
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.resume() }
-        return SessionCount("resumed", exchanges.count)
+        return ReplyMembers { $0.member("resumed", exchanges.count) }
     }
 }

@@ -10,9 +10,10 @@ import OutriderRPC
 struct SessionSuspendAll: Method {
     static let name = "session.suspendAll"
 
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> SessionCount {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let exchanges = SessionRecord.exchanges(try params.session?.resolved(call.scope), call.scope)
         for exchange in exchanges { exchange.suspend() }
-        return SessionCount("suspended", exchanges.count { $0.snapshot.phase == .suspended })
+        let suspended = exchanges.count { $0.snapshot.phase == .suspended }
+        return ReplyMembers { $0.member("suspended", suspended) }
     }
 }

@@ -28,16 +28,14 @@ struct StreamAttach: Method {
         }
     }
 
-    struct Result: JSONEncodable {
+    struct Result: ObjectShape {
         var size: Int?
         var failure: HTTPFailure?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("raw", true)
-                if let size { writer.member("size", size) }
-                if let failure { writer.member("error", FailureShape(failure)) }
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("raw", true)
+            if let size { writer.member("size", size) }
+            if let failure { writer.member("error", FailureShape(failure)) }
         }
     }
 

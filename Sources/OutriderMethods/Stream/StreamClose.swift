@@ -8,28 +8,17 @@ import OutriderRPC
 struct StreamClose: Method {
     static let name = "stream.close"
 
-    struct Params: JSONDecodable {
-        var stream: Handle<ReadStream>
-
-        init(json: JSONValue) throws(JSONComplaint) {
-            var fields = try JSONFields(json)
-            let stream = try fields.optional("stream", as: Handle<ReadStream>.self)
-            try fields.finish()
-            self.stream = try JSONFields.need("stream", stream)
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> JSONNothing {
+    static func call(_ params: HandleParams<ReadStream>, _ call: Call<ClientScope>) async throws -> JSONNothing {
         let handles = call.scope.handles
         // closing an upload stream ends its body
-        let upload = Handle<UploadStream>(named: params.stream.name)
+        let upload = Handle<UploadStream>(named: params.handle.name)
         if let stream = try? handles.find(upload, "stream") {
             handles.remove(upload)
             stream.close()
             return JSONNothing()
         }
-        let stream = try handles.find(params.stream, "stream")
-        handles.remove(params.stream)
+        let stream = try handles.find(params.handle, "stream")
+        handles.remove(params.handle)
         await stream.end()
         return JSONNothing()
     }

@@ -56,7 +56,7 @@ package final class ReadStream: Holdable {
     package let handle = Handle<ReadStream>()
     let isPushed: Bool
     let isBatched: Bool
-    let hub: any StreamHub
+    let hub: StreamFanout
     let handles: HandleTable
     let contents: Mutex<Contents>
     /// Wakes the call that reads.
@@ -64,7 +64,7 @@ package final class ReadStream: Holdable {
 
     /// - Parameter quota: of the client whose memory the stream takes.
     init(
-        _ machine: consuming StreamMachine, _ look: ItemLook, of hub: any StreamHub, in handles: HandleTable,
+        _ machine: consuming StreamMachine, _ look: ItemLook, of hub: StreamFanout, in handles: HandleTable,
         quota: BodyQuota
     ) {
         self.hub = hub
@@ -352,16 +352,4 @@ package final class ReadStream: Holdable {
         }
         for closer in closers { closer.resume() }
     }
-}
-
-/// What a stream tells the hub that feeds it.
-protocol StreamHub: AnyObject, Sendable {
-    /// The stream may have room again.
-    func moved()
-
-    /// The stream has ended: by its client, or by itself.
-    func left(_ stream: ReadStream, _ failure: HTTPFailure?)
-
-    /// Tells monitors about a stream, if the topic is wanted. Not to be called under a lock.
-    func tell(_ topic: MonitorTopic, _ detail: () -> MonitorDetail)
 }

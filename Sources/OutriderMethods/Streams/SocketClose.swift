@@ -8,19 +8,17 @@ import OutriderJSON
 protocol StreamSocket: AnyObject, Sendable {}
 
 /// How a WebSocket ended: the `close` of the last event, of the last read and of `websocket.close`.
-struct SocketClose: JSONEncodable, Sendable, Equatable {
+struct SocketClose: ObjectShape, Sendable, Equatable {
     /// The code of the received Close frame, or of the sent frame if the connection failed; nil without a frame.
     var code: Int?
     var reason = ""
     /// Whether both sides sent a Close frame.
     var isClean = false
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("code", code)
-            if !reason.isEmpty { writer.member("reason", reason) }
-            writer.member("clean", isClean)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("code", code)
+        if !reason.isEmpty { writer.member("reason", reason) }
+        writer.member("clean", isClean)
     }
 
     /// The last record of the side channel.
@@ -30,15 +28,13 @@ struct SocketClose: JSONEncodable, Sendable, Equatable {
         return record
     }
 
-    private struct Final: JSONEncodable {
+    private struct Final: ObjectShape {
         var close: SocketClose?
         var failure: HTTPFailure?
 
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                if let failure { writer.member("error", FailureShape(failure)) }
-                writer.member("close", close)
-            }
+        func encodeMembers(to writer: inout JSONWriter) {
+            if let failure { writer.member("error", FailureShape(failure)) }
+            writer.member("close", close)
         }
     }
 }

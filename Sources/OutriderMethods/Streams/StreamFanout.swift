@@ -23,7 +23,7 @@ import Synchronization
 /// task was cancelled. `whenUnwanted` tells a producer that waits for the network. After `end` the hub takes nothing
 /// more; the call returns when every push stream has sent its `event.end`. The hub sends nothing before `release`,
 /// which must follow the reply that names the streams.
-package final class StreamFanout: StreamHub {
+package final class StreamFanout: Sendable {
     private struct Contents {
         var streams: [ReadStream] = []
         var unwanted: (@Sendable (HTTPFailure) -> Void)?

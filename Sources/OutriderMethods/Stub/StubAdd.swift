@@ -76,13 +76,7 @@ struct StubAdd: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var stub: String
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("stub", stub) } }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let stage = try call.scope.madeStage(named: params.session)
         var rule = params.rule
         for (index, reply) in params.replies.enumerated() {
@@ -109,7 +103,7 @@ struct StubAdd: Method {
             if let name { stage.count(charge, for: name, in: call.scope.quota) }
             return name
         }
-        if let name { return Result(stub: name) }
+        if let name { return ReplyMembers { $0.member("stub", name) } }
         throw RPCError(
             .tooMany, "a session may have \(StubTable.most) stubs: remove some",
             data: ["what": .string("stubs"), "limit": .integer(Int64(StubTable.most))])

@@ -10,16 +10,9 @@ import OutriderRPC
 struct StubList: Method {
     static let name = "stub.list"
 
-    struct Result: JSONEncodable {
-        var stubs: [StubTable.Entry]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("stubs", stubs.map { StubInfoShape(entry: $0) }) }
-        }
-    }
-
-    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: SessionParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let stage = try call.scope.stage(named: params.session)
-        return Result(stubs: stage?.withStubs { $0.entries } ?? [])
+        let stubs: [StubTable.Entry] = stage?.withStubs { $0.entries } ?? []
+        return ReplyMembers { $0.member("stubs", stubs.map { StubInfoShape(entry: $0) }) }
     }
 }

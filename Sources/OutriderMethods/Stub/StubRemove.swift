@@ -10,13 +10,7 @@ import OutriderRPC
 struct StubRemove: Method {
     static let name = "stub.remove"
 
-    struct Result: JSONEncodable {
-        var removed: Int
-
-        func encode(to writer: inout JSONWriter) { writer.object { $0.member("removed", removed) } }
-    }
-
-    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let stage = try call.scope.stage(named: params.session)
         let removed = stage?.withStubs { stubs in
             if params.stub == nil {
@@ -26,6 +20,6 @@ struct StubRemove: Method {
             return stubs.remove(params.stub)
         }
         stage?.uncount(params.stub)
-        return Result(removed: removed ?? 0)
+        return ReplyMembers { $0.member("removed", removed ?? 0) }
     }
 }

@@ -10,17 +10,10 @@ import OutriderRPC
 struct StubRequests: Method {
     static let name = "stub.requests"
 
-    struct Result: JSONEncodable {
-        var requests: [StubTable.Seen]
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { $0.member("requests", requests.map { StubRequestShape($0) }) }
-        }
-    }
-
-    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: StubParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let stage = try call.scope.stage(named: params.session)
         let requests = stage?.withStubs { $0.requests } ?? []
-        return Result(requests: requests.filter { params.stub == nil || $0.stub == params.stub })
+        let wanted = requests.filter { params.stub == nil || $0.stub == params.stub }
+        return ReplyMembers { $0.member("requests", wanted.map { StubRequestShape($0) }) }
     }
 }

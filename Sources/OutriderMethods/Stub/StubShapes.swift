@@ -6,17 +6,15 @@ import OutriderHTTP
 import OutriderJSON
 
 /// A StubInfo of the contract.
-struct StubInfoShape: JSONEncodable {
+struct StubInfoShape: ObjectShape {
     var entry: StubTable.Entry
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("stub", entry.name)
-            writer.member("method", entry.rule.method)
-            writer.member("url", entry.rule.url.text)
-            writer.member("hits", entry.hits)
-            writer.member("last", entry.last.map { StubRequestShape($0) })
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("stub", entry.name)
+        writer.member("method", entry.rule.method)
+        writer.member("url", entry.rule.url.text)
+        writer.member("hits", entry.hits)
+        writer.member("last", entry.last.map { StubRequestShape($0) })
     }
 }
 

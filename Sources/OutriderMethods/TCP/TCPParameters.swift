@@ -102,13 +102,11 @@ struct TCPEndpoint {
 }
 
 /// The TLS of a stream, for replies.
-struct TCPSecurityShape: JSONEncodable {
+struct TCPSecurityShape: ObjectShape {
     var security: DuplexSecurity
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("version", security.version ?? "TLS")
-            writer.member("alpn", security.negotiated)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("version", security.version ?? "TLS")
+        writer.member("alpn", security.negotiated)
     }
 }

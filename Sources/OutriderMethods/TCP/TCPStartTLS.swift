@@ -22,24 +22,7 @@ struct TCPStartTLS: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var outcome: Swift.Result<DuplexSecurity, HTTPFailure>
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                switch outcome {
-                case .success(let security):
-                    writer.member("ok", true)
-                    writer.member("tls", TCPSecurityShape(security: security))
-                case .failure(let failure):
-                    writer.member("ok", false)
-                    writer.member("error", FailureShape(failure))
-                }
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let stream = try call.scope.handles.find(params.stream, "stream")
         let connection = try stream.connection()
         if stream.isAttached {
@@ -53,7 +36,16 @@ struct TCPStartTLS: Method {
         }
         let outcome = await connection.startTLS(params.tls)
         try Task.checkCancellation()
-        return Result(outcome: outcome)
+        return ReplyMembers { writer in
+            switch outcome {
+            case .success(let security):
+                writer.member("ok", true)
+                writer.member("tls", TCPSecurityShape(security: security))
+            case .failure(let failure):
+                writer.member("ok", false)
+                writer.member("error", FailureShape(failure))
+            }
+        }
     }
 }
 

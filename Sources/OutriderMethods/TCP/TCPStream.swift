@@ -199,17 +199,15 @@ final class TCPStream: StreamPartner, DuplexOwner {
 }
 
 /// `event.socket`: the state of a connection behind a push stream.
-struct SocketEvent: JSONEncodable, Sendable {
+struct SocketEvent: ObjectShape, Sendable {
     var stream: Handle<ReadStream>
     var sequence: Int
     var kind: String
 
-    func encode(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("stream", stream)
-            writer.member("seq", sequence)
-            writer.member("kind", kind)
-        }
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("stream", stream)
+        writer.member("seq", sequence)
+        writer.member("kind", kind)
     }
 }
 

@@ -41,33 +41,26 @@ struct TrustEvaluate: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var examination: TLSExamination
-
-        func encode(to writer: inout JSONWriter) {
-            let served = Engine.certificates(examination.served)
-            let path = Engine.certificates(examination.path)
-            writer.object { writer in
-                writer.member("trusted", examination.failure == nil)
-                if let failure = examination.failure { writer.member("error", FailureShape(failure)) }
-                writer.member("verified", examination.verified?.rawValue)
-                writer.member("revocation", examination.revocation?.rawValue)
-                writer.member("chain", served.map(CertificateShape.init))
-                writer.member("path", path.map(CertificateShape.init))
-                writer.member("pins", (path.isEmpty ? served : path).map(\.spki))
-                guard let facts = examination.facts else { return }
-                writer.member("tls") { writer in
-                    writer.member("version", facts.version)
-                    writer.member("cipher", facts.cipher)
-                    writer.member("group", facts.group)
-                    writer.member("alpn", facts.alpn)
-                    writer.member("clientCertificate", facts.clientCertificate?.rawValue)
-                }
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let examination = try await params.subject.examined(params.chain, call)
+        let served = Engine.certificates(examination.served)
+        let path = Engine.certificates(examination.path)
+        return ReplyMembers { writer in
+            writer.member("trusted", examination.failure == nil)
+            if let failure = examination.failure { writer.member("error", FailureShape(failure)) }
+            writer.member("verified", examination.verified?.rawValue)
+            writer.member("revocation", examination.revocation?.rawValue)
+            writer.member("chain", served.map(CertificateShape.init))
+            writer.member("path", path.map(CertificateShape.init))
+            writer.member("pins", (path.isEmpty ? served : path).map(\.spki))
+            guard let facts = examination.facts else { return }
+            writer.member("tls") { writer in
+                writer.member("version", facts.version)
+                writer.member("cipher", facts.cipher)
+                writer.member("group", facts.group)
+                writer.member("alpn", facts.alpn)
+                writer.member("clientCertificate", facts.clientCertificate?.rawValue)
             }
         }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(examination: try await params.subject.examined(params.chain, call))
     }
 }

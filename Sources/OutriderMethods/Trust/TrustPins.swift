@@ -22,22 +22,15 @@ struct TrustPins: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        var examination: TLSExamination
-
-        func encode(to writer: inout JSONWriter) {
-            let path = Engine.certificates(examination.path)
-            let certificates = path.isEmpty ? Engine.certificates(examination.served) : path
-            writer.object { writer in
-                writer.member("trusted", examination.failure == nil)
-                if let failure = examination.failure { writer.member("error", FailureShape(failure)) }
-                writer.member("publicKeys") { $0.member("pins", certificates.map(\.spki)) }
-                writer.member("subjects", certificates.map(\.subject.printable))
-            }
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
+        let examination = try await params.subject.examined(nil, call)
+        let path = Engine.certificates(examination.path)
+        let certificates = path.isEmpty ? Engine.certificates(examination.served) : path
+        return ReplyMembers { writer in
+            writer.member("trusted", examination.failure == nil)
+            if let failure = examination.failure { writer.member("error", FailureShape(failure)) }
+            writer.member("publicKeys") { $0.member("pins", certificates.map(\.spki)) }
+            writer.member("subjects", certificates.map(\.subject.printable))
         }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
-        Result(examination: try await params.subject.examined(nil, call))
     }
 }

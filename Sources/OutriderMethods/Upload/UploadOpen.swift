@@ -10,23 +10,15 @@ import OutriderRPC
 struct UploadOpen: Method {
     static let name = "upload.open"
 
-    struct Result: JSONEncodable {
-        var stream: Handle<UploadStream>
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.member("stream", stream)
-                writer.member("room", UploadStream.capacity)
-            }
-        }
-    }
-
-    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: NoParams, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let handle = Handle<UploadStream>()
         let isOfOne = call.peer.info.transport == .stdio
         try call.scope.handles.keep(UploadStream(isOfOne: isOfOne), as: handle)
         let subject = MonitorSubject(owner: call.scope.owner)
         call.scope.service.monitors.tell(.uploadOpened, subject) { .handle(handle.name, size: nil) }
-        return Result(stream: handle)
+        return ReplyMembers { writer in
+            writer.member("stream", handle)
+            writer.member("room", UploadStream.capacity)
+        }
     }
 }

@@ -29,22 +29,10 @@ struct WebSocketPing: Method {
         }
     }
 
-    struct Result: JSONEncodable {
-        /// Seconds.
-        var rtt: Double
-
-        func encode(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.name("rtt")
-                writer.value(rtt)
-            }
-        }
-    }
-
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> Result {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let socket = try call.scope.handles.find(params.stream, "stream").openSocket()
         switch try await socket.ping(params.payload, timeout: .seconds(params.timeout)) {
-        case .rtt(let rtt): return Result(rtt: rtt / .seconds(1))
+        case .rtt(let rtt): return ReplyMembers { $0.member("rtt", rtt / .seconds(1)) }
         case .refused(let error): throw error
         case .timedOut:
             let failure = HTTPFailure(
