@@ -84,6 +84,17 @@ package struct JSONCursor {
         return nil
     }
 
+    /// Moves over the next value: its range, without white space around it.
+    package mutating func value() -> Range<Int> {
+        _ = peek()
+        let start = position
+        skip()
+        // `skip` looks for a colon behind a string
+        var end = position
+        while end > start, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[end - 1]) { end -= 1 }
+        return start..<end
+    }
+
     /// Moves over the value that begins here, and reports every string value, including the value itself.
     package mutating func skip(_ string: (Range<Int>) -> Void = { _ in }) {
         var depth = 0

@@ -16,33 +16,24 @@ package enum JSONLocator {
     ///
     /// The text must have passed JSONScanner.
     package static func range(ofMember name: String, in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-        var walk = Walk(bytes: bytes)
-        while walk.step() {
-            guard walk.depth == 1, walk.nameIsComplete(name) else { continue }
-            walk.skipSpace()
-            let start = walk.position
-            walk.skipValue()
-            return start..<walk.position
+        var cursor = JSONCursor(bytes)
+        guard cursor.peek() == UInt8(ascii: "{") else { return nil }
+        var found: Range<Int>?
+        cursor.eachMember { cursor, member in
+            let value = cursor.value()
+            if found == nil, cursor.text(member).utf8.elementsEqual(name.utf8) { found = value }
         }
-        return nil
+        return found
     }
 
     /// The ranges of the values in the text of an array.
     ///
     /// The text must have passed JSONScanner.
     package static func elements(in bytes: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
-        var walk = Walk(bytes: bytes)
-        walk.skipSpace()
-        guard walk.position < bytes.count, bytes[walk.position] == UInt8(ascii: "[") else { return [] }
+        var cursor = JSONCursor(bytes)
+        guard cursor.peek() == UInt8(ascii: "[") else { return [] }
         var ranges: [Range<Int>] = []
-        repeat {
-            _ = walk.step()
-            walk.skipSpace()
-            let start = walk.position
-            walk.skipValue()
-            if walk.position > start { ranges.append(start..<walk.position) }
-            walk.skipSpace()
-        } while walk.position < bytes.count && bytes[walk.position] == UInt8(ascii: ",")
+        cursor.eachElement { ranges.append($0.value()) }
         return ranges
     }
 }
@@ -60,8 +51,6 @@ private struct Walk {
 
     init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    var depth: Int { levels.count }
-
     var pointer: JSONPointer {
         var pointer = JSONPointer.root
         for level in levels.suffix(128).reversed() {
@@ -72,14 +61,6 @@ private struct Walk {
             }
         }
         return pointer
-    }
-
-    /// Whether the cursor stands right after the colon of a member of that name.
-    func nameIsComplete(_ wanted: String) -> Bool {
-        guard case .object(let name?, wantsName: false) = levels.last, position > 0,
-            bytes[position - 1] == UInt8(ascii: ":")
-        else { return false }
-        return text(name).utf8.elementsEqual(wanted.utf8)
     }
 
     /// Reads a token; false at the end.
@@ -113,21 +94,6 @@ private struct Walk {
             position += 1
         }
         return true
-    }
-
-    mutating func skipSpace() {
-        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
-    }
-
-    mutating func skipValue() {
-        let level = levels.count
-        while position < bytes.count {
-            let byte = bytes[position]
-            // closing brackets and braces differ by a bit
-            if levels.count == level, byte == UInt8(ascii: ",") || byte | 0x20 == UInt8(ascii: "}") { break }
-            _ = step()
-        }
-        while position > 0, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position - 1]) { position -= 1 }
     }
 
     private mutating func skipString() {

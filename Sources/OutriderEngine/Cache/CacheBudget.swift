@@ -3,12 +3,6 @@
 
 import Synchronization
 
-/// A cache that shares a budget with others.
-protocol BudgetHolder: AnyObject, Sendable {
-    /// Gives up entries of at least so many bytes, if there are so many; returns the bytes that are free now.
-    func giveUp(_ bytes: Int) -> Int
-}
-
 /// The bytes that several caches may hold together: their entries, and bodies on their way into them.
 ///
 /// A full budget makes room: the user whose caches hold most gives up the entries of his largest cache. So no cache is kept
@@ -18,7 +12,7 @@ package final class CacheBudget: Sendable {
     package static let process = CacheBudget(256 << 20)
 
     private struct Holding {
-        weak var holder: (any BudgetHolder)?
+        weak var holder: CacheStore?
         var user: Int?
         var entries = 0
         var filling = 0
@@ -49,12 +43,12 @@ package final class CacheBudget: Sendable {
     /// The bytes that are held beyond the limit.
     var excess: Int { state.withLock { max(0, $0.used &- $0.most) } }
 
-    func join(_ holder: any BudgetHolder, user: Int?) {
+    func join(_ holder: CacheStore, user: Int?) {
         state.withLock { $0.holdings[ObjectIdentifier(holder)] = Holding(holder: holder, user: user) }
     }
 
     /// The cache ends: its bytes are free.
-    func leave(_ holder: any BudgetHolder) {
+    func leave(_ holder: CacheStore) {
         let id = ObjectIdentifier(holder)
         state.withLock { state in
             guard let holding = state.holdings.removeValue(forKey: id) else { return }
@@ -63,7 +57,7 @@ package final class CacheBudget: Sendable {
     }
 
     /// The entries of the cache have so many bytes now.
-    func hold(_ bytes: Int, by holder: any BudgetHolder) {
+    func hold(_ bytes: Int, by holder: CacheStore) {
         let id = ObjectIdentifier(holder)
         state.withLock { state in
             state.used &+= bytes &- (state.holdings[id]?.entries ?? bytes)
@@ -72,13 +66,13 @@ package final class CacheBudget: Sendable {
     }
 
     /// Takes so many bytes for bodies on their way, if there is room or room can be made.
-    func take(_ bytes: Int, for holder: any BudgetHolder) -> Bool {
+    func take(_ bytes: Int, for holder: CacheStore) -> Bool {
         if takeFree(bytes, ObjectIdentifier(holder)) { return true }
         relieve(bytes, for: holder)
         return takeFree(bytes, ObjectIdentifier(holder))
     }
 
-    func giveBack(_ bytes: Int, by holder: any BudgetHolder) {
+    func giveBack(_ bytes: Int, by holder: CacheStore) {
         let id = ObjectIdentifier(holder)
         state.withLock { state in
             guard state.holdings[id] != nil else { return }
@@ -88,10 +82,10 @@ package final class CacheBudget: Sendable {
     }
 
     /// Makes room for so many more bytes. Not to be called with the lock of a cache.
-    func relieve(_ bytes: Int, for holder: any BudgetHolder) {
+    func relieve(_ bytes: Int, for holder: CacheStore) {
         let id = ObjectIdentifier(holder)
         for _ in 0..<Self.mostSteps {
-            let victim = state.withLock { state -> (holder: any BudgetHolder, bytes: Int)? in
+            let victim = state.withLock { state -> (holder: CacheStore, bytes: Int)? in
                 let missing = state.used &+ bytes &- state.most
                 guard missing > 0, let found = Self.victim(of: state, for: id) else { return nil }
                 return (found, missing &+ state.most / Self.step)
@@ -101,7 +95,7 @@ package final class CacheBudget: Sendable {
     }
 
     /// All caches that share the budget.
-    var holders: [any BudgetHolder] { state.withLock { $0.holdings.values.compactMap(\.holder) } }
+    var holders: [CacheStore] { state.withLock { $0.holdings.values.compactMap(\.holder) } }
 
     private func takeFree(_ bytes: Int, _ id: ObjectIdentifier) -> Bool {
         state.withLock { state in
@@ -113,7 +107,7 @@ package final class CacheBudget: Sendable {
     }
 
     /// The largest cache of the user who holds most. A user who holds less than the asking one gives nothing up.
-    private static func victim(of state: State, for id: ObjectIdentifier) -> (any BudgetHolder)? {
+    private static func victim(of state: State, for id: ObjectIdentifier) -> CacheStore? {
         var totals: [Int?: Int] = [:]
         for holding in state.holdings.values { totals[holding.user, default: 0] &+= holding.bytes }
         let own = state.holdings[id]?.user

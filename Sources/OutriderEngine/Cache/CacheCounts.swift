@@ -11,7 +11,6 @@ package struct CacheCounts: Sendable, Equatable {
     package var stored = 0
     package var evicted = 0
     package var invalidated = 0
-    package var bypassed = 0
 
     package init() {}
 }

@@ -16,7 +16,7 @@ extension CacheOwner {
     ///   - root: the directory of named caches; nil for the usual one.
     package static func forget(_ owner: String, in root: String?, of budget: CacheBudget = .process) {
         var open: Set<String> = []
-        for case let store as CacheStore in budget.holders {
+        for store in budget.holders {
             store.remove(tag: tag(owner, store.secret))
             if let path = store.path { open.insert(path) }
         }

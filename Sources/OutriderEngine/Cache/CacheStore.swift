@@ -341,7 +341,8 @@ extension CacheStore: DiskCacheOwner {
     }
 }
 
-extension CacheStore: BudgetHolder {
+extension CacheStore {
+    /// Gives up entries of at least so many bytes, if there are so many; returns the bytes that are free now.
     func giveUp(_ bytes: Int) -> Int {
         state.withLock { state in
             let before = state.table.bytes

@@ -3,6 +3,7 @@
 
 import Glibc
 import OutriderHTTP
+import OutriderTransport
 
 /// Starts a helper process and reads its response. The helper outlives the service until its work is done.
 enum HelperProcess {
@@ -12,7 +13,7 @@ enum HelperProcess {
     /// Waits on a thread of its own, without a limit.
     static func run(_ order: HelperRequest) async -> HelperReport {
         await withUnsafeContinuation { continuation in
-            let started = WaitingThread.start {
+            let started = DetachedThread.start {
                 let outcome = ChildProcess.run(
                     ["outrider", "credential-helper"], path: "/proc/self/exe", input: PackedWriter.secret(of: order),
                     isSheltered: true, seconds: seconds)

@@ -12,13 +12,8 @@ package struct StoreRoot {
 
     package init(_ directory: String) { self.directory = directory }
 
-    /// The default directory by the password database: the same for every process of a user, whatever its environment
-    /// says.
-    package static var usual: String? {
-        guard let entry = getpwuid(geteuid()), let home = entry.pointee.pw_dir else { return nil }
-        let path = String(cString: home)
-        return path.hasPrefix("/") ? "\(path)/.local/share/outrider/credentials" : nil
-    }
+    /// The default directory.
+    package static var usual: String? { UserDirectory.data("credentials") }
 
     // MARK: the key
 
@@ -95,19 +90,11 @@ package struct StoreRoot {
 
     /// The names of the directories of all credentials, past and present.
     func allPlaces() throws(OAuthFailure) -> [String] {
-        guard let stream = opendir(directory) else {
+        guard let names = DirectoryNames.read(directory) else {
             if errno == ENOENT { return [] }
             throw StoreFile.failure("read", directory)
         }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.utf8.count == CredentialFiles.placeBytes { names.append(name) }
-        }
-        return names.sorted()
+        return names.filter { $0.utf8.count == CredentialFiles.placeBytes }.sorted()
     }
 
     /// Checks that the store is sealed with this key: with a wrong key, every record would look damaged.

@@ -106,7 +106,7 @@ package final class NetworkPathMonitor: Sendable {
             return socket
         }
         guard let opened else { return }
-        let isHeard = WaitingThread.start { [weak self] in
+        let isHeard = DetachedThread.start { [weak self] in
             while opened.wait() { self?.rang() }
         }
         if !isHeard { state.withLock { if $0.socket === opened { $0.socket = nil } } }

@@ -4,6 +4,7 @@
 import CLinux
 import Glibc
 package import OutriderHTTP
+import OutriderTransport
 
 /// Opens a page in the user's browser, on request.
 package enum Browser {
@@ -23,7 +24,7 @@ package enum Browser {
             return failure("\(program) could not be started (\(String(cString: strerror(code)))); \(hint)")
         }
         // the ended process must be reaped
-        _ = WaitingThread.start {
+        _ = DetachedThread.start {
             var status: CInt = 0
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
         }

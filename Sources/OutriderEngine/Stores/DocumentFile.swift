@@ -25,15 +25,7 @@ package enum DocumentFile {
 
     /// The names in a directory, in alphabetical order, without hidden files.
     package static func names(in directory: String) throws(HTTPFailure) -> [String] {
-        guard let stream = opendir(directory) else { throw PosixFile.failure("read", directory) }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted()
+        guard let names = DirectoryNames.read(directory) else { throw PosixFile.failure("read", directory) }
+        return names.filter { !$0.hasPrefix(".") }.sorted()
     }
 }

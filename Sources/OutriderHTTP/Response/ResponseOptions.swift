@@ -14,11 +14,6 @@ package final class ResponseOptions: Sendable {
         self.handlers = handlers
         self.maxBody = maxBody
     }
-
-    /// A copy with a further handler.
-    package func adding(_ handler: ResponseRecipient) -> ResponseOptions {
-        ResponseOptions(validation: validation, handlers: handlers + [handler], maxBody: maxBody)
-    }
 }
 
 /// A recipient of the response in a shape of its own.

@@ -17,9 +17,6 @@ package struct Validation: Sendable {
     /// Whether a rule is judged before the body is read.
     package var looksAtHead: Bool { rules.contains { $0.onHeaders } }
 
-    /// Whether a rule waits for the body.
-    package var looksAtBody: Bool { rules.contains { !$0.onHeaders || $0.schema != nil } }
-
     package var callsClient: Bool { rules.contains { $0.callback != nil } }
 
     /// The first failure by rules that need no callback; nil if valid.
