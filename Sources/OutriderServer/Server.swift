@@ -124,7 +124,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
     /// service when it is idle.
     private func lost(_ file: SocketFile) async {
         let listener = state.withLock { state -> UnixSocketListener? in
-            guard !state.isEnding, !file.isReleased else { return nil }
+            guard !state.isEnding, !state.isLeaving, !file.isReleased else { return nil }
             return state.listeners.first { $0.isListening(on: file) }
         }
         guard let listener else { return }
