@@ -128,7 +128,7 @@ class AsyncEventStream(EventQueue):
             if not self._open:
                 if self._problem is not None:
                     # to each of several tasks
-                    raise self._problem
+                    raise self._problem.with_traceback(None)
                 raise StopAsyncIteration
             arrived = self._arrived
             if arrived is None or arrived.done() or arrived.get_loop() is not self._loop:
