@@ -32,7 +32,8 @@ MODULES = {
     # reading rows of a cache; Tests/Fuzz/Parsers/Engine stands for what is below them
     "OutriderEngine": ([
         "Cache/CacheDatabase", "Cache/CacheFiles", "Cache/CachedEntry", "CredentialHelper/StoreFile",
-        "SQLite/SQLiteDatabase", "Stores/DirectoryNames", "WallTime"], ["OutriderFiles", "OutriderHTTP"]),
+        "SQLite/SQLiteDatabase", "Stores/DirectoryNames", "Stores/UserDirectory", "WallTime"],
+        ["OutriderFiles", "OutriderHTTP"]),
 }
 # at the same time
 STEPS = [["OutriderJSON", "OutriderFiles"], ["OutriderHTTP", "OutriderRPC", "OutriderYAML"],
