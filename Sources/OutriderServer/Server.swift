@@ -27,7 +27,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         var isEnding: Bool { status != nil || stopping }
         var waiter: CheckedContinuation<Int32, Never>?
         var idleSince = ContinuousClock.now
-        /// Clients that are accepted, also those without a connection yet.
+        /// The number of accepted clients, including clients without a connection yet.
         var accepted = 0
         /// The idle service is about to end, unless a client has come.
         var isLeaving = false
@@ -160,7 +160,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
             return state.isEnding
         }
         guard isLate else { return }
-        // the end of the service knows nothing of this listener
+        // the end of the service does not close this listener
         listener.remove()
         await listener.close()
     }
@@ -307,7 +307,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         }
     }
 
-    /// Whether there is no client, not even one on the way to its loop, and no work.
+    /// Whether there is neither work nor a client, including clients on the way to a loop.
     private func isIdle(_ state: State) -> Bool {
         !settings.isBusy() && state.connections.isEmpty && state.accepted == 0
     }
@@ -317,7 +317,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         let listeners = state.withLock { $0.listeners }
         for listener in listeners { await listener.leave() }
         let isOver = state.withLock { state -> Bool? in
-            // a stop or a signal ends it
+            // a stop or a signal ends the service
             if state.isEnding { return nil }
             let isOver = isIdle(state)
             if !isOver { state.idleSince = .now }
@@ -328,7 +328,7 @@ package final class Server<Scope: ConnectionScope>: ServerControl, ConnectionHos
         for listener in listeners {
             if let file = listener.file { _ = await putBack(file) } else { await listener.acceptClients(true) }
         }
-        // only now, so that the next end finds the new listeners
+        // after the new listeners are known, so that the next idle end closes them
         state.withLock { $0.isLeaving = false }
     }
 

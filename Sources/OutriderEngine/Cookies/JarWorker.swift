@@ -29,9 +29,9 @@ final class JarWorker: @unchecked Sendable {
     private let keys: (any JarKeySource)?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
-    /// What was read of the database that the last exchange has closed.
+    /// The position up to which the last exchange read a database that it has closed.
     private var known: Known?
-    /// That the database was set aside.
+    /// Tells that a damaged database was set aside.
     private var asideNotice: String?
     /// The cookies were read, and cannot be written.
     private var isUnwritable = false
@@ -65,7 +65,7 @@ final class JarWorker: @unchecked Sendable {
     /// Nil while the directory cannot be made.
     var lock: StoreLock? { place.withLock { $0?.lock } }
 
-    /// What people should know of the jar; nil if all is well.
+    /// A sentence for users about the state of the jar; nil if all is well.
     var notice: String? {
         isUnwritable
             ? "\(files.database) cannot be written, as on a read-only disk: changes stay in memory" : asideNotice
@@ -188,7 +188,7 @@ final class JarWorker: @unchecked Sendable {
         files.clean(now: now)
     }
 
-    /// Reads a database that was closed meanwhile from where it was left, and another database from its beginning.
+    /// Continues to read a database that was closed meanwhile; another database is read from the beginning.
     private func goOn() {
         defer { known = nil }
         guard let known, known.epoch == epoch, let database else { return mark = nil }
@@ -228,7 +228,7 @@ final class JarWorker: @unchecked Sendable {
             database = nil
             isReplaced = true
         }
-        // one that cannot be written is open for a single exchange
+        // an unwritable database is open for a single exchange
         if database?.isUnwritable != false || epoch != lock.epoch { try open(lock, now: now) }
         guard let database else { throw JarFailure(.unwritable, "\(files.database) is not open") }
         // other processes have their turn
@@ -252,7 +252,7 @@ final class JarWorker: @unchecked Sendable {
             news.rows.removeAll { own.contains($0.identity) }
             try write(rows, to: database, now: now)
         } catch {
-            // what was read does not reach the jar: the next exchange reads it again
+            // these rows do not reach the jar: the next exchange reads them again
             database.rewind(to: before.change)
             (mark, isBehind) = (before.mark, !news.rows.isEmpty)
             throw failure(error)
@@ -275,7 +275,7 @@ final class JarWorker: @unchecked Sendable {
         self.database = nil
     }
 
-    /// Writes rows. On a full disk, the room of the log is used again for what is in the database by now.
+    /// Writes rows. On a full disk the log is moved into the database, which frees room, and the rows are written again.
     private func write(_ rows: [JarRow], to database: JarDatabase, now: Int64) throws(SQLiteFailure) {
         do throws(SQLiteFailure) {
             try database.write(rows, now: now)

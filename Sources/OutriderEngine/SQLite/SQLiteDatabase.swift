@@ -14,8 +14,8 @@ final class SQLiteDatabase {
     /// Opens an existing database, never through a symbolic link.
     ///
     /// - Parameters:
-    ///   - isUnwritable: nothing can be written, not even the index of the log: without a log the file is read as it is,
-    ///     for which no other connection may move a log into it meanwhile.
+    ///   - isUnwritable: nothing can be written, not even the index of the log. Without a log the file is read directly:
+    ///     no other connection may move a log into the file meanwhile.
     ///   - busySeconds: longest wait of a statement for another connection.
     init(
         _ path: String, isReadOnly: Bool = false, isUnwritable: Bool = false, busySeconds: Double = 2
@@ -40,7 +40,7 @@ final class SQLiteDatabase {
         return lstat(path + "-wal", &info) == 0 && info.st_size > 0
     }
 
-    /// The address of a file that does not change while it is open.
+    /// The address of a file that does not change while open.
     private static func still(_ path: String) -> String {
         let escaped = path.map { "%?#".contains($0) ? "%" + String($0.asciiValue ?? 0, radix: 16) : String($0) }
         return "file:\(escaped.joined())?immutable=1"

@@ -3,23 +3,23 @@
 
 /// OpenAPI's rule for requests: members that are `readOnly` are not required.
 extension SchemaTable {
-    /// A schema without the schemas that it refers to. Many schemas may refer to the same large one, so each is read
-    /// once.
+    /// The `readOnly` members of one schema, without those of referenced schemas. Many schemas may refer to the same
+    /// large schema, so every schema is read once.
     struct ReadOnlyMembers {
         var names: Set<ByteText> = []
-        /// The schemas of its `allOf`, which describe the same object.
+        /// The schemas of `allOf`, which describe the same object.
         var parts: [JSONPointer] = []
     }
 
-    /// The names without those of `readOnly` members. Throws if the budget is used up.
+    /// The names of members that a request must have: `readOnly` members are left out. Throws if the budget is used up.
     mutating func required(_ names: [String], at pointer: JSONPointer) throws(JSONComplaint) -> [String] {
         let readOnly = try readOnlyMembers(at: pointer)
-        // looking a name up takes much less time than reading a value
+        // the look-up of a name takes much less time than the reading of a value
         try budget.spend(values: readOnly.count * (1 + names.count / 16))
         return names.filter { name in !readOnly.contains { $0.contains(ByteText(name)) } }
     }
 
-    /// Many documents have the members and the list of required ones in two schemas of one `allOf`.
+    /// Many documents have the members and the list of required members in two schemas of one `allOf`.
     mutating func shareReadOnly(of parts: [JSONValue], at pointer: JSONPointer) throws(JSONComplaint) {
         let requiring = parts.indices.filter { parts[$0].object?["required"] != nil }
         if requiring.isEmpty { return }
@@ -76,7 +76,7 @@ extension SchemaTable {
         return target(of: schema, in: node).flatMap { value(at: $0) }?.object?["readOnly"] == .bool(true)
     }
 
-    /// The place that a schema refers to; nil without a reference that leads somewhere.
+    /// The target of a reference; nil without a reference, or if the target does not exist.
     private mutating func target(of schema: JSONValue, in node: SchemaNode) -> JSONPointer? {
         schema.object?["$ref"]?.string.flatMap { try? target(of: $0, from: node) }
     }

@@ -37,7 +37,7 @@ def test_a_signal_handler_does_not_wait_for_a_session_that_another_thread_makes(
     thread = threading.Thread(target=lambda: found.append(session.handle), daemon=True)
 
     def use(*_: Any) -> None:
-        # its reply can be read by the interrupted thread only
+        # only the interrupted thread can read the reply
         thread.start()
         until(lambda: "session.create" in connection._in_flight())
         with pytest.raises(RuntimeError, match="within another call"):
@@ -118,7 +118,7 @@ def test_a_shared_session_ends_in_another_event_loop(client: Client, service: st
 
 
 def in_child(work: Callable[[], object]) -> int:
-    """The status of a child made by fork after that work."""
+    """The exit status of a forked child after the work."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
@@ -183,11 +183,11 @@ def test_a_session_of_a_service_that_is_stopping_ends_there(client: Client, serv
 def test_a_dropped_session_of_a_closed_event_loop_ends(client: Client, service: str) -> None:
     awaiting = AsyncClient(socket=service)
     session = awaiting.session()
-    # what asks for its handle keeps it
+    # a look at the handle keeps the session
     asyncio.run(session._handle())
     [connection] = awaiting._connections.values()
     del session
-    # nothing can be sent, so the connection ends, and with it all that belongs to it
+    # nothing can be sent, so the connection ends with all its sessions
     assert connection.dead == "its event loop is closed"
     asyncio.run(awaiting.info())
     assert len(awaiting._connections) == 1
@@ -205,7 +205,7 @@ def test_a_session_is_made_once_on_the_next_connection(client: Client) -> None:
     first.call = call
     session = client.session(name="mine")
     handle = session.handle
-    # a second one would be refused for its name
+    # a second session of the name would be refused
     assert session.handle == handle and list(session._made) == [client._connection] != [first]
     assert list(session._making) == [client._connection] and list(client._defaults.sessions) == [handle]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""Turns of tasks that read the same connection. Threads take theirs by :class:`Turns`."""
+"""Turns of tasks that read the same connection. The turns of threads are in :class:`Turns`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import suppress
 
 
 class AsyncTurns:
-    """A turn at a time, in the order of the tasks: what one of them reads ahead is there for the next."""
+    """One turn at a time, in the order of the tasks: bytes that a task reads ahead are there for the next task."""
 
     def __init__(self) -> None:
         self._is_taken = False
         self._waiting: deque[Future[bool]] = deque()
 
     async def take(self, seconds: float | None) -> bool:
-        """Waits for the turn, for so many seconds at most; ``False`` if it did not come."""
+        """Waits for the turn, for so many seconds at most; ``False`` if the turn did not come."""
         if not self._is_taken:
             self._is_taken = True
             return True
@@ -32,17 +32,17 @@ class AsyncTurns:
                 self.release()
             raise
         finally:
-            # unless it was granted
+            # `release` has removed a granted turn
             with suppress(ValueError):
                 self._waiting.remove(turn)
             if timer is not None:
                 timer.cancel()
 
     def release(self) -> None:
-        """Gives the turn to the next task that still waits."""
+        """Gives the turn to the next waiting task."""
         while self._waiting:
             turn = self._waiting.popleft()
-            # a task may wait in an event loop that has ended
+            # the event loop of a waiting task may have ended
             if not turn.done() and not turn.get_loop().is_closed():
                 turn.set_result(True)
                 return

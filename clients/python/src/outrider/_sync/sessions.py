@@ -74,9 +74,9 @@ class Session(Verbs, Dropped, Closing):
             raise TypeError("a session is made by session(…) of a client, or by outrider.session(…)")
         self._client = client
         self._plan = Plan(codes, settings)
-        # its handle and the number of its interceptors on each connection, of which event loops have one each
+        # handle and number of interceptors by connection; each event loop has a connection
         self._made: dict[Connection, tuple[str, int]] = {}
-        # held while it is made, which those that begin at once share
+        # one lock per connection, held while the session is made, so that simultaneous requests make one session
         self._making: dict[Connection, Any] = {}
         # programs that know its name or its handle may use it without this object
         self._is_known = bool(self._plan.settings.get("name") or self._plan.settings.get("shared"))
@@ -175,14 +175,14 @@ class Session(Verbs, Dropped, Closing):
             made = self._made.get(connection)
             if made is not None and made[1] == len(self._plan.interceptors):
                 return made[0]
-            # the thread that makes it may wait for what only this thread can read
+            # the lock may be held by a thread whose reply only this thread can read
             if connection._is_nested():
                 connection._nested("session.create", b"")
             try:
                 with self._making.setdefault(connection, SerialLock()):
                     return self._make(connection)
             except Unsent:
-                # the next connection makes it
+                # the session is made on the next connection
                 pause = next(pauses, None)
                 if pause is None:
                     raise
@@ -298,7 +298,7 @@ class Session(Verbs, Dropped, Closing):
             if connection is here or self._plan.settings.get("shared"):
                 ours.append(handle)
             else:
-                # of another event loop, or of a service that is stopping; others have ended with their connection
+                # on a connection of another event loop, or to a stopping service; a lost connection ended the session
                 connection.post([("session.close", {"session": handle})])
         for handle in ours:
             end_by(self._client.invoke, "session.close", {"session": handle})
