@@ -80,7 +80,12 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The redirect URI that the server knows, such as http://localhost:8400/callback.")
     var redirect: String?
 
-    @Option(name: .long, help: "Seconds to wait.")
+    @Option(
+        name: .long,
+        help: "NAME=VALUE, a further parameter of the address, such as access_type=offline; may be repeated.")
+    var parameter: [String] = []
+
+    @Option(name: .long, help: "Seconds to wait; a browser has 300 at most.")
     var timeout: Double = 1800
 
     @OptionGroup var service: ServiceOptions
@@ -107,7 +112,17 @@ struct LoginCommand: AsyncParsableCommand {
         if memory, service.stdio {
             throw ValidationError("--memory keeps it as long as the service runs, which --stdio ends with this command")
         }
-        if device, paste || redirect != nil { throw ValidationError("--device needs no --paste and no --redirect") }
+        if device, paste || redirect != nil || !parameter.isEmpty {
+            throw ValidationError("--device opens no address: leave out --paste, --redirect and --parameter")
+        }
+        for text in parameter where text.first == "=" || !text.contains("=") {
+            throw ValidationError("--parameter must be NAME=VALUE, such as access_type=offline")
+        }
+        // no parameter may stand there twice (RFC 6749 section 3.1)
+        let names = parameter.map { $0.prefix { $0 != "=" } }
+        if let name = names.enumerated().first(where: { names.prefix($0.offset).contains($0.element) })?.element {
+            throw ValidationError("--parameter \(String(name).printable) is given twice: name each parameter once")
+        }
     }
 
     func run() async throws {
@@ -196,6 +211,14 @@ struct LoginCommand: AsyncParsableCommand {
     private func showURL(_ client: inout ServiceClient) throws(CommandFailure) {
         var params: JSONObject = ["credential": .string(name)]
         if let scope { params["scope"] = .array(Self.words(scope)) }
+        if !parameter.isEmpty {
+            var further = JSONObject()
+            for text in parameter {
+                let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                further[String(parts[0])] = .string(String(parts[1]))
+            }
+            params["parameters"] = .object(further)
+        }
         if paste {
             params["redirect"] = .string(redirect ?? "http://127.0.0.1:1/callback")
         } else if let redirect {

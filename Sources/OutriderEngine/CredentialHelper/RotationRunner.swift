@@ -67,7 +67,8 @@ struct RotationRunner {
         switch outcome {
         case .responded(let response): return machine.responded(response, at: Clocks.now)
         case .lost(let partial, let seconds, let why):
-            let failure = OAuthFailure.outcomeUnknown(record.spec.name, why: why.message)
+            let failure = OAuthFailure.outcomeUnknown(
+                record.spec.name, why: why.message, isLogin: request.isSoleLogin)
             return machine.lost(partial, after: seconds, at: Clocks.now, failure)
         case .notSent(let failure): return machine.notSent(failure, at: Clocks.now)
         }

@@ -37,7 +37,16 @@ struct EndpointCalls {
         }
         let form = try OAuthForm.deviceAuthorization(
             record.spec, record.secrets, scope: scope, proof: try proofs.proof(for: record.spec))
-        return try await request(form, url, name, "device endpoint")
+        let body = try await request(form, url, record, "device endpoint")
+        // the reader of the body has no secrets to compare
+        if case .whole(let response) = TokenResponseScanner.scan(body), let word = response.error,
+            OAuthText.shows(word, record.secrets(beside: nil))
+        {
+            throw OAuthFailure(
+                .config, "unknown",
+                "the device endpoint of '\(name)' refuses the client (unknown): correct its client id or scope")
+        }
+        return body
     }
 
     /// The body of the response, unparsed.
@@ -50,7 +59,7 @@ struct EndpointCalls {
         }
         let form = try OAuthForm.about(
             access.token, .access, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-        return try await request(form, url, name, "introspection endpoint")
+        return try await request(form, url, record, "introspection endpoint")
     }
 
     /// Revokes the refresh token first: with it the server forgets all tokens derived from it (RFC 7009 section 2.1).
@@ -66,7 +75,7 @@ struct EndpointCalls {
             do throws(OAuthFailure) {
                 let form = try OAuthForm.about(
                     token, kind, record.spec, record.secrets, proof: try proofs.proof(for: record.spec))
-                _ = try await request(form, url, record.spec.name, "revocation endpoint")
+                _ = try await request(form, url, record, "revocation endpoint")
                 if kind == .refresh { isRefreshRevoked = true }
             } catch {
                 // a server that revokes no access tokens has done all it supports (RFC 7009 section 2.2.1)
@@ -79,14 +88,14 @@ struct EndpointCalls {
 
     /// The body of a 2xx response, unparsed.
     private func request(
-        _ form: OAuthForm, _ url: HTTPURL, _ name: String, _ place: String
+        _ form: OAuthForm, _ url: HTTPURL, _ record: CredentialRecord, _ place: String
     ) async throws(OAuthFailure) -> [UInt8] {
         switch await post.send(form, to: url, .other, attempt: 0, commit: {}, keep: { _ in }) {
         case .responded(let response) where (200..<300).contains(response.status): return response.body
         case .responded(let response):
-            guard case .refused(let failure) = TokenVerdict.of(response, for: name, at: place) else {
-                return response.body
-            }
+            let verdict = TokenVerdict.of(
+                response, for: record.spec.name, at: place, hiding: record.secrets(beside: nil))
+            guard case .refused(let failure) = verdict else { return response.body }
             throw failure
         case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
         case .notSent(let failure): throw failure

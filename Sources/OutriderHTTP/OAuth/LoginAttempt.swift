@@ -172,6 +172,61 @@ package enum OAuthText {
         return isCode ? text : "unknown_error"
     }
 
+    /// What a server says about an error, at most 200 bytes; nil for nothing, or if it shows a part of a secret.
+    static func explanation(_ text: String, hiding secrets: [Secret]) -> String? {
+        // a word of such a length may be a secret of the server
+        let words = clean(text, most: 1000).split(separator: " ").map { $0.utf8.count > 64 ? "..." : $0 }
+        let text = words.joined(separator: " ")
+        if text.isEmpty || shows(text, secrets) { return nil }
+        return text.utf8.count > 200 ? "\(text.prefix(197))..." : text
+    }
+
+    /// Whether eight bytes in a row, or all of a shorter secret, stand in the text in any usual form; case and blanks do
+    /// not matter.
+    package static func shows(_ text: String, _ secrets: [Secret]) -> Bool {
+        let text = Array(text.utf8)
+        let texts = [text, PercentEncoding.decode(text), withoutReferences(text)].map(folded)
+        let pieces = Set(texts.flatMap(eights))
+        return secrets.contains { secret in
+            let plain = Array(secret.exposed.utf8)
+            let forms = SecretValues.forms(of: secret.exposed).filter { $0.count >= 4 || $0 == plain }.map(folded)
+            return forms.contains { form in
+                if form.count >= 8 { return eights(form).contains(where: pieces.contains) }
+                return !form.isEmpty && texts.contains { $0.contains(form) }
+            }
+        }
+    }
+
+    /// Each eight bytes in a row.
+    private static func eights(_ bytes: [UInt8]) -> ArraySlice<UInt64> {
+        var last: UInt64 = 0
+        let all = bytes.map { byte in
+            last = last << 8 | UInt64(byte)
+            return last
+        }
+        return all.dropFirst(7)
+    }
+
+    /// In lower case, without what `clean` drops, blanks, and what writers of HTML replace.
+    private static func folded(_ bytes: [UInt8]) -> [UInt8] {
+        let kept = bytes.filter { (0x21...0x7E).contains($0) && !"&<>\"'".utf8.contains($0) }
+        return kept.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+
+    /// Without the character references of HTML.
+    private static func withoutReferences(_ text: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "&"), let end = rest.prefix(9).firstIndex(of: UInt8(ascii: ";")) {
+                rest = rest[(end + 1)...]
+            } else {
+                kept.append(byte)
+            }
+        }
+        return kept
+    }
+
     /// The printable ASCII part, at most `most` bytes.
     package static func clean(_ text: String, most: Int) -> String {
         String(decoding: text.utf8.lazy.filter { (0x20...0x7E).contains($0) }.prefix(most), as: UTF8.self)

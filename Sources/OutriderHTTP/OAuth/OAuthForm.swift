@@ -186,7 +186,7 @@ extension OAuthForm {
     }
 
     /// Both parts are form-encoded before they are joined (RFC 6749 section 2.3.1), which many clients forget.
-    private static func basic(_ client: String, _ secret: Secret) -> String {
+    static func basic(_ client: String, _ secret: Secret) -> String {
         UserCredential(PercentEncoding.form.escape(client), PercentEncoding.form.escape(secret.exposed)).basicValue
     }
 }

@@ -20,10 +20,22 @@ package enum TokenRequest: Sendable, Equatable {
     package var isPoll: Bool { if case .deviceCode = self { true } else { false } }
 
     /// A person has logged in, who may be another one than before.
-    var isLogin: Bool {
+    package var isLogin: Bool {
         switch self {
         case .authorizationCode, .deviceCode: true
         case .refresh, .clientCredentials, .jwtBearer: false
+        }
+    }
+
+    /// No further request repeats the login.
+    package var isSoleLogin: Bool { isLogin && !isPoll }
+
+    /// The secrets of a login.
+    var secrets: [Secret] {
+        switch self {
+        case .authorizationCode(let code, let verifier, _, _, _, _): [code, verifier]
+        case .deviceCode(let code, _): [code]
+        case .refresh, .clientCredentials, .jwtBearer: []
         }
     }
 

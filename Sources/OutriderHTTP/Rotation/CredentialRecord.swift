@@ -100,6 +100,13 @@ package struct CredentialRecord: Sendable, Equatable {
         return snapshot
     }
 
+    /// All secrets that requests to the server have.
+    package func secrets(beside request: TokenRequest?) -> [Secret] {
+        let own = [secrets.clientSecret, secrets.refreshToken, secrets.assertion, access?.token].compactMap { $0 }
+        let basic = secrets.clientSecret.map { Secret(OAuthForm.basic(spec.clientID, $0)) }
+        return own + (request?.secrets ?? []) + (basic.map { [$0] } ?? [])
+    }
+
     /// Whether the client gets any number of tokens by its own proof: a refresh token is then superfluous (RFC 6749
     /// section 4.4.3), and the end of a refresh token must not end the credential.
     var provesItself: Bool {

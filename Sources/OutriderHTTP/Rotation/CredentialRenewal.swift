@@ -109,19 +109,21 @@ extension TokenRequest {
 }
 
 extension OAuthFailure {
-    /// - Parameter why: how the connection failed.
-    package static func outcomeUnknown(_ name: String, why: String? = nil) -> OAuthFailure {
-        let reason = why.map { " (\($0))" } ?? ""
-        return OAuthFailure(
-            .unknownOutcome, "outcome_unknown",
-            "the token endpoint of '\(name)' was asked and its response was lost\(reason); the next request clears it up"
-        )
+    /// - Parameters:
+    ///   - why: how the connection failed.
+    ///   - isLogin: no request repeats a login.
+    package static func outcomeUnknown(_ name: String, why: String? = nil, isLogin: Bool = false) -> OAuthFailure {
+        outcomeUnknown(name, "and its response was lost\(why.map { " (\($0))" } ?? "")", isLogin)
     }
 
-    static func unreadableResponse(_ name: String) -> OAuthFailure {
-        OAuthFailure(
-            .unknownOutcome, "outcome_unknown",
-            "the token endpoint of '\(name)' was asked, and its response cannot be read; the next request clears it up")
+    static func unreadableResponse(_ name: String, isLogin: Bool) -> OAuthFailure {
+        outcomeUnknown(name, "and its response cannot be read", isLogin)
+    }
+
+    private static func outcomeUnknown(_ name: String, _ what: String, _ isLogin: Bool) -> OAuthFailure {
+        let remedy = isLogin ? "log in again" : "the next request clears it up"
+        return OAuthFailure(
+            .unknownOutcome, "outcome_unknown", "the token endpoint of '\(name)' was asked, \(what); \(remedy)")
     }
 
     /// The failure for an unusable member of the response.

@@ -97,7 +97,11 @@ package struct RotationMachine: ~Copyable {
 
     package mutating func responded(_ response: TokenEndpointResponse, at now: ClockPair) -> Action {
         guard let record else { return run([.end(.failed(.restless))]) }
-        switch TokenVerdict.of(response, for: record.spec.name, isLogin: request != .refresh) {
+        let request = request
+        switch TokenVerdict.of(
+            response, for: record.spec.name, isLogin: request?.isLogin == true, isPoll: request?.isPoll == true,
+            hiding: record.secrets(beside: request))
+        {
         case .tokens(let tokens):
             if let fault = request?.fault(in: tokens, for: record.spec, at: now) { return refused(fault, at: now) }
             let renewed = record.renewed(
@@ -124,7 +128,7 @@ package struct RotationMachine: ~Copyable {
             case .unclear: break
             }
         }
-        let unknown = failure ?? .outcomeUnknown(record?.spec.name ?? "")
+        let unknown = failure ?? .outcomeUnknown(record?.spec.name ?? "", isLogin: request?.isSoleLogin == true)
         guard let record, var intent else { return run([.end(.failed(unknown))]) }
         if intent.replays > 0 { return giveUp(record) }
         if seconds < Self.quick { return run([again(intent, record, at: now)]) }
@@ -199,7 +203,7 @@ package struct RotationMachine: ~Copyable {
     /// Applies a stored response that was never processed; then the order is looked at anew. Nil if the response is
     /// unclear.
     private func mending(_ record: CredentialRecord, by response: TokenEndpointResponse) -> [Action]? {
-        switch TokenVerdict.of(response, for: record.spec.name) {
+        switch TokenVerdict.of(response, for: record.spec.name, hiding: record.secrets(beside: nil)) {
         case .tokens(let tokens):
             // a stored response belongs to a refresh: no other request has an intent
             let renewed = record.renewed(

@@ -12,6 +12,8 @@ package struct TokenResponse: Sendable, Equatable {
     package var idToken: Secret?
     /// A single word.
     package var error: String?
+    /// The server's explanation of the error for developers: may hold anything, also secrets.
+    package var errorDescription: String?
     /// Seconds between polls (RFC 8628 section 3.2), at most an hour.
     package var interval: Double?
     /// The first present but unusable member.
@@ -34,7 +36,8 @@ package struct TokenResponse: Sendable, Equatable {
 
     /// The members that are read. All others are ignored, whatever their value.
     static let members: Set = [
-        "access_token", "refresh_token", "id_token", "token_type", "scope", "error", "expires_in", "interval",
+        "access_token", "refresh_token", "id_token", "token_type", "scope", "error", "error_description", "expires_in",
+        "interval",
     ]
 
     /// Takes a member; false if the value has a wrong type.
@@ -49,6 +52,7 @@ package struct TokenResponse: Sendable, Equatable {
         // an empty or false error means no error
         case ("error", .text(let text)): error = text.isEmpty ? nil : text
         case ("error", .unreadable): error = "unknown"
+        case ("error_description", .text(let text)): errorDescription = text
         case ("expires_in", .number(let number)), ("interval", .number(let number)): seconds(name, number)
         case ("expires_in", .text(let text)), ("interval", .text(let text)): seconds(name, Double(text) ?? 0)
         case ("access_token", .unreadable), ("refresh_token", .unreadable), ("token_type", .unreadable): spoil(name)

@@ -65,7 +65,8 @@ package struct TokenResponseScanner {
                 guard let name, TokenResponse.members.contains(name) else { continue }
                 var next = response
                 guard next.take(name, value) else { throw .refused }
-                if !names.insert(name).inserted, next != response || value == .null { throw .refused }
+                let isOther = next != response || value == .null
+                if !names.insert(name).inserted, isOther, name != "error_description" { throw .refused }
                 response = next
             } while try goesOn(to: UInt8(ascii: "}"))
         }

@@ -12,8 +12,11 @@ package enum TokenVerdict: Sendable, Equatable {
     ///   - name: of the credential, for messages.
     ///   - place: the endpoint, for messages.
     ///   - isLogin: a login of a person (RFC 8628 section 3.5), who may deny access.
+    ///   - isPoll: one of many requests of a login.
+    ///   - secrets: what the failure must not show of the server's words; nil for a message without explanation.
     package static func of(
-        _ response: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false
+        _ response: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false,
+        isPoll: Bool = false, hiding secrets: @autoclosure () -> [Secret]? = nil
     ) -> TokenVerdict {
         let isGood = (200..<300).contains(response.status)
         let scanned = TokenResponseScanner.scan(response.body)
@@ -25,13 +28,19 @@ package enum TokenVerdict: Sendable, Equatable {
             .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
             return usable(found, name)
         case .whole(let found) where found.error != nil && (response.isComplete || !isGood):
-            return .refused(failure(found.error ?? "", response, name, place, isLogin))
+            let secrets = secrets()
+            let said = found.errorDescription.flatMap { said in
+                secrets.flatMap { OAuthText.explanation(said, hiding: $0) }
+            }
+            let word = word(found.error ?? "", hiding: secrets ?? [])
+            return .refused(failure(word, said, response, name, place, isLogin))
         default:
-            if !isGood { return .refused(failure(nil, response, name, place, isLogin)) }
+            if !isGood { return .refused(failure(nil, nil, response, name, place, isLogin)) }
             if let member = scanned.fault { return .unclear(.unusableToken(name, member)) }
-            if !response.isComplete { return .unclear(.outcomeUnknown(name)) }
+            if !response.isComplete { return .unclear(.outcomeUnknown(name, isLogin: isLogin && !isPoll)) }
             return isPage(response.body, scanned)
-                ? .refused(failure(nil, response, name, place, isLogin)) : .unclear(.unreadableResponse(name))
+                ? .refused(failure(nil, nil, response, name, place, isLogin))
+                : .unclear(.unreadableResponse(name, isLogin: isLogin && !isPoll))
         }
     }
 
@@ -58,27 +67,30 @@ package enum TokenVerdict: Sendable, Equatable {
     }
 
     private static func failure(
-        _ error: String?, _ response: TokenEndpointResponse, _ name: String, _ place: String, _ isLogin: Bool
+        _ error: String?, _ said: String?, _ response: TokenEndpointResponse, _ name: String, _ place: String,
+        _ isLogin: Bool
     ) -> OAuthFailure {
         let (status, place) = (response.status, "the \(place) of '\(name)'")
+        let words = [error, said].compactMap { $0 }.joined(separator: ": ")
+        let outcome = "\(place) answered \(status)\(words.isEmpty ? "" : " (\(words))")"
         let wait = response.retryAfter.map { min(max($0, 0), RotationPause.longest) }
         // RFC 6749 section 5.2; some servers send errors with 403 or 200. With other statuses, a gateway sent the error
         let isSaid = [400, 401, 403].contains(status) || (200..<300).contains(status)
         let isGate = (300..<400).contains(status) || [401, 403, 407, 421, 451].contains(status)
         let isBusy = status >= 500 || status == 429 || status == 408
-        switch error.map(word) {
+        switch error {
         case .some(let reason) where isSaid && endsLogin(reason, isLogin):
-            return ended(reason, name)
+            return ended(reason, words, name)
         case .some(let reason) where ["authorization_pending", "slow_down"].contains(reason):
             return OAuthFailure(
                 .temporary, reason, "the login of '\(name)' is not finished (\(reason)); ask again later",
                 retryAfter: wait)
         case "temporarily_unavailable", "server_error":
-            return busy(status, place, wait)
+            return busy(outcome, wait)
         case .some(let reason) where !isBusy && (isSaid || !isGate) && !(status == 403 && reason == accessDenied):
-            return misconfigured(reason, name, place)
+            return misconfigured(reason, words, name, place)
         default:
-            if isBusy { return busy(status, place, wait) }
+            if isBusy { return busy(outcome, wait) }
             if (200..<300).contains(status) {
                 return OAuthFailure(
                     .temporary, "malformed_answer",
@@ -88,7 +100,7 @@ package enum TokenVerdict: Sendable, Equatable {
             let doubt = status == 401 || status == 403 ? "does it let this client in, and is it" : "is it"
             return OAuthFailure(
                 isGate ? .temporary : .config, "unexpected_status",
-                "\(place) answered \(status); \(doubt) the right address?")
+                "\(outcome); \(doubt) the right address?")
         }
     }
 
@@ -108,32 +120,42 @@ package enum TokenVerdict: Sendable, Equatable {
         }
     }
 
-    private static func ended(_ reason: String, _ name: String) -> OAuthFailure {
+    private static func ended(_ reason: String, _ words: String, _ name: String) -> OAuthFailure {
         let what = declines.contains(reason) ? "the person declined the login of" : "the server refuses what"
         let rest = declines.contains(reason) ? "" : " has"
-        return OAuthFailure(.needsLogin, reason, "\(what) '\(name)'\(rest) (\(reason)); log in again")
+        return OAuthFailure(.needsLogin, reason, "\(what) '\(name)'\(rest) (\(words)); log in again")
     }
 
-    private static func misconfigured(_ reason: String, _ name: String, _ place: String) -> OAuthFailure {
+    private static func misconfigured(
+        _ reason: String, _ words: String, _ name: String, _ place: String
+    ) -> OAuthFailure {
         // RFC 7009 section 2.2.1: the client is not at fault
         if reason == "unsupported_token_type" {
-            return OAuthFailure(.config, reason, "\(place) takes no token of this kind (\(reason))")
+            return OAuthFailure(.config, reason, "\(place) takes no token of this kind (\(words))")
         }
         return OAuthFailure(
             .config, reason,
-            "the server refuses the client of '\(name)' (\(reason)); correct its client id, secret, scope or endpoints")
+            "the server refuses the client of '\(name)' (\(words)); correct its client id, secret, scope or endpoints")
     }
 
-    private static func busy(_ status: Int, _ place: String, _ wait: Double?) -> OAuthFailure {
-        OAuthFailure(
-            .temporary, "server_unavailable", "\(place) answered \(status); try again later", retryAfter: wait)
+    private static func busy(_ outcome: String, _ wait: Double?) -> OAuthFailure {
+        OAuthFailure(.temporary, "server_unavailable", "\(outcome); try again later", retryAfter: wait)
     }
 
     /// An error word of RFC 6749 section 5.2, fit for a message.
-    private static func word(_ text: String) -> String {
-        let kept = text.unicodeScalars.filter { (0x21...0x7E).contains($0.value) }.prefix(64)
-        return kept.isEmpty ? "unknown" : String(String.UnicodeScalarView(kept))
+    private static func word(_ text: String, hiding secrets: [Secret]) -> String {
+        let word = String(
+            text.unicodeScalars.filter { (0x21...0x7E).contains($0.value) }.prefix(64).map(Character.init))
+        let isKnown = standard.contains(word) || endsLogin(word, true)
+        return word.isEmpty || (!isKnown && OAuthText.shows(word, secrets)) ? "unknown" : word
     }
+
+    /// They reveal nothing, even if a secret has a part of one.
+    private static let standard: Set = [
+        "authorization_pending", "invalid_client", "invalid_request", "invalid_scope", "invalid_target", "server_error",
+        "slow_down", "temporarily_unavailable", "unauthorized_client", "unsupported_grant_type",
+        "unsupported_token_type",
+    ]
 }
 
 extension TokenResponse {

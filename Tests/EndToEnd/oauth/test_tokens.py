@@ -10,7 +10,6 @@ from token_server import Refresher, Refusing, Talk
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
 STALE = {"accessToken": "a0", "expiresIn": -1}
-ENDS_SOON = {"accessToken": "a0", "expiresIn": 30}
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ import Testing
     }
 
     /// The machine of a login, which has asked.
-    private static func sending(_ files: RotationFiles) throws -> RotationMachine {
+    private static func sending(
+        _ files: RotationFiles, _ login: TokenRequest = login
+    ) throws -> RotationMachine {
         var machine = RotationMachine(.obtain(login, newerThan: nil), boot: "b", attempt: 8)
         _ = machine.found(files, at: now)
         guard case .send(login, _, nil) = machine.done() else { throw PackedFault() }
@@ -50,14 +52,32 @@ import Testing
         #expect(record.generation == 2)
     }
 
-    @Test("a lost response of it leads to no other request", arguments: [0.1, 15])
-    func lost(seconds: Double) throws {
-        var machine = try Self.sending(try Self.interrupted())
-        guard case .end(.failed(let failure)) = machine.lost(nil, after: seconds, at: Self.now) else {
+    @Test("a lost response of it leads to no other request", arguments: [0.1, 15], [true, false])
+    func lost(seconds: Double, isPoll: Bool) throws {
+        try Self.isUnknown(isPoll) { machine in machine.lost(nil, after: seconds, at: Self.now) }
+    }
+
+    @Test("nor does an unreadable one", arguments: ["{", #"{"access_token":"#], [true, false])
+    func unreadable(body: String, isPoll: Bool) throws {
+        try Self.isUnknown(isPoll) { machine in
+            var response = Self.response(body)
+            response.isComplete = body.count == 1
+            return machine.responded(response, at: Self.now)
+        }
+    }
+
+    /// After a poll, the next poll clears it up.
+    private static func isUnknown(
+        _ isPoll: Bool, _ respond: (inout RotationMachine) -> RotationMachine.Action
+    ) throws {
+        let code = TokenRequest.authorizationCode(
+            code: Secret("c"), verifier: Secret("v"), redirect: "http://127.0.0.1/", nonce: nil, keys: nil, scope: [])
+        var machine = try sending(try interrupted(), isPoll ? login : code)
+        guard case .end(.failed(let failure)) = respond(&machine) else {
             Issue.record("something else is requested, or written")
             return
         }
-        #expect(failure.kind == .unknownOutcome)
+        #expect(failure.kind == .unknownOutcome && failure.message.contains("log in again") == !isPoll)
     }
 
     @Test func `nor do tokens that were found and mended become its own`() throws {
@@ -80,5 +100,23 @@ import Testing
             return
         }
         #expect(record.secrets.refreshToken == nil)
+    }
+
+    @Test("nobody has declined where no person logs in", arguments: [400, 403])
+    func denied(status: Int) throws {
+        var files = try Self.interrupted()
+        files.intent = .absent
+        var machine = RotationMachine(.obtain(.clientCredentials, newerThan: nil), boot: "b", attempt: 8)
+        _ = machine.found(files, at: Self.now)
+        _ = machine.done()
+        var denial = Self.response(#"{"error":"access_denied","error_description":"no grant for this API"}"#)
+        denial.status = status
+        var action = machine.responded(denial, at: Self.now)
+        if case .pause = action { action = machine.done() }
+        guard case .end(.failed(let failure)) = action else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(failure.kind != .needsLogin && failure.message.contains("no grant for this API"))
     }
 }

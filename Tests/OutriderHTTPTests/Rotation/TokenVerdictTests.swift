@@ -121,6 +121,111 @@ import Testing
         }
     }
 
+    private static func explained(_ said: String, hiding secrets: [Secret]?, status: Int = 400) -> String {
+        let body = #"{"error": "invalid_grant", "error_description": "\#(said)"}"#
+        let response = TokenEndpointResponse(
+            attempt: 1, status: status, sentAt: ClockPair(wall: 1e9, boot: 5), body: Array(body.utf8), isComplete: true)
+        guard case .refused(let failure) = TokenVerdict.of(response, for: "work", hiding: secrets) else { return "" }
+        return failure.message
+    }
+
+    @Test func `the explanation of the server is shown`() {
+        for status in [400, 401, 403, 503] {
+            #expect(
+                Self.explained("the user  left", hiding: [], status: status).contains("(invalid_grant: the user left)"))
+        }
+        #expect(Self.explained("", hiding: []).contains("(invalid_grant)"))
+        #expect(Self.explained("\\u0007 \\n", hiding: []).contains("(invalid_grant)"))
+        #expect(Self.explained("the user left", hiding: nil).contains("(invalid_grant)"))
+        let long = Self.explained(String(repeating: "ab ", count: 400), hiding: [])
+        #expect(long.contains("ab...)") && long.utf8.count < 300)
+        // what may be a secret that only the server knows
+        let odd = Self.explained("see \(String(repeating: "x", count: 65)) there", hiding: [])
+        #expect(odd.contains("(invalid_grant: see ... there)"))
+    }
+
+    @Test(arguments: [
+        "unknown token s3cret/token+1=", "unknown token ..cret/toke..", "unknown token s3cret%2Ftoken%2B1%3D",
+        "tok-en s",
+    ])
+    func `an explanation that shows a part of a secret is left out`(said: String) throws {
+        let url = try HTTPURL(parsing: "https://a.example/token")
+        let spec = CredentialSpec(name: "work", clientID: "c", endpoints: OAuthEndpoints(token: url), grant: .refresh)
+        let secrets = CredentialSecrets(clientSecret: Secret("en s"), refreshToken: Secret("s3cret/token+1="))
+        let record = CredentialRecord(spec, secrets, access: nil, generation: 1, boot: "b")
+        #expect(Self.explained(said, hiding: record.secrets(beside: nil)).contains("(invalid_grant)"))
+        #expect(Self.explained("unknown token", hiding: record.secrets(beside: nil)).contains("unknown"))
+        let login = TokenRequest.deviceCode(Secret("device-code"), scope: [])
+        #expect(Self.explained("device-code", hiding: record.secrets(beside: login)).contains("(invalid_grant)"))
+        // of a client that proves itself by Basic
+        #expect(Self.explained("Basic Yzplbitz", hiding: record.secrets(beside: nil)).contains("(invalid_grant)"))
+    }
+
+    private static func record(_ secret: String) throws -> CredentialRecord {
+        let url = try HTTPURL(parsing: "https://a.example/token")
+        let spec = CredentialSpec(name: "work", clientID: "c", endpoints: OAuthEndpoints(token: url), grant: .refresh)
+        return CredentialRecord(
+            spec, CredentialSecrets(clientSecret: Secret(secret)), access: nil, generation: 1, boot: "b")
+    }
+
+    @Test(arguments: [
+        (
+            "sch\u{F6}nes-Pr\u{FC}f-\u{DC}1",
+            ["sch\u{F6}nes-Pr\u{FC}f-\u{DC}1", "sch%C3%B6nes", "sch&ouml;nes-Pr&#xFC;f"]
+        ),
+        ("correct horse", ["correct  horse", "correct\\nhorse", "CORRECT horse", "correct+horse", "correct%20horse"]),
+        ("correct horse", ["Y29ycmVjdCBob3JzZQ==", "636f727265637420", "%63%6f%72%72%65%63%74%20%68"]),
+        ("a/b+c=d/e+f=", ["a%2fb%2bc%3Dd", "a%2Fb%2Bc%3Dd", "a\\\\/b+c=d\\\\/e"]),
+        (
+            "12<34&56>78'90\"ab",
+            ["12&lt;34&amp;56&gt;78&#039;90", "34&56>78&apos;90&quot;ab", "12\\\\u003c34\\\\u002656"]
+        ),
+        ("\u{F6}\u{FC}", ["%C3%B6%c3%bc"]),
+    ])
+    func `a secret is found in each usual form`(secret: String, shown: [String]) throws {
+        let record = try Self.record(secret)
+        for text in shown {
+            let message = Self.explained("bad \(text)", hiding: record.secrets(beside: nil))
+            #expect(message.contains("(invalid_grant)"), "\(text)")
+        }
+        let other = Self.explained("the client is not known", hiding: record.secrets(beside: nil))
+        #expect(other.contains("(invalid_grant: the client is not known)"))
+    }
+
+    @Test(arguments: [200, 400, 401, 403, 418, 503])
+    func `an error word that shows a part of a secret is left out`(status: Int) throws {
+        let secrets = try Self.record("my-secret-12345").secrets(beside: nil)
+        func refusal(_ word: String) throws -> OAuthFailure {
+            let response = TokenEndpointResponse(
+                attempt: 1, status: status, sentAt: ClockPair(wall: 1e9, boot: 5),
+                body: Array(#"{"error": "\#(word)"}"#.utf8), isComplete: true)
+            guard case .refused(let failure) = TokenVerdict.of(response, for: "work", hiding: secrets) else {
+                throw OAuthFailure(.config, "tokens", "there are tokens")
+            }
+            return failure
+        }
+        for word in ["my-secret-12345", "bad my-secret-12345", "MY-SECRET-12", "my%2Dsecret%2D12345"] {
+            let failure = try refusal(word)
+            #expect(failure == (try refusal("unknown")) && !failure.message.lowercased().contains("secret-12"))
+        }
+    }
+
+    @Test(arguments: ["invalid_grant", "slow_down", "invalid_client", "temporarily_unavailable"])
+    func `the words of the standards stay, even if a secret is like one`(word: String) throws {
+        let body = Array(#"{"error": "\#(word)", "error_description": "\#(word)"}"#.utf8)
+        let response = TokenEndpointResponse(
+            attempt: 1, status: 400, sentAt: ClockPair(wall: 1e9, boot: 5), body: body, isComplete: true)
+        let secrets = try Self.record(word).secrets(beside: nil)
+        #expect(TokenVerdict.of(response, for: "work", hiding: secrets) == TokenVerdict.of(response, for: "work"))
+    }
+
+    @Test func `an explanation may have any form`() {
+        for said in ["7", "null", "{}", #""a", "error_description": "b""#, #""\ud800""#] {
+            let failure = Self.verdict(400, #"{"error": "invalid_grant", "error_description": \#(said)}"#)
+            #expect(failure?.kind == .needsLogin, "\(said)")
+        }
+    }
+
     @Test func `a token that cannot be used says which`() {
         guard case .unclear(let failure) = Self.whole(200, Array(#"{"access_token":"a\nb"}"#.utf8)) else {
             Issue.record("it is used")

@@ -47,31 +47,37 @@ package struct SecretValues: Sendable {
         }
         held += value.utf8.count
         known.insert(value)
+        for form in Self.forms(of: value) where form.count >= 4 { insert(form) }
+    }
+
+    /// As a text may show the value; some forms may be short.
+    static func forms(of value: String) -> Set<[UInt8]> {
         let plain = Array(value.utf8)
         var forms: Set<[UInt8]> = [plain]
         for escape in [PercentEncoding.segment, .form, .query, .path, .writtenQuery] {
             let escaped = Array(escape.escape(value).utf8)
             forms.insert(escaped)
-            forms.insert(Self.lowered(escaped))
+            forms.insert(lowered(escaped))
         }
         let quoted = Array(JSONWriter.bytes(of: value).dropFirst().dropLast())
         forms.insert(quoted)
         // some writers of JSON escape slashes, too
-        forms.insert(Self.slashed(quoted))
-        for isEscaped in Self.escapes {
-            guard let escaped = Self.escaped(value, Self.lowerDigits, isEscaped) else { continue }
+        forms.insert(slashed(quoted))
+        for isEscaped in escapes {
+            guard let escaped = escaped(value, lowerDigits, isEscaped) else { continue }
             forms.insert(escaped)
-            forms.insert(Self.slashed(escaped))
+            forms.insert(slashed(escaped))
         }
-        if let escaped = Self.escaped(value, Self.upperDigits, Self.isEscapedByNET) { forms.insert(escaped) }
-        forms.insert(Self.hex(plain, Self.lowerDigits))
-        forms.insert(Self.hex(plain, Self.upperDigits))
+        if let escaped = escaped(value, upperDigits, isEscapedByNET) { forms.insert(escaped) }
+        let hex = HexText.encode(plain)
+        forms.insert(Array(hex.utf8))
+        forms.insert(Array(hex.uppercased().utf8))
         for offset in 0..<3 {
-            let text = Self.base64(plain, offset)
+            let text = base64(plain, offset)
             forms.insert(text)
-            forms.insert(text.map(Self.forURL))
+            forms.insert(text.map(forURL))
         }
-        for form in forms where form.count >= 4 { insert(form) }
+        return forms
     }
 
     private mutating func insert(_ form: [UInt8]) {
@@ -81,8 +87,8 @@ package struct SecretValues: Sendable {
         if place > 0, patterns[start]?[place - 1] == form { return }
         patterns[start, default: []].insert(form, at: place)
         bytes &+= form.count &+ Self.formBytes
-        let pair = Int(form[0]) << 8 | Int(form[1])
-        pairs[pair >> 6] |= 1 << UInt64(pair & 63)
+        let pair = Int(form[0]) << 8 | Int(form[1])  // safe: bytes
+        pairs[pair >> 6] |= 1 << UInt64(pair & 63)  // safe: below 64
     }
 
     private static func start(_ bytes: [UInt8], _ index: Int) -> UInt32 {
@@ -92,16 +98,6 @@ package struct SecretValues: Sendable {
 
     private static let lowerDigits = Array("0123456789abcdef".utf8)
     private static let upperDigits = Array("0123456789ABCDEF".utf8)
-
-    private static func hex(_ bytes: [UInt8], _ digits: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count * 2)
-        for byte in bytes {
-            result.append(digits[Int(byte >> 4)])
-            result.append(digits[Int(byte & 15)])
-        }
-        return result
-    }
 
     /// A sign of the alphabet of RFC 4648 section 5.
     private static func forURL(_ byte: UInt8) -> UInt8 {
@@ -168,7 +164,7 @@ package struct SecretValues: Sendable {
     private static func escape(_ unit: UInt16, _ digits: [UInt8], to result: inout [UInt8]) {
         result.append(UInt8(ascii: "\\"))
         result.append(UInt8(ascii: "u"))
-        for shift: UInt16 in [12, 8, 4, 0] { result.append(digits[Int(unit >> shift & 15)]) }
+        for shift: UInt16 in [12, 8, 4, 0] { result.append(digits[Int(unit >> shift & 15)]) }  // safe: below 16
     }
 
     private static func lowered(_ escaped: [UInt8]) -> [UInt8] {
@@ -199,7 +195,7 @@ package struct SecretValues: Sendable {
         let last = bytes.count - 4
         while index <= last {
             let pair = Int(bytes[index]) << 8 | Int(bytes[index + 1])
-            guard pairs[pair >> 6] & (1 << UInt64(pair & 63)) != 0,
+            guard pairs[pair >> 6] & (1 << UInt64(pair & 63)) != 0,  // safe: below 64
                 let length = match(bytes, at: index)
             else {
                 index += 1
