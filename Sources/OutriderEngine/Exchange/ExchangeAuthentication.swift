@@ -116,42 +116,62 @@ extension ExchangeDriver {
             try accepted(response, attempt, authenticator)
             return false
         }
+        guard
+            let signature = await signature(
+                for: ExchangeHead(response), by: .origin, at: attempt.url, signing.sent, attempt, authenticator)
+        else { return false }
+        try await goOn(behind: response, attempt, signature, of: "server")
+        signing.next = signature
+        return true
+    }
+
+    /// The signature for a challenge; nil if no credential is available.
+    func signature(
+        for head: ExchangeHead, by source: ChallengeSource, at url: HTTPURL, _ sent: SentSignature?,
+        _ attempt: Attempt, _ authenticator: Authenticator
+    ) async -> Signature? {
         let number = machine.attempts
-        let offers = ChallengeScanner.challenges(in: response.fields.texts(ChallengeSource.origin.challengeField))
-        var (step, isRefusal) = authenticator.challenged(
-            offers, by: .origin, at: attempt.url, sent: signing.sent?.signature)
-        if isRefusal, let signature = signing.sent?.signature {
-            exchange.tell(.credentialRefused) { .credential(signature, attempt: number) }
-        }
+        let offers = ChallengeScanner.challenges(in: head.fields.texts(source.challengeField))
+        var (step, isRefusal) = authenticator.challenged(offers, by: source, at: url, sent: sent?.signature)
+        if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent.signature, attempt: number) } }
         if case .callback(let callback) = step {
             exchange.tell(.challengeAsked) {
                 .challenge(callback.offers, url: callback.url.description, attempt: number)
             }
-            step = authenticator.replied(
-                await credential(for: callback, ExchangeHead(response), attempt, authenticator))
+            step = authenticator.replied(await credential(for: callback, head, attempt, authenticator))
         }
-        guard case .sign(let signature) = step else { return false }
-        if let failure = obstacle(to: attempt.body, signature, of: "server") {
+        guard case .sign(let signature) = step else { return nil }
+        return signature
+    }
+
+    /// The response was a challenge, and the request is sent again.
+    func goOn(
+        behind response: AttemptResponse, _ attempt: Attempt, _ signature: Signature, of source: String
+    ) async throws(HTTPFailure) {
+        if let failure = obstacle(to: attempt.body, signature, of: source) {
             await keepPage(of: response, attempt)
             throw failure
         }
         await drain(response.body)
         note(response.body.timeline)
-        // the next request starts without the fields added for this one
+        try goOn(from: attempt)
+        exchange.note(
+            SentRequest(
+                attempt: machine.attempts, method: attempt.method, url: attempt.url.description,
+                status: response.status),
+            hop: nil)
+    }
+
+    /// The next request starts without the fields added for this one.
+    func goOn(from attempt: Attempt) throws(HTTPFailure) {
         var next = self.attempt ?? attempt
         next.timeouts.total = try remaining(of: attempt.timeouts.total)
         next.timeouts.whole = exchange.totalTimeout
         self.attempt = next
-        exchange.note(
-            SentRequest(
-                attempt: number, method: attempt.method, url: attempt.url.description, status: response.status),
-            hop: nil)
-        signing.next = signature
-        return true
     }
 
     /// The credential from the client's callback; nil for none. Timeouts pause meanwhile.
-    func credential(
+    private func credential(
         for callback: AuthenticationCallback, _ head: ExchangeHead, _ attempt: Attempt,
         _ authenticator: Authenticator
     ) async -> CallbackCredential? {
@@ -167,7 +187,7 @@ extension ExchangeDriver {
     /// The failure if the body cannot be sent again; nil if it can.
     ///
     /// - Parameter source: the source of the challenge: "server" or "proxy".
-    func obstacle(to body: AttemptBody, _ signature: Signature, of source: String) -> HTTPFailure? {
+    private func obstacle(to body: AttemptBody, _ signature: Signature, of source: String) -> HTTPFailure? {
         guard body.isReplayable else {
             // the body waited for 100 Continue, or a second: an expectation would not help
             let isBasic = source == "server" && signature.scheme == .basic

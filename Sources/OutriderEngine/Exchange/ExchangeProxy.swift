@@ -76,7 +76,6 @@ extension ExchangeDriver {
     func isChallengedByProxy(
         _ response: AttemptResponse, _ attempt: Attempt
     ) async throws(HTTPFailure) -> Bool {
-        let number = machine.attempts
         guard let proxy = attempt.proxy, proxy.speaksHTTP, let authenticator = exchange.proxyAuthenticator else {
             return false
         }
@@ -84,24 +83,17 @@ extension ExchangeDriver {
         guard response.status == 407, !attempt.isTunneled else {
             try acceptedByProxy(response, proxy, authenticator, isTunnel: attempt.isTunneled)
             if let sent = signing.proxy.sent?.signature {
+                let number = machine.attempts
                 exchange.tell(.credentialAccepted) { .credential(sent, attempt: number) }
             }
             return false
         }
-        guard let signature = await signature(for: ExchangeHead(response), of: proxy, attempt, authenticator) else {
-            return false
-        }
-        if let failure = obstacle(to: attempt.body, signature, of: "proxy") {
-            await keepPage(of: response, attempt)
-            throw failure
-        }
-        await drain(response.body)
-        note(response.body.timeline)
-        exchange.note(
-            SentRequest(
-                attempt: number, method: attempt.method, url: attempt.url.description, status: response.status),
-            hop: nil)
-        try again(attempt, signature)
+        guard
+            let signature = await signature(
+                for: ExchangeHead(response), by: .proxy, at: proxy.url, signing.proxy.sent, attempt, authenticator)
+        else { return false }
+        try await goOn(behind: response, attempt, signature, of: "proxy")
+        signing.proxy.next = signature
         return true
     }
 
@@ -116,40 +108,16 @@ extension ExchangeDriver {
         let head = ExchangeHead(status: 407, version: "1.1", fields: fields)
         tellChallenge(fields, by: .proxy)
         do throws(HTTPFailure) {
-            guard let signature = await signature(for: head, of: proxy, attempt, authenticator) else {
-                throw failure
-            }
-            try again(attempt, signature)
+            guard
+                let signature = await signature(
+                    for: head, by: .proxy, at: proxy.url, signing.proxy.sent, attempt, authenticator)
+            else { throw failure }
+            try goOn(from: attempt)
+            signing.proxy.next = signature
             return machine.challenged()
         } catch {
             return failed(error)
         }
-    }
-
-    private func again(_ attempt: Attempt, _ signature: Signature) throws(HTTPFailure) {
-        // the next request starts without the fields added for this one
-        var next = self.attempt ?? attempt
-        next.timeouts.total = try remaining(of: attempt.timeouts.total)
-        next.timeouts.whole = exchange.totalTimeout
-        self.attempt = next
-        signing.proxy.next = signature
-    }
-
-    /// The signature for a challenge; nil if no credential is available.
-    private func signature(
-        for head: ExchangeHead, of proxy: ProxyServer, _ attempt: Attempt, _ authenticator: Authenticator
-    ) async -> Signature? {
-        let number = machine.attempts
-        let offers = ChallengeScanner.challenges(in: head.fields.texts(ChallengeSource.proxy.challengeField))
-        let sent = signing.proxy.sent?.signature
-        var (step, isRefusal) = authenticator.challenged(offers, by: .proxy, at: proxy.url, sent: sent)
-        if isRefusal, let sent { exchange.tell(.credentialRefused) { .credential(sent, attempt: number) } }
-        if case .callback(let callback) = step {
-            exchange.tell(.challengeAsked) { .challenge(callback.offers, url: proxy.url.description, attempt: number) }
-            step = authenticator.replied(await credential(for: callback, head, attempt, authenticator))
-        }
-        guard case .sign(let signature) = step else { return nil }
-        return signature
     }
 
     /// Throws `serverAuthenticationFailed` if a forwarding proxy claims to know the password, and its proof is wrong.

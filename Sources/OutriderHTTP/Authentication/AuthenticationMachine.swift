@@ -12,7 +12,8 @@
 ///
 /// Credentials are tried in this order: the request's own, for its own origin only; those of its session; the
 /// credential that the client's callback supplies. Of the offered schemes, the strongest that the credential permits is
-/// used. A refused credential is not tried again: a wrong password ends with the refusal, after a single try.
+/// used. A refused credential is not tried again: a wrong password ends with the refusal, after a single try. Only what the
+/// server accepted before is tried up to three times, since the nonce may be the reason.
 ///
 /// Responsible for: at most `mostSignatures` signatures between calls of `begin`; credentials only for their own origin.
 /// Not responsible for: whether the body can be sent again; sharing between requests (ProtectionSpaces).
@@ -150,7 +151,7 @@ package struct AuthenticationMachine: Sendable {
         _ spaces: inout ProtectionSpaces, clientNonce: String
     ) -> Step {
         let pending = Pending(offers: offers, url: url, source: source, sent: sent)
-        if let sent, !renews(pending, sent) {
+        if let sent, !renews(pending, sent, spaces) {
             refuse(sent, pending)
             spaces.refused(sent)
         }
@@ -183,14 +184,16 @@ package struct AuthenticationMachine: Sendable {
     }
 
     /// Whether only the nonce was refused, and not the credential: the challenge says `stale`, or the early signature
-    /// was a guess and the challenge now names another nonce, realm or scheme.
-    private mutating func renews(_ pending: Pending, _ sent: Signature) -> Bool {
+    /// was a guess and the challenge now names another nonce, realm or scheme, or other requests have used the nonce up.
+    private mutating func renews(_ pending: Pending, _ sent: Signature, _ spaces: ProtectionSpaces) -> Bool {
         guard case .digest(let old, _, _) = sent.proof else {
             return sent.isEarly && !pending.offers.isEmpty && !pending.offers.contains { $0.isOf("Basic") }
         }
         let digests = pending.offers.compactMap { DigestChallenge($0, from: pending.url) }
         if let same = digests.first(where: { $0.realm == old.realm }) {
-            guard same.isStale || (sent.isEarly && same.nonce != old.nonce) else { return false }
+            // later on no other request uses the nonce
+            let isShared = sent.isEarly || (stales <= 1 && spaces.mayBeUsedUp(sent))
+            guard same.isStale || (isShared && same.nonce != old.nonce) else { return false }
             stales += 1
             return true
         }

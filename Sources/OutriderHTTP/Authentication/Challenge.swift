@@ -53,8 +53,6 @@ package enum ChallengeSource: Sendable, Hashable {
 
     /// RFC 9110 sections 11.6.1 and 11.7.1.
     package var challengeField: String { self == .origin ? "WWW-Authenticate" : "Proxy-Authenticate" }
-    /// RFC 9110 sections 11.6.2 and 11.7.2.
-    package var authorizationField: String { self == .origin ? "Authorization" : "Proxy-Authorization" }
     /// RFC 9110 sections 11.6.3 and 11.7.3.
     package var infoField: String { self == .origin ? "Authentication-Info" : "Proxy-Authentication-Info" }
 }

@@ -74,17 +74,10 @@ package struct DigestHash: Sendable {
     /// The hash of all bytes, as lower-case hexadecimal.
     package func finish() -> String {
         switch state {
-        case .md5(let hash): Self.hexadecimal(hash.finalize())
-        case .sha256(let hash): Self.hexadecimal(hash.finalize())
-        case .sha512Half(let hash): Self.hexadecimal(hash.finish())
-        case .sha512(let hash): Self.hexadecimal(hash.finalize())
+        case .md5(let hash): HexText.encode(hash.finalize())
+        case .sha256(let hash): HexText.encode(hash.finalize())
+        case .sha512Half(let hash): HexText.encode(hash.finish())
+        case .sha512(let hash): HexText.encode(hash.finalize())
         }
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: text, as: UTF8.self)
     }
 }

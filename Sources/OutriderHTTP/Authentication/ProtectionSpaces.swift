@@ -49,6 +49,8 @@ package struct ProtectionSpaces: Sendable {
         var paths: [String]
         /// Whether the server has accepted the credential.
         var isProven: Bool
+        /// The server has refused the nonce or the credential: another request may prove that it was the nonce.
+        var isDoubted = false
     }
 
     private struct Digest: Sendable {
@@ -120,10 +122,12 @@ package struct ProtectionSpaces: Sendable {
     }
 
     /// The signature of a request that is sent once more before the server has judged the last: the next use of the nonce.
-    /// Nil if no nonce is known any more.
+    /// Nil if the space has another nonce now, or none.
     package mutating func again(_ sent: Signature) -> Signature? {
+        guard case .digest(let challenge, _, _) = sent.proof else { return nil }
         let index = learned.lastIndex {
-            $0.space == sent.space && $0.credential == sent.credential && $0.digest != nil
+            $0.space == sent.space && $0.credential == sent.credential
+                && $0.digest?.challenge.nonce == challenge.nonce
         }
         return index.flatMap { use($0, isEarly: sent.isEarly) }
     }
@@ -167,25 +171,36 @@ package struct ProtectionSpaces: Sendable {
     /// - Parameters:
     ///   - refused: the nonce of the refused signature, if any.
     ///   - clientNonce: a random client nonce, for a new nonce.
-    ///   - agrees: whether the nonce of another request may be used.
+    ///   - agrees: whether the nonce of another request may be used, and other requests may use the nonce of this one.
     package mutating func signature(
         _ challenge: DigestChallenge, from url: HTTPURL, _ credential: UserCredential, source: ChallengeSource,
         refused: String?, clientNonce: String, agrees: Bool
     ) -> Signature? {
         let space = ProtectionSpace(source, of: url, realm: challenge.realm)
         let index = learned.firstIndex { $0.space == space && $0.credential == credential && $0.digest != nil }
-        if let index, let known = learned[index].digest, agrees, known.challenge.nonce != refused,
-            known.challenge.isLike(challenge), let signature = use(index, isEarly: false)
+        if let index, let known = learned[index].digest, agrees, !learned[index].isDoubted,
+            known.challenge.nonce != refused, known.challenge.isLike(challenge),
+            let signature = use(index, isEarly: false)
         {
             return signature
         }
-        let isProven = index.map { learned[$0].isProven } ?? false
-        forget(space, credential)
         var digest = Digest(challenge: challenge, clientNonce: clientNonce, count: 0)
         let turn = digest.turn(space, credential, isEarly: false)
+        if index != nil, !agrees { return turn }
+        let isProven = index.map { learned[$0].isProven } ?? false
+        forget(space, credential)
         let paths = challenge.paths.isEmpty ? ["/"] : challenge.paths
         remember(Learned(space: space, credential: credential, digest: digest, paths: paths, isProven: isProven))
         return turn
+    }
+
+    /// Whether the nonce of a refused signature rather than the credential may be the reason, although the server does
+    /// not say so: the server has accepted the credential, and other requests use the nonce, too, or use a newer nonce.
+    package func mayBeUsedUp(_ sent: Signature) -> Bool {
+        guard case .digest(let challenge, let count, _) = sent.proof else { return false }
+        let known = learned.last { $0.space == sent.space && $0.credential == sent.credential && $0.digest != nil }
+        guard let known, known.isProven, let digest = known.digest else { return false }
+        return count > 1 || digest.count > 1 || digest.challenge.nonce != challenge.nonce
     }
 
     // MARK: outcomes
@@ -214,7 +229,14 @@ package struct ProtectionSpaces: Sendable {
     /// Notes that the server refused a signature: the credential is no longer sent before a challenge.
     package mutating func refused(_ signature: Signature) {
         tried.removeAll { $0.isLike(signature) }
+        let isDigest = signature.scheme == .digest
+        let unproven = learned.last {
+            $0.space == signature.space && $0.credential == signature.credential && $0.digest != nil && !$0.isProven
+        }
         forget(signature.space, signature.credential)
+        guard isDigest, var unproven else { return }
+        unproven.isDoubted = true
+        learned.append(unproven)
     }
 
     /// Sets the nonce of the space (`nextnonce`, RFC 7616 section 3.5). Only the first successor of a nonce counts,

@@ -64,6 +64,66 @@ import Testing
         #expect(again == ["new0:1:d", "new0:2:d", "new0:3:d"])
         // a server that takes each nonce once gets what it wants
         #expect(Self.use(try Self.signature(&spaces, Self.digest("own"), refused: "x", agrees: false)) == "own:1:c")
+        #expect(Self.use(spaces.early(try Self.url(), own: nil)) == "new0:4:d")
+    }
+
+    @Test func `only a nonce that is shared can be used up by others`() throws {
+        var spaces = try Self.spaces()
+        let first = try Self.signature(&spaces, Self.digest("n"))
+        let second = try Self.signature(&spaces, Self.digest("m"))
+        #expect(Self.use(second) == "n:2:c")
+        // the password may be wrong
+        #expect(!spaces.mayBeUsedUp(first) && !spaces.mayBeUsedUp(second))
+        spaces.proved(first, at: try Self.url())
+        #expect(spaces.mayBeUsedUp(first) && spaces.mayBeUsedUp(second))
+        let third = try Self.signature(&spaces, Self.digest("o"), refused: "n")
+        #expect(Self.use(third) == "o:1:c" && spaces.mayBeUsedUp(second) && !spaces.mayBeUsedUp(third))
+        spaces.refused(third)
+        #expect(!spaces.mayBeUsedUp(third))
+    }
+
+    @Test func `a refusal before any proof does not keep others from what is proved later`() throws {
+        var spaces = try Self.spaces()
+        let first = try Self.signature(&spaces, Self.digest("n"))
+        let second = try Self.signature(&spaces, Self.digest("m"))
+        spaces.refused(second)
+        // the password may be wrong
+        #expect(try !spaces.mayBeUsedUp(first) && spaces.early(Self.url(), own: nil) == nil)
+        spaces.proved(first, at: try Self.url())
+        #expect(spaces.mayBeUsedUp(second))
+        // no more requests for a nonce that was refused
+        #expect(Self.use(try Self.signature(&spaces, Self.digest("o"))) == "o:1:c")
+        #expect(Self.use(try Self.signature(&spaces, Self.digest("p"), refused: "n")) == "o:2:c")
+        // now that the credential is proven, its refusal counts
+        spaces.refused(second)
+        spaces.proved(first, at: try Self.url())
+        #expect(!spaces.mayBeUsedUp(second))
+    }
+
+    @Test func `a refusal of Digest forgets what was accepted as Basic, and a refusal of Basic all`() throws {
+        for isBasic in [true, false] {
+            var spaces = try Self.spaces()
+            let here = try Self.url()
+            let space = ProtectionSpace(.origin, of: here, realm: "vault")
+            let basic = Signature(space, Self.ada, .basic(isUTF8: false))
+            let digest = try Self.signature(&spaces, Self.digest("n"))
+            spaces.proved(Signature(space, Self.ada, .basic(isUTF8: false)), at: here)
+            spaces.refused(isBasic ? basic : digest)
+            #expect(spaces.early(here, own: nil) == nil)
+            spaces.proved(digest, at: here)
+            #expect((spaces.early(here, own: nil) == nil) == isBasic)
+        }
+    }
+
+    @Test func `a request that is sent once more takes no other nonce`() throws {
+        var spaces = try Self.spaces()
+        let first = try Self.signature(&spaces, Self.digest("n"))
+        #expect(Self.use(spaces.again(first)) == "n:2:c")
+        let alone = try Self.signature(&spaces, Self.digest("m"), refused: "n", agrees: false)
+        #expect(Self.use(alone) == "m:1:c" && spaces.again(alone) == nil)
+        #expect(Self.use(spaces.again(first)) == "n:3:c")
+        spaces.renew(first, nonce: FieldText("o"), clientNonce: "d")
+        #expect(spaces.again(first) == nil)
     }
 
     @Test func `the server's next nonce is taken once, and a count of its own begins [M11]`() throws {
