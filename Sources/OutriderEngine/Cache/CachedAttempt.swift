@@ -8,7 +8,7 @@ import OutriderTransport
 /// An attempt of a request with a cache: the response is a stored one, comes from an exchange that several requests share, or
 /// from an attempt of its own.
 // proof: everything runs on the shared loop of the transport, where `Exchange` drives all requests with a cache;
-// `CachedBody` goes there.
+// `PolledBody` goes there.
 final class CachedAttempt: PolledAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
@@ -288,7 +288,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
             var response = AttemptResponse(
                 status: isPart ? 206 : entry.head.status, reason: isPart ? "Partial Content" : entry.head.reason,
                 version: entry.head.version, fields: fields,
-                body: CachedBody(self, expectedBytes: hasBody ? Int64(size) : 0, of: nil, inPlaceOf: sent))
+                body: PolledBody(self, expectedBytes: hasBody ? Int64(size) : 0, inPlaceOf: sent))
             response.cache = report
             self.store.count(report)
             self.source = source
@@ -319,7 +319,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         if !isFirst {
             for name in CachedHead.personalFields { response.fields.remove(name) }
         }
-        let body = CachedBody(self, expectedBytes: response.body.expectedBytes, of: isFirst ? response.body : nil)
+        let body = PolledBody(self, expectedBytes: response.body.expectedBytes, of: isFirst ? response.body : nil)
         var shown = AttemptResponse(
             status: response.status, reason: response.reason, version: response.version, fields: response.fields,
             body: body)
@@ -342,7 +342,7 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         var response = AttemptResponse(
             status: given.status, reason: given.reason, version: given.version, fields: given.fields,
             body: peeked == nil && attempt.maximumBodyBytes == nil && !limits.isArmed
-                ? given.body : CachedBody(self, expectedBytes: given.body.expectedBytes, of: given.body))
+                ? given.body : PolledBody(self, expectedBytes: given.body.expectedBytes, of: given.body))
         response.cache = report
         finish(.success(response))
     }

@@ -206,6 +206,7 @@ extension ExchangeDriver {
     func receive(_ body: any AttemptResponseBody, for download: DownloadRun) async -> ExchangeMachine.Step {
         guard let attempt else { return machine.failed(.unbuilt) }
         do throws(HTTPFailure) {
+            download.limit(to: exchange.totalTimeout ?? attempt.timeouts.total, after: elapsed(inAttempt: true))
             let isCached = response?.cache.map { $0.isFromStore || $0.isStored } ?? false
             let isWhole = try await download.receive(body, attempt, isCached: isCached)
             note(body.timeline)

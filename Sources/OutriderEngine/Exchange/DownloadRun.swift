@@ -60,6 +60,8 @@ final class DownloadRun: Sendable {
         /// The destination that the callback chose after the file was complete.
         var destination: ArrivedFile.Destination?
         var pacer: RatePacer?
+        /// The total time of the present attempt in seconds, and its end, if the exchange is not held further.
+        var limit: (total: Double, end: ContinuousClock.Instant, held: Duration)?
         /// The page with which the server refused the rest of the file; nil unless it did.
         var page: [UInt8]?
     }
@@ -292,21 +294,42 @@ final class DownloadRun: Sendable {
 
     // MARK: progress
 
-    /// Counts received bytes. False while the exchange is suspended.
-    func advanced(by bytes: Int) -> Bool {
+    /// Counts received bytes of a body. False while the exchange is suspended.
+    func advanced(by bytes: Int, of body: any AttemptResponseBody) -> Bool {
         let received = state.withLock { state in
             state.received &+= Int64(bytes)
             return state.received
         }
-        let (report, goesOn) = exchange.received(received, onWire: nil)
+        let (report, goesOn) = exchange.received(received, onWire: body.wireBytes?.got)
         if let report { observer?.receiveDroppable(.progress(report)) }
         return goesOn
     }
 
-    /// Seconds to wait for the rate limit.
-    func pause(after bytes: Int) -> Double {
-        let now = (ContinuousClock.now - began).seconds
-        return state.withLock { $0.pacer?.wait(after: bytes, now: now) ?? 0 }
+    /// Sets the total time of the present attempt, of which so many seconds have passed.
+    func limit(to total: Double, after elapsed: Double) {
+        let now = ContinuousClock.now
+        let limit = (total, now + .seconds(total - elapsed), exchange.held(at: now))
+        state.withLock { $0.limit = limit }
+    }
+
+    /// Waits as the rate limit asks for, or throws when the time of the attempt is over: a piece may be worth minutes,
+    /// and the whole body may have arrived.
+    func pause(after bytes: Int) async throws(HTTPFailure) {
+        let start = ContinuousClock.now
+        let (pause, limit) = state.withLock { state in
+            (state.pacer?.wait(after: bytes, now: (start - began).seconds) ?? 0, state.limit)
+        }
+        var left = pause
+        while left > 0.001, exchange.cancellation == nil, !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(min(left, 0.2)))
+            let now = ContinuousClock.now
+            left = pause - (now - start).seconds
+            guard let limit, now - (exchange.held(at: now) - limit.held) >= limit.end else { continue }
+            let most = Int64(exactly: limit.total).map { "\($0)" } ?? "\(limit.total)"
+            throw HTTPFailure(
+                .timedOut, "the download took more than \(most) s in all; it ended while waiting for rateLimit",
+                phase: .total, sent: .sent)
+        }
     }
 
     /// Resets the state for another attempt.

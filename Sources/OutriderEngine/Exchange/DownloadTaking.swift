@@ -84,9 +84,8 @@ extension DownloadRun {
                 let count = chunk.readableBytes
                 left &-= Int64(count)
                 try await writer.take(chunk)
-                if !advanced(by: count) { await exchange.untilResumed() }
-                let pause = pause(after: count)
-                if pause > 0.001 { try? await Task.sleep(for: .seconds(pause)) }
+                if !advanced(by: count, of: body) { await exchange.untilResumed() }
+                try await pause(after: count)
                 if let cancellation = exchange.cancellation { throw cancellation }
             }
         } catch {
@@ -225,7 +224,7 @@ extension DownloadRun {
         note(body.trailers, state.withLock { $0.covers })
         let checksums = state.withLock { $0.checksums }
         if !checksums.isEmpty { try await verify(file, checksums) }
-        _ = advanced(by: 0)
+        _ = advanced(by: 0, of: body)
     }
 }
 

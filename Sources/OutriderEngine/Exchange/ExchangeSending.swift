@@ -218,7 +218,7 @@ extension ExchangeDriver {
         if let cancellation { return proceed(failed(cancellation)) }
         let (head, body) = (ExchangeHead(response), response.body)
         let expected = download.map(\.total) ?? body.expectedBytes
-        guard exchange.responded(head, expecting: expected, onWire: download == nil ? body.wireBytes?.of : nil) else {
+        guard exchange.responded(head, expecting: expected, onWire: body.wireBytes?.of) else {
             return whenResumed { self.accept(response) }
         }
         if response.status == 101 { exchange.watch(nil) }

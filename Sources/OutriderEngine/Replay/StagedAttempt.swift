@@ -10,7 +10,7 @@ import Synchronization
 ///
 ///     created ──▶ collecting the body ──▶ waiting for the head ──▶ body ──▶ over
 ///                                    └──▶ carried by the network ──────────┘
-// proof: everything runs on the loop of the transport; `StagedBody` and `hold` go there.
+// proof: everything runs on the loop of the transport; `PolledBody` and `hold` go there.
 final class StagedAttempt: PolledAttempt, @unchecked Sendable {
     typealias Piece = Result<ByteBuffer?, HTTPFailure>
 
@@ -261,7 +261,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             guard self.recording != nil, case .success(let response) = result else { return self.finish(result) }
             var shown = AttemptResponse(
                 status: response.status, reason: response.reason, version: response.version, fields: response.fields,
-                body: StagedBody(self, of: response.body))
+                body: PolledBody(self, expectedBytes: response.body.expectedBytes, of: response.body))
             shown.cache = response.cache
             self.finish(.success(shown))
         }
@@ -286,7 +286,8 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: head.status, reason: head.reason, version: head.version, fields: head.fields,
-                    body: StagedBody(self, expectedBytes: head.expectedBytes, script.value.trailers, origin))))
+                    body: PolledBody(
+                        self, expectedBytes: head.expectedBytes, trailers: script.value.trailers, origin: origin))))
     }
 
     /// A recorded WebSocket is open.
@@ -302,7 +303,7 @@ final class StagedAttempt: PolledAttempt, @unchecked Sendable {
             .success(
                 AttemptResponse(
                     status: 101, reason: head.reason, version: "1.1", fields: head.fields,
-                    body: StagedBody(self, expectedBytes: nil, []))))
+                    body: PolledBody(self, expectedBytes: nil))))
         socket.start()
     }
 

@@ -66,7 +66,7 @@ package struct ResumeRule: Sendable {
         HTTPFailure(
             .unacceptableStatusCode,
             "the request for the remaining bytes got status \(status); the partial file is kept",
-            sent: .sent, details: [.status(status)])
+            retryable: ValidationRule.transient.contains(status), sent: .sent, details: [.status(status)])
     }
 
     private func withoutRange(_ status: Int, _ fields: HTTPFields, _ length: Int64?, _ isOwnRange: Bool) -> Verdict {

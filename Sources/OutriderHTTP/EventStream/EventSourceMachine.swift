@@ -49,9 +49,6 @@ package struct EventSourceMachine: Sendable {
 
     package init(_ policy: ReconnectPolicy) { self.policy = policy }
 
-    /// Whether the stream reconnects after the plain end of a connection.
-    package var reconnects: Bool { policy.isEnabled }
-
     /// A connection is being made.
     package mutating func connecting() {
         if state != .closed { state = .connecting }
@@ -126,12 +123,9 @@ package struct EventSourceMachine: Sendable {
         if ReconnectPolicy.mayPass(failure) { return true }
         guard failure.kind == .unacceptableStatusCode else { return false }
         return failure.details.contains { detail in
-            if case .status(let status) = detail { passing.contains(status) } else { false }
+            if case .status(let status) = detail { ValidationRule.transient.contains(status) } else { false }
         }
     }
-
-    /// Transient error statuses (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
-    private static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     private static func gaveUp(_ failures: Int, _ cause: HTTPFailure?) -> HTTPFailure {
         let why = cause?.message ?? "the connection ended before anything came"

@@ -89,7 +89,7 @@ package struct ValidationRule: Sendable {
     }
 
     /// Statuses that may succeed later (RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4).
-    private static let transient: Set<Int> = [408, 429, 500, 502, 503, 504]
+    static let transient: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The idempotent methods (RFC 9110 section 9.2.2).
     private static let repeatable: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"]
 }

@@ -93,7 +93,7 @@ package struct WebSocketHandshake: Sendable, Equatable {
         let text = why ?? "the server responded with status \(status), not 101"
         return HTTPFailure(
             .webSocketHandshakeRefused, "the WebSocket was not opened: \(text)", phase: .response,
-            retryable: WebSocketReconnect.passing.contains(status), sent: .sent,
+            retryable: ValidationRule.transient.contains(status), sent: .sent,
             details: [.status(status), .headers(fields)])
     }
 

@@ -42,8 +42,6 @@ package struct WebSocketReconnect: Sendable {
 
     /// Close codes that are followed by another connection.
     private static let passingCodes: Set<Int> = [1001, 1006, 1011, 1012, 1013, 1014]
-    /// Transient error statuses.
-    package static let passing: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     private let policy: Policy
     /// Attempts in a row without a connection that stayed open.
@@ -53,8 +51,6 @@ package struct WebSocketReconnect: Sendable {
     private var openedAt = 0.0
 
     package init(_ policy: Policy) { self.policy = policy }
-
-    package var isEnabled: Bool { policy.isEnabled }
 
     package mutating func opened(now: Double) {
         wasOpen = true
@@ -92,7 +88,7 @@ package struct WebSocketReconnect: Sendable {
                 return false
             }
             return failure.details.contains { detail in
-                if case .status(let status) = detail { Self.passing.contains(status) } else { false }
+                if case .status(let status) = detail { ValidationRule.transient.contains(status) } else { false }
             }
         }
     }

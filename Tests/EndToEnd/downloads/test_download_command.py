@@ -96,6 +96,11 @@ def test_exit_statuses_tell_what_went_wrong(fetch, server, tmp_path):
     assert (tmp_path / "x").read_bytes() == server.data
 
 
+def test_a_slow_rate_does_not_extend_the_time(fetch, server, tmp_path):
+    done = fetch("-o", "x", "--limit-rate", "500", "-m", "3", server.url("/fine"), cwd=tmp_path)
+    refused(done, 12, "more than 3 s in all", "the same command goes on")
+
+
 def test_the_same_command_goes_on(fetch, server, tmp_path):
     server.cut = 1_000_000
     refused(fetch("-o", "x", server.url("/fine"), cwd=tmp_path), 12, "the same command goes on")
@@ -167,6 +172,8 @@ def test_a_service_that_is_killed_leaves_what_has_come_and_the_command_says_so(s
         with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
             server.wait_for("stopped")
             arrived(tmp_path / ".x.outrider-part", 1_000_000)
+            # the first bytes are there before the journal that lets a download resume
+            arrived(tmp_path / ".x.outrider-journal", 1)
             service.kill()
             said = child.communicate(timeout=LONG)[1]
     finally:

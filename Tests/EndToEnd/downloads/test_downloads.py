@@ -360,14 +360,6 @@ def test_a_server_that_cannot_give_parts_still_gives_the_file(wire, tmp_path, ma
             assert manner in ("busy", "silent", "shifted")
 
 
-def test_the_rate_can_be_limited(wire, server, tmp_path):
-    """A quarter of the file at once would be against it; how long it takes is the product's, not the machine's."""
-    begin = contract.time.monotonic()
-    assert download(wire, server.url("/fine"), destination=to(tmp_path / "file"), rateLimit=SIZE)["ok"]
-    assert contract.time.monotonic() - begin >= 0.8
-    assert (tmp_path / "file").read_bytes() == server.data
-
-
 def test_progress_is_told_to_the_end(wire, server, tmp_path):
     """[N3] [O14] [3.L.20]"""
     wish = {"url": server.url("/fine"), "destination": to(tmp_path / "f"), "events": ["progress", "state"]}

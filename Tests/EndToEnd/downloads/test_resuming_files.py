@@ -297,9 +297,10 @@ def test_a_service_that_ends_leaves_something_to_go_on_with(server, tmp_path, ho
     path = tmp_path / "file"
     with contract.Wire() as wire:
         slow(wire, server, path)
-        # what has come is on its way to the file within a moment
+        # what has come is on its way to the file within a moment, and the journal behind it
         deadline = time.monotonic() + 20
-        while (tmp_path / ".file.outrider-part").stat().st_size < PART:
+        part, notes = tmp_path / ".file.outrider-part", tmp_path / ".file.outrider-journal"
+        while part.stat().st_size < PART or not notes.exists():
             assert time.monotonic() < deadline, "what came never reached the file"
         os.kill(wire.process.pid, how)
         wire.process.wait(20)

@@ -80,14 +80,16 @@ def test_a_compressed_body_says_how_far_it_is_on_the_wire(wire, origin, path):
     assert told["download"][-1]["wireCompleted"] == told["download"][-1]["wireTotal"]
 
 
-def test_a_long_compressed_body(wire):
+@pytest.mark.parametrize("call", ["data.send", "download.send"])
+def test_a_long_compressed_body(wire, call):
     """The fraction of the bytes on the wire, where Alamofire has none. [N2]"""
+    place = {"bodyTo": "discard"} if call == "data.send" else {"headers": {"Accept-Encoding": "gzip"}}
     plain = b"".join(b"%d wolves\n" % number for number in range(400_000))
     packed = gzip.compress(plain, 1)
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(packed)
     wire.call("server.hello", {"progressInterval": 0})
     with Capture(response=head + packed) as capture:
-        told, response = watch(wire, capture.url(), bodyTo="discard")
+        told, response = watch(wire, capture.url(), call, **place)
     assert rises(told["download"]) == len(plain) == response["body"]["size"]
     assert all(one["wireTotal"] == len(packed) for one in told["download"])
     parts = [one["fraction"] for one in told["download"]]

@@ -130,6 +130,7 @@ struct ResumeRuleTests {
         #expect(kind(verdict(412, [])) == .resourceChanged)
         #expect(verdict(412, [], whenChanged: .restart) == .restart)
         for status in [204, 304, 401, 404, 500, 503] { #expect(kind(verdict(status, [])) == .unacceptableStatusCode) }
+        #expect([401, 404, 429, 503].map { ResumeRule.refused($0).retryable } == [false, false, true, true])
     }
 
     @Test func `what was not requested in parts does not come in parts`() {
