@@ -70,6 +70,7 @@ private final class ServerExamination: @unchecked Sendable {
     private let security: ConnectionSecurity
     private let loop: any EventLoop
     private let wiring: Wiring
+    private let lookup = LookupInterest()
     private var connector: Connector?
     private var channel: (any Channel)?
     private var deadline: Scheduled<Void>?
@@ -99,8 +100,8 @@ private final class ServerExamination: @unchecked Sendable {
         } catch {
             return end(.failure(error))
         }
-        wiring.resolver.addresses(of: place.hostName, port: place.port, for: attempt.client, on: loop).hop(to: loop)
-            .assumeIsolated().whenComplete { result in
+        wiring.resolver.addresses(of: place.host, port: place.port, for: attempt.client, lookup, on: loop)
+            .hop(to: loop).assumeIsolated().whenComplete { result in
                 switch result {
                 case .success(let addresses): self.connect(to: addresses)
                 case .failure(let error):
@@ -141,6 +142,7 @@ private final class ServerExamination: @unchecked Sendable {
         guard let completion else { return }
         self.completion = nil
         deadline?.cancel()
+        lookup.end()
         connector?.cancel()
         channel?.close(promise: nil)
         completion(result)

@@ -44,6 +44,8 @@ struct ConnectCommand: ParsableCommand {
     @Option(name: .long, help: "Seconds for each phase of connecting.")
     var timeout: Double?
 
+    @Flag(exclusivity: .chooseLast) var family: TrustOptions.Family?
+
     @OptionGroup var proxy: ProxyOptions
 
     @Option(
@@ -65,6 +67,9 @@ struct ConnectCommand: ParsableCommand {
             throw ValidationError("--timeout must be from 0.001 to 86400 seconds")
         }
         if unix == nil { _ = try place() }
+        if unix != nil, let family {
+            throw ValidationError("--\(family.rawValue) is for HOST and PORT: a Unix socket has no address")
+        }
         if !tls, serverName != nil || alpn != nil { throw ValidationError("--server-name and --alpn go with --tls") }
     }
 
@@ -89,7 +94,7 @@ struct ConnectCommand: ParsableCommand {
 
     func run() throws {
         let path = try ServicePath(flag: socket, peer: peerUid)
-        var client = ServiceClient(try connect(path))
+        var client = ServiceClient(try Daemon(socket: path).connect(spawns: !noSpawn))
         let opened = try client.object("tcp.open", try params(), by: .never)
         if let error = opened["error"]?.object { throw CommandFailure(response: error) }
         guard let stream = opened["stream"], let request = opened["request"] else {
@@ -105,12 +110,6 @@ struct ConnectCommand: ParsableCommand {
         let ended = try client.object("request.wait", ["request": request, "timeout": .integer(1)], by: .never)
         // the end of the reader is no failure
         if let error = ended["error"]?.object, error["code"]?.integer != 1900 { throw CommandFailure(response: error) }
-    }
-
-    private func connect(_ path: ServicePath) throws(CommandFailure) -> ServiceWire {
-        guard noSpawn else { return try Daemon(socket: path).connect() }
-        if let wire = try path.connect() { return wire }
-        throw CommandFailure(.noConnection, "no service answers at \(path.path)")
     }
 
     private func params() throws -> JSONObject {
@@ -129,6 +128,7 @@ struct ConnectCommand: ParsableCommand {
             params["tls"] = security.isEmpty ? .bool(true) : .object(security)
         }
         if let timeout { params["timeout"] = .real(timeout) }
+        if let family { params["addresses"] = .string(family.rawValue) }
         proxy.add(to: &params)
         return params
     }

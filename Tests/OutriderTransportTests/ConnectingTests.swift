@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import OutriderHTTP
 import OutriderTransport
+import Synchronization
 import Testing
 
 /// From a host to a connection.
@@ -14,9 +15,21 @@ struct ConnectingTests {
         var list: [SocketAddress]
 
         func addresses(
-            of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+            of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
         ) -> EventLoopFuture<[SocketAddress]> {
             loop.makeSucceededFuture(list)
+        }
+    }
+
+    /// Finds nothing, and keeps the name and the interest of the last lookup.
+    private final class Watcher: NameResolver {
+        let last = Mutex<(host: String, interest: LookupInterest)?>(nil)
+
+        func addresses(
+            of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
+        ) -> EventLoopFuture<[SocketAddress]> {
+            last.withLock { $0 = (host, interest) }
+            return loop.scheduleTask(in: .minutes(5)) { [] }.futureResult
         }
     }
 
@@ -108,8 +121,26 @@ struct ConnectingTests {
 
     @Test func `the system's resolver finds what the system knows`() async throws {
         let resolver = SystemResolver()
-        let found = try await resolver.addresses(of: "localhost", port: 81, for: .service, on: testGroup.next()).get()
+        let found = try await resolver.addresses(
+            of: "localhost", port: 81, for: .service, LookupInterest(), on: testGroup.next()
+        ).get()
         #expect(!found.isEmpty && found.allSatisfy { $0.port == 81 && ["127.0.0.1", "::1"].contains($0.ipAddress) })
+    }
+
+    @Test func `a lookup that is not awaited any more does not run`() async throws {
+        let watcher = Watcher()
+        var attempt = named("example.test.")
+        attempt.timeouts.resolve = 0.1
+        let failure = await HTTPTransport(group: testGroup.next(), resolver: watcher).failure(attempt)
+        #expect(failure?.kind == .timedOut && failure?.phase == .resolve)
+        let (host, interest) = try #require(watcher.last.withLock { $0 })
+        // a dot at the end keeps the resolver from its list of domains
+        #expect(host == "example.test." && !interest.exists)
+        await #expect(throws: CancellationError.self) {
+            try await SystemResolver().addresses(
+                of: "localhost", port: 81, for: .service, interest, on: testGroup.next()
+            ).get()
+        }
     }
 
     @Test func `lookups without end are refused`() async throws {

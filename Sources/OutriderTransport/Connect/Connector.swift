@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
+import Glibc
 import NIOCore
 import NIOPosix
 import OutriderHTTP
 
 /// Connects to the first address that accepts, with a head start for earlier addresses (RFC 8305): the next attempt
-/// starts after a failure, or 250 ms later; all others are closed after the first success.
+/// starts after a failure, or 250 ms later; all others are closed after the first success. A Unix socket whose queue is
+/// full is tried until it accepts, as by programs that block.
 ///
 /// Has no deadline of its own: the caller calls `cancel`.
 // proof: every method runs on `loop`, and asserts it; other threads only carry the reference.
@@ -14,12 +16,20 @@ final class Connector: @unchecked Sendable {
     /// How long an address may delay the next (RFC 8305 section 5).
     static let headStart = TimeAmount.milliseconds(250)
 
+    /// A silent peer is asked for a sign of life after a minute, and is gone after four questions in another minute.
+    private static let keepAlive: [(NIOBSDSocket.Option, ChannelOptions.Types.SocketOption.Value)] = [
+        (.init(rawValue: TCP_KEEPIDLE), 60), (.init(rawValue: TCP_KEEPINTVL), 15), (.init(rawValue: TCP_KEEPCNT), 4),
+    ]
+
     private let loop: any EventLoop
     private var left: ArraySlice<SocketAddress>
     private var trying: [any Channel] = []
     private var underWay = 0
     private var failures: [HTTPFailure] = []
     private var stagger: Scheduled<Void>?
+    /// The next wait for a place in the queue of a Unix socket.
+    private var pause = TimeAmount.milliseconds(2)
+    private static let longestPause = TimeAmount.milliseconds(100)
     private var completion: ((Result<any Channel, HTTPFailure>) -> Void)?
     private let abstract: String?
 
@@ -52,13 +62,28 @@ final class Connector: @unchecked Sendable {
             self.underWay -= 1
             switch result {
             case .success(let channel): self.connected(channel)
+            case .failure(let error as IOError) where error.errnoCode == EAGAIN && address.protocol == .unix:
+                self.tryAgain(address)
             case .failure(let error):
                 self.failed(
                     FailureBridge.connecting(error, to: address, isOffline: !NetworkPath.isAvailable))
             }
         }
         guard completion != nil, !left.isEmpty else { return }
+        // an attempt that failed at once has begun the next already
+        stagger?.cancel()
         stagger = loop.assumeIsolated().scheduleTask(in: Self.headStart) { self.tryNext() }
+    }
+
+    /// The queue of the listener is full, and the kernel does not tell when a place is free.
+    private func tryAgain(_ address: SocketAddress) {
+        guard completion != nil else { return }
+        trying = []
+        stagger = loop.assumeIsolated().scheduleTask(in: pause) {
+            self.left = [address]
+            self.tryNext()
+        }
+        pause = min(pause * 2, Self.longestPause)
     }
 
     private func connect(to address: SocketAddress) -> EventLoopFuture<any Channel> {
@@ -71,7 +96,13 @@ final class Connector: @unchecked Sendable {
                 self.trying.append(channel)
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
-        if address.protocol != .unix { bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1) }
+        if address.protocol != .unix {
+            bootstrap = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .channelOption(.socketOption(.so_keepalive), value: 1)
+            for (option, value) in Self.keepAlive {
+                bootstrap = bootstrap.channelOption(.tcpOption(option), value: value)
+            }
+        }
         guard let abstract else { return bootstrap.connect(to: address) }
         do {
             return bootstrap.withConnectedSocket(try AbstractSocket.connect(to: abstract))

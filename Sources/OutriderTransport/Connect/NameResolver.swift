@@ -4,6 +4,7 @@
 import Glibc
 package import NIOCore
 package import OutriderHTTP
+import Synchronization
 
 /// Resolves host names to addresses. Implement the protocol to use another source.
 package protocol NameResolver: Sendable {
@@ -11,8 +12,19 @@ package protocol NameResolver: Sendable {
     ///
     /// Numeric addresses and localhost are resolved before. May be called on any loop; the caller has its own deadline.
     func addresses(
-        of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+        of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]>
+}
+
+/// Tells a resolver whether the addresses are still awaited.
+package final class LookupInterest: Sendable {
+    private let hasEnded = Atomic(false)
+
+    package init() {}
+
+    package var exists: Bool { !hasEnded.load(ordering: .relaxed) }
+
+    func end() { hasEnded.store(true, ordering: .relaxed) }
 }
 
 /// Resolves with getaddrinfo on threads of its own, since that call blocks and cannot be stopped.
@@ -22,10 +34,12 @@ package final class SystemResolver: NameResolver {
     package init(threads: BlockingThreads = .names) { self.threads = threads }
 
     package func addresses(
-        of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+        of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]> {
         let promise = loop.makePromise(of: [SocketAddress].self)
         let isTaken = threads.run(for: client) {
+            // requests that ended while they waited for a thread must not keep later ones waiting
+            guard interest.exists else { return promise.fail(CancellationError()) }
             promise.completeWith(Self.look(up: host, port: port).mapError { $0 as any Error })
         }
         if !isTaken {

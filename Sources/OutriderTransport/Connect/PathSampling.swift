@@ -22,19 +22,30 @@ extension NetworkPath {
             guard sample.local == nil else { continue }
             sample.local = local.ipAddress
             let bytes = local.networkBytes
-            sample.interface = entries.first { $0.bytes == bytes }?.interface
+            sample.interface = entries?.first { $0.bytes == bytes }?.interface
         }
         return sample
     }
 
-    /// The local addresses of this machine, 4 or 16 bytes each.
-    package static func localAddresses() -> Set<[UInt8]> { Set(interfaceAddresses().map(\.bytes)) }
+    /// The local addresses of this machine, 4 or 16 bytes each; nil if unknown.
+    static func localAddresses() -> Set<[UInt8]>? { interfaceAddresses().map { Set($0.map(\.bytes)) } }
+
+    /// Whether there is any route out of this machine. A failed call does not make the machine offline.
+    static var isAvailable: Bool { interfaceAddresses().map { !waysOut($0, wayOut).isEmpty } ?? true }
+
+    /// The addresses that reach beyond this machine. A bridge without a device leads to the containers and virtual
+    /// machines of this machine alone, unless it has the default route.
+    private static func waysOut(_ entries: [InterfaceAddress], _ wayOut: [[UInt8]?]) -> [InterfaceAddress] {
+        let names = Set(entries.filter { wayOut.contains($0.bytes) }.map(\.name))
+        return entries.filter { $0.isWayOut && (names.contains($0.name) || !InterfaceKind.isInner($0.name)) }
+    }
 
     /// Any route out: the interface of the default route goes first.
-    private static func general(_ entries: [InterfaceAddress]) -> PathSample {
-        guard isAvailable else { return PathSample(entries.isEmpty ? .unknown : .unreachable) }
-        let ways = entries.filter(\.isWayOut)
-        let local = far.lazy.compactMap { localAddress(towards: $0)?.networkBytes }.first
+    private static func general(_ entries: [InterfaceAddress]?) -> PathSample {
+        let wayOut = wayOut
+        let ways = waysOut(entries ?? [], wayOut)
+        guard !ways.isEmpty else { return PathSample(entries?.isEmpty == false ? .unreachable : .unknown) }
+        let local = wayOut.lazy.compactMap { $0 }.first
         let first = ways.first { $0.bytes == local } ?? ways.first
         return PathSample(
             .reachable, interface: first?.interface, ipv4: ways.contains { $0.bytes.count == 4 },
@@ -43,8 +54,11 @@ extension NetworkPath {
 
     /// Interfaces, local addresses and the way out.
     package static func state() -> NetworkState {
-        NetworkState(addresses: Set(interfaceAddresses()), wayOut: far.map { localAddress(towards: $0)?.networkBytes })
+        NetworkState(addresses: Set(interfaceAddresses() ?? []), wayOut: wayOut)
     }
+
+    /// The local addresses of connections over the default route, for IPv4 and IPv6.
+    private static var wayOut: [[UInt8]?] { far.map { localAddress(towards: $0)?.networkBytes } }
 
     /// Documentation addresses (RFC 5737, RFC 3849), which the default route leads to; connecting sends nothing.
     private static var far: [SocketAddress] {
@@ -72,9 +86,9 @@ extension NetworkPath {
         var text: String? { (try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0))?.ipAddress }
     }
 
-    private static func interfaceAddresses() -> [InterfaceAddress] {
+    private static func interfaceAddresses() -> [InterfaceAddress]? {
         var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return [] }
+        guard getifaddrs(&list) == 0 else { return nil }
         defer { freeifaddrs(list) }
         var found: [InterfaceAddress] = []
         var next = list
@@ -97,7 +111,7 @@ extension NetworkPath {
     }
 
     /// The local address of a connection to `address`; nil without a route. Sends nothing.
-    private static func localAddress(towards address: SocketAddress) -> SocketAddress? {
+    static func localAddress(towards address: SocketAddress) -> SocketAddress? {
         let family: CInt
         switch address {
         case .v4: family = AF_INET
@@ -152,6 +166,19 @@ enum InterfaceKind {
         if exists(folder + "tun_flags") || flags & UInt32(clamping: IFF_POINTOPOINT) != 0 { return .tunnel }
         // ARPHRD_ETHER, from linux/if_arp.h
         return text(folder + "type").hasPrefix("1\n") ? .ethernet : .other
+    }
+
+    /// Whether the interface is a bridge, and none of its ports has a device; a port may be a VLAN over several devices.
+    static func isInner(_ name: String, in folder: String = "/sys/class/net") -> Bool {
+        let own = "\(folder)/\(name)/"
+        guard exists(own + "bridge") else { return false }
+        return !["lower_*/", "lower_*/lower_*/", "lower_*/lower_*/lower_*/"].contains { matches(own + $0 + "device") }
+    }
+
+    private static func matches(_ pattern: String) -> Bool {
+        var found = glob_t()
+        defer { globfree(&found) }
+        return glob(pattern, 0, nil, &found) == 0
     }
 
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -7,8 +7,10 @@
 struct AddressWatch {
     private var socket: RouteSocket?
     private var isOpened = false
+    /// Whether there was a change after which the addresses could not be read.
+    private var isDue = false
 
-    /// An idle connection could lose its address.
+    /// A connection that later attempts may use could lose its address.
     mutating func watch(for facts: ConnectionFacts) {
         guard !isOpened, facts.local != nil else { return }
         isOpened = true
@@ -16,9 +18,11 @@ struct AddressWatch {
     }
 
     /// The addresses of this machine; nil if none has changed since the last call.
-    func changed() -> Set<[UInt8]>? {
-        guard let socket, socket.hasRung() else { return nil }
-        return NetworkPath.localAddresses()
+    mutating func changed() -> Set<[UInt8]>? {
+        guard let socket, socket.hasRung() || isDue else { return nil }
+        let own = NetworkPath.localAddresses()
+        isDue = own == nil
+        return own
     }
 }
 

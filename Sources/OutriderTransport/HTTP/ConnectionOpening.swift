@@ -41,6 +41,7 @@ final class ConnectionOpening: @unchecked Sendable {
     /// Whether the channel goes to a separate runner instead of the pool.
     private let isBare: Bool
     private var tell: ((Step) -> Void)?
+    private var lookup: LookupInterest?
     private var connector: Connector?
     private var channel: (any Channel)?
     /// The target for the proxy, if the name is resolved here.
@@ -132,6 +133,8 @@ final class ConnectionOpening: @unchecked Sendable {
         tell = nil
         alarm?.cancel()
         alarm = nil
+        lookup?.end()
+        lookup = nil
         connector?.cancel()
         connector = nil
         channel?.close(promise: nil)
@@ -176,7 +179,10 @@ final class ConnectionOpening: @unchecked Sendable {
             return fail(error)
         }
         tell?(.began(.resolve))
-        wiring.resolver.addresses(of: url.hostName, port: url.port, for: client, on: pool.loop).hop(to: pool.loop)
+        let lookup = LookupInterest()
+        self.lookup = lookup
+        // a dot at the end keeps the resolver from its list of domains
+        wiring.resolver.addresses(of: url.host, port: url.port, for: client, lookup, on: pool.loop).hop(to: pool.loop)
             .assumeIsolated().whenComplete { result in
                 switch result {
                 case .success(let addresses): if self.tell != nil { found(addresses) }

@@ -90,7 +90,7 @@ final class ConnectionPool: @unchecked Sendable {
             waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
             return nil
         }
-        if let own = addresses.changed() { idle.values.filter { $0.facts.isLost(own) }.forEach(dropIdle) }
+        if let own = addresses.changed() { end { $0.facts.isLost(own) } }
         if firstEnd != .distantFuture, firstEnd <= .now() { endOverdue() }
         let id = makeID()
         switch machine.ask(
@@ -215,6 +215,7 @@ final class ConnectionPool: @unchecked Sendable {
         if capacity != nil {
             shared[connection.id] = connection
             firstEnd = min(firstEnd, connection.facts.until)
+            addresses.watch(for: connection.facts)
         }
         serve(
             machine.opened(

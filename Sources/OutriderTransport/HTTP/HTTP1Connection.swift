@@ -78,8 +78,6 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
     /// Adds this handler to the end of the pipeline.
     func install() throws { try channel.pipeline.syncOperations.addHandler(self) }
 
-    var isReused: Bool { machine.isReused }
-
     // MARK: calls from the pool
 
     func reserve(for holder: PoolHolder) {

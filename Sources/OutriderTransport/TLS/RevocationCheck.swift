@@ -101,7 +101,7 @@ struct RevocationCheck: Sendable {
     /// Why the entries of a list do not count; nil if they do.
     private func unauthentic(_ list: CRLScanner, _ issuer: Certificate) -> String? {
         if list.scope.isForeign { return "has a critical extension that is not understood" }
-        guard RevocationSignature.isValid(list.signature, list.signedBytes, list.algorithm, by: issuer) else {
+        guard RevocationSignature.isValid(list.signed, by: issuer) else {
             return "is not signed by that issuer"
         }
         return Self.maySignLists(issuer) ? nil : "is signed by a key that may not sign lists (cRLSign)"
@@ -178,7 +178,7 @@ struct RevocationCheck: Sendable {
             return OCSPResponse.fault(bytes).map { "refuses to say (\($0))" } ?? "sent no OCSP response"
         }
         guard let signer = OCSPSigner.find(for: response, issuer),
-            RevocationSignature.isValid(response.signature, response.signedBytes, response.algorithm, by: signer)
+            RevocationSignature.isValid(response.signed, by: signer)
         else { return "sent a response that is not signed by the issuer" }
         guard let single = response.single(name) else { return "says nothing of it" }
         if case .revoked(let entry) = single.status { throw revoked(certificate, entry) }
@@ -238,11 +238,10 @@ enum OCSPSigner {
 
 /// Signatures of lists and responses, by the contents of the object identifiers of their algorithms; none with SHA-1.
 enum RevocationSignature {
-    static func isValid(
-        _ signature: ArraySlice<UInt8>, _ bytes: ArraySlice<UInt8>, _ oid: ArraySlice<UInt8>, by signer: Certificate
-    ) -> Bool {
-        guard let algorithm = known.first(where: { $0.oid.elementsEqual(oid) })?.algorithm else { return false }
-        return signer.publicKey.isValidSignature(Array(signature), for: Array(bytes), signatureAlgorithm: algorithm)
+    static func isValid(_ signed: SignedDER, by signer: Certificate) -> Bool {
+        guard let found = known.first(where: { $0.oid.elementsEqual(signed.algorithm) }) else { return false }
+        return signer.publicKey.isValidSignature(
+            Array(signed.signature), for: Array(signed.bytes), signatureAlgorithm: found.algorithm)
     }
 
     private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01]

@@ -17,7 +17,7 @@ from network_namespace import island
 from proxy_server import free_port
 from request_client import result
 from shell import outrider
-from tcp_server import Host
+from tcp_server import Host, read
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -150,6 +150,31 @@ def test_links_addresses_and_routes_that_come_and_go_are_told(alone):
     assert wire.receive(5)["params"]["status"] == "unreachable"
 
 
+def test_a_bridge_to_containers_leads_out_with_the_default_route_alone():
+    if shutil.which("ip") is None:
+        pytest.skip("ip is not installed")
+    with island() as place:
+        # the kind of an interface is in sysfs, which shows the namespace in which it was mounted
+        within = [*place.inside, "unshare", "--mount", "sh", "-c", 'mount -t sysfs none /sys && exec "$@"', "sh"]
+        if not place.exists or subprocess.run([*within, "true"], stderr=subprocess.DEVNULL).returncode:
+            pytest.skip("no namespace with a sysfs of its own can be made here")
+        ip(place, "link", "add", "bridge0", "type", "bridge")
+        make_way(place)
+        ip(place, "link", "set", "way0", "up", "master", "bridge0")
+        ip(place, "link", "set", "bridge0", "up")
+        ip(place, "addr", "add", "172.17.0.1/16", "dev", "bridge0")
+        deadline = time.monotonic() + 10
+        while b"LOWER_UP" not in subprocess.check_output([*place.inside, "ip", "link", "show", "bridge0"]):
+            assert time.monotonic() < deadline, "the bridge has no carrier"
+            time.sleep(0.02)
+        with contract.Wire(under=within) as wire:
+            assert result(wire.call("reachability.status"))["status"] == "unreachable"
+            assert result(wire.call("reachability.status", {"host": "172.17.0.9"}))["status"] == "reachable"
+            ip(place, "route", "add", "default", "dev", "bridge0")
+            reply = result(wire.call("reachability.status"))
+            assert reply["status"] == "reachable" and reply["interface"]["name"] == "bridge0", reply
+
+
 def test_events_can_be_fetched(alone):
     """[X4]"""
     wire = alone.wire
@@ -251,32 +276,78 @@ server.serve_forever()
 """
 
 
-def test_a_connection_from_an_address_that_is_gone_is_not_used_again(alone):
-    make_way(alone)
-    command = [*alone.inside, "unshare", "--net", sys.executable, "-c", FAR]
+# HTTP/2 whose very first response never ends; every body is the address of the client.
+SHARED = """
+import itertools, socket, struct, threading
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack("!I", len(payload))[1:] + bytes([kind, flags]) + struct.pack("!I", stream) + payload
+def serve(connection, address):
+    read = connection.makefile("rb")
+    read.read(24)
+    connection.sendall(frame(4, 0, 0))
+    while len(top := read.read(9)) == 9:
+        payload, stream = read.read(int.from_bytes(top[:3], "big")), int.from_bytes(top[5:], "big")
+        if top[3] == 6 and not top[4]:
+            connection.sendall(frame(6, 1, 0, payload))
+        if top[3] == 1:
+            ends = 1 if next(numbers) else 0
+            connection.sendall(frame(1, 4, stream, b"\\x88") + frame(0, ends, stream, b"%b:%d" % address))
+numbers = itertools.count()
+listener = socket.create_server(("0.0.0.0", 8080))
+print("ready", flush=True)
+while True:
+    connection, (host, port) = listener.accept()
+    threading.Thread(target=serve, args=(connection, (host.encode(), port)), daemon=True).start()
+"""
+
+
+@contextlib.contextmanager
+def far_server(place, program):
+    """The program in a namespace behind the cable, as 198.51.100.9; this side is 198.51.100.7."""
+    make_way(place)
+    command = [*place.inside, "unshare", "--net", sys.executable, "-c", program]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as far:
         try:
             assert far.stdout.readline() == b"ready\n"
-            ip(alone, "link", "set", "way1", "netns", str(far.pid))
+            ip(place, "link", "set", "way1", "netns", str(far.pid))
             there = ["nsenter", "--target", str(far.pid), "--user", "--net", "--preserve-credentials", "--", "ip"]
             for words in (["addr", "add", "198.51.100.9/24", "dev", "way1"], ["link", "set", "way1", "up"]):
                 subprocess.run([*there, *words], check=True)
-            ip(alone, "link", "set", "way0", "up")
-            ip(alone, "addr", "add", "198.51.100.7/24", "dev", "way0")
-            first, again = [asked(alone.wire) for _ in range(2)]
-            assert first == again and first.startswith("198.51.100.7:"), (first, again)
-            ip(alone, "addr", "del", "198.51.100.7/24", "dev", "way0")
-            ip(alone, "addr", "add", "198.51.100.8/24", "dev", "way0")
-            began = time.monotonic()
-            assert asked(alone.wire).startswith("198.51.100.8:")
-            assert time.monotonic() - began < 5
+            ip(place, "link", "set", "way0", "up")
+            ip(place, "addr", "add", "198.51.100.7/24", "dev", "way0")
+            yield
         finally:
             far.kill()
 
 
-def asked(wire):
+def test_a_connection_from_an_address_that_is_gone_is_not_used_again(alone):
+    with far_server(alone, FAR):
+        moves(alone)
+
+
+def test_a_connection_from_an_address_that_is_gone_takes_no_more_requests_beside_its_own(alone):
+    with far_server(alone, SHARED):
+        params = {"url": "http://198.51.100.9:8080/", "httpVersion": "2", "timeout": 60}
+        opened = result(alone.wire.call("stream.open", params))
+        # the response has begun, and stays
+        assert read(alone.wire, opened["stream"])[0].startswith(b"198.51.100.7:")
+        moves(alone, httpVersion="2")
+
+
+def moves(place, **more):
+    """The next request after a change of the address leaves from the new address, without a wait for the old one."""
+    first, again = [asked(place.wire, **more) for _ in range(2)]
+    assert first == again and first.startswith("198.51.100.7:"), (first, again)
+    ip(place, "addr", "del", "198.51.100.7/24", "dev", "way0")
+    ip(place, "addr", "add", "198.51.100.8/24", "dev", "way0")
+    began = time.monotonic()
+    assert asked(place.wire, **more).startswith("198.51.100.8:")
+    assert time.monotonic() - began < 5
+
+
+def asked(wire, **more):
     """The address that the server saw."""
-    response = result(wire.call("data.send", {"url": "http://198.51.100.9:8080/", "timeout": 20}, 25))
+    response = result(wire.call("data.send", {"url": "http://198.51.100.9:8080/", "timeout": 20, **more}, 25))
     assert response["ok"], response
     return response["body"]["text"]
 

@@ -166,6 +166,17 @@ def test_a_shell_names_host_and_port_in_one_word(listening, echoing):
         assert (done.returncode, done.stdout) == (0, b"hello"), done.stderr
 
 
+def test_a_shell_chooses_the_version_of_ip(listening):
+    with Host(echo, socket.AF_INET6, ("::1", 0)) as host:
+        place = ("--socket", listening, "localhost", str(host.port))
+        done = outrider("connect", "-6", *place, stdin=b"hello")
+        assert (done.returncode, done.stdout) == (0, b"hello"), done.stderr
+        refused(outrider("connect", "-4", *place), 12, "127.0.0.1")
+        refused(outrider("connect", "--ipv4", "--socket", listening, "::1", str(host.port)), 12, "(-4)")
+    done = outrider("connect", "-6", "--unix", "/run/s")
+    assert done.returncode == 2 and b"--ipv6 is for HOST and PORT" in done.stderr, done.stderr
+
+
 def test_a_shell_names_a_unix_socket_from_its_directory(listening, tmp_path):
     with Host(echo, socket.AF_UNIX, str(tmp_path / "peer")):
         done = outrider("connect", "--socket", listening, "--unix", "peer", stdin=b"hello", cwd=tmp_path)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Outrider authors
-"""TCP streams that are suspended, and that are idle, and reads that wait."""
+"""TCP streams that are suspended, and that are idle, and connections and reads that wait."""
 
 import base64
+import contextlib
+import os
+import socket
 import threading
 import time
 
 import contract
 import pytest
 from request_client import result
-from tcp_server import LONG, Host, dial
+from tcp_server import LONG, Host, dial, echo
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -75,3 +78,40 @@ def test_a_read_waits_no_longer_for_its_turn_than_it_may_wait(wire):
         go.set()
         replies = wire.replies([first, last], 20)
         assert [base64.b64decode(replies[one]["result"]["base64"]) for one in (first, last)] == [b"11", b"22"]
+
+
+@pytest.mark.parametrize("kind", ["path", "abstract"])
+def test_a_unix_socket_whose_queue_is_full_is_waited_for(wire, tmp_path, kind):
+    """As by programs that block."""
+    name = str(tmp_path / "s") if kind == "path" else f"@outrider-{os.getpid()}-{os.urandom(4).hex()}"
+    with socket.socket(socket.AF_UNIX) as busy, contextlib.ExitStack() as held:
+        busy.bind(name.replace("@", "\0"))
+        busy.listen(1)
+        with pytest.raises(BlockingIOError):
+            while True:
+                filling = held.enter_context(socket.socket(socket.AF_UNIX))
+                filling.setblocking(False)
+                filling.connect(name.replace("@", "\0"))
+        number = wire.start("tcp.open", {"path": name})
+        with pytest.raises(TimeoutError):
+            wire.receive_line(0.5)
+        held.enter_context(contextlib.closing(busy.accept()[0]))
+        reply = wire.reply(number, LONG)["result"]
+        assert reply["ok"], reply
+
+
+def test_a_silent_peer_is_asked_for_a_sign_of_life(wire):
+    """The kernel asks, and ends the connection to a host that is gone."""
+    with Host(echo) as host:
+        dial(wire, host.port)
+        deadline = time.monotonic() + 10
+        place = f":{host.port:04X}"
+        while True:
+            with open(f"/proc/{wire.process.pid}/net/tcp") as table:
+                rows = [row.split() for row in table]
+            # the timer of the end that has connected: 02 for the question that is due when nothing comes
+            timers = [row[5][:2] for row in rows if row[2].endswith(place) and row[3] == "01"]
+            if timers == ["02"]:
+                break
+            assert time.monotonic() < deadline, timers
+            time.sleep(0.02)

@@ -307,7 +307,7 @@ final class ScriptedStream: AttemptStream {
 /// Finds no address: nothing is opened.
 struct NoNames: NameResolver {
     func addresses(
-        of host: String, port: Int, for client: ClientKey, on loop: any EventLoop
+        of host: String, port: Int, for client: ClientKey, _ interest: LookupInterest, on loop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]> {
         loop.makeFailedFuture(ChannelError.eof)
     }
