@@ -10,8 +10,8 @@ enum CommandWords {
 
     /// Refuses words that are not UTF-8: decoding would change them, and name another file.
     static func check() throws(CommandFailure) {
-        for index in 1..<max(1, Int(CommandLine.argc)) {
-            guard let word = CommandLine.unsafeArgv[index], String(validatingCString: word) == nil else { continue }
+        for (index, word) in CommandLineWords.pointers.enumerated().dropFirst() {
+            guard String(validatingCString: word) == nil else { continue }
             throw CommandFailure(
                 .usage,
                 "argument \(index), \(String(cString: word)), is not UTF-8: give a file another name, and send other bytes"

@@ -26,6 +26,12 @@ enum ProcessArguments {
     /// The kernel's copy of the arguments (proc(5), `arg_start` and `arg_end`); the runtime has only a copy of its own.
     /// Nil if the kernel does not tell.
     private static func area() -> UnsafeMutableBufferPointer<UInt8>? {
+        if CommandLine.argc == 0 {
+            let words = CommandLineWords.pointers
+            guard let first = words.first, let last = words.last, last >= first else { return nil }
+            let start = UnsafeMutableRawPointer(first).assumingMemoryBound(to: UInt8.self)
+            return UnsafeMutableBufferPointer(start: start, count: last - first + strlen(last))
+        }
         let file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
@@ -46,9 +52,9 @@ enum SecretArguments {
     /// Options whose value may be a secret; short options may follow flags, as in `-su`.
     private static let names: Set<String> = [
         "user", "proxy", "header", "data", "data-binary", "data-raw", "data-urlencode", "json", "form", "form-string",
-        "cookie", "set", "pass", "cert", "variable", "oauth2-bearer", "url-query",
+        "cookie", "set", "pass", "cert", "variable", "oauth2-bearer", "proxy-user", "url-query",
     ]
-    private static let letters = Array("uxHdFbE".utf8)
+    private static let letters = Array("uUxHdFbE".utf8)
     /// Other short options with a value.
     private static let otherLetters = Array("XoAerTmDwczK".utf8)
 

@@ -33,7 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
             if !options.noConfig, let message = failure.message,
                 let file = try? ConfigFile.load(named: options.config)
             {
-                failure.message = file.placed(message, arguments: CommandLine.arguments)
+                failure.message = file.placed(message, arguments: CommandLineWords.all)
             }
             throw failure
         }

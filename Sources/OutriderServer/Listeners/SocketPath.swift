@@ -20,14 +20,15 @@ package struct SocketPath: Sendable, Equatable {
         ownsDirectory = true
     }
 
-    /// The explicit path, else `$OUTRIDER_SOCKET`, else under `$XDG_RUNTIME_DIR`, else under `/run/user/UID` if that
-    /// belongs to the user, else under `/tmp`. The fourth step matters: many launchers strip `XDG_RUNTIME_DIR`.
+    /// The explicit path, else `$OUTRIDER_SOCKET`, else under `$XDG_RUNTIME_DIR` if the user can use that, else under
+    /// `/run/user/UID` if that belongs to the user, else under `/tmp`. The fourth step matters: many launchers strip
+    /// `XDG_RUNTIME_DIR`, and `su` leaves that of another user.
     package static func choose(
         explicit: String? = nil, environment: (String) -> String? = Self.environment, user: UInt32 = getuid()
     ) -> SocketPath {
         if let explicit, !explicit.isEmpty { return SocketPath(explicit) }
         if let path = environment("OUTRIDER_SOCKET"), !path.isEmpty { return SocketPath(path) }
-        if let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/") {
+        if let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/"), !isForeign(directory, to: user) {
             return SocketPath(own: directory + "/outrider")
         }
         let run = "/run/user/\(user)"
@@ -36,6 +37,14 @@ package struct SocketPath: Sendable, Equatable {
             return SocketPath(own: run + "/outrider")
         }
         return SocketPath(own: "/tmp/outrider-\(user)")
+    }
+
+    /// Whether another user has the directory, or the user may not enter it. False for a missing one, which the user
+    /// is to make.
+    private static func isForeign(_ directory: String, to user: UInt32) -> Bool {
+        var info = stat()
+        guard stat(directory, &info) == 0 else { return errno != ENOENT }
+        return info.st_uid != user && info.st_uid != 0 || access(directory, X_OK) != 0
     }
 
     package static func environment(_ name: String) -> String? {

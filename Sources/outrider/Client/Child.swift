@@ -3,6 +3,10 @@
 
 import Glibc
 
+/// A value that the kernel gave at the start (getauxval(3)), which Swift's module of glibc hides.
+@_silgen_name("getauxval")
+private func auxiliaryValue(_ type: UInt) -> UInt
+
 /// Starts this same program as another process.
 struct Child {
     /// The child's descriptor of that number.
@@ -60,7 +64,7 @@ struct Child {
         variables.append(nil)
         let result = variables.withUnsafeBufferPointer { variables in
             let given = environment == nil ? UnsafePointer(environ) : variables.baseAddress
-            return posix_spawn(&processID, program, &actions, &attributes, words, given)
+            return posix_spawnp(&processID, program, &actions, &attributes, words, given)
         }
         guard result == 0 else {
             throw CommandFailure(.noConnection, "cannot start \(program): \(systemError(result))")
@@ -76,10 +80,15 @@ struct Child {
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
     }
 
-    /// What we inherited beyond standard input, output and error is not passed on: a service that lives for days would
-    /// keep it open for as long.
+    /// Inherited files beyond standard input, output and error are not passed on: a service that lives for days would
+    /// keep them open for as long.
     static func keepInheritedFiles() {
-        guard let directory = opendir("/proc/self/fd") else { return }
+        guard let directory = opendir("/proc/self/fd") else {
+            for file in 3..<Int32(clamping: max(3, min(sysconf(Int32(_SC_OPEN_MAX)), 1 << 16))) {
+                _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+            }
+            return
+        }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
@@ -89,14 +98,20 @@ struct Child {
         }
     }
 
-    /// The executable of this process, even after renaming. After an upgrade, which replaces the file, the new file; if there
-    /// is none, the file that this process still holds (proc_pid_exe(5)).
+    /// The executable of this process, even after renaming. After an upgrade, which replaces the file, the new file; if
+    /// there is none, the file that this process still holds (proc_pid_exe(5)). Without /proc, the file that the kernel
+    /// started, and not the name that the caller chose.
     private static var program: String {
         let itself = "/proc/self/exe"
         let mark = " (deleted)"
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = readlink(itself, &buffer, buffer.count)
-        guard count > 0 else { return CommandLine.arguments.first ?? "outrider" }
+        guard count > 0 else {
+            // AT_EXECFN
+            let started = UnsafePointer<CChar>(bitPattern: auxiliaryValue(31)).map { String(cString: $0) }
+            if let started, access(started, X_OK) == 0 { return started.contains("/") ? started : "./" + started }
+            return CommandLineWords.all.first ?? "outrider"
+        }
         let path = String(decoding: buffer[..<count], as: UTF8.self)
         guard path.hasSuffix(mark) else { return path }
         let replacement = String(path.dropLast(mark.count))

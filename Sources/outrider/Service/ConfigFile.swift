@@ -74,7 +74,10 @@ struct ConfigFile {
             file = try CheckedFile.open(path, O_RDONLY, [.regular, .owned])
         } catch {
             if !mustExist, Self.isAbsent(path) { return nil }
-            throw CommandFailure(.usage, "cannot use the configuration \(path): \(error)")
+            // sudo -E keeps the home of another user
+            var remedy = ""
+            if case .foreign = error { remedy = " (set HOME to your own, or OUTRIDER_CONFIG to another file or none)" }
+            throw CommandFailure(.usage, "cannot use the configuration \(path): \(error)\(remedy)")
         }
         defer { close(file) }
         var info = stat()

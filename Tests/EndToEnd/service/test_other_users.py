@@ -124,9 +124,8 @@ def check_refusal(name, done, log, *words):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_runtime_directory_of_another_user_is_refused(name, place):
-    """As under sudo, where root keeps the variable of the user who called it."""
-    runtime = owned(place / "run", STRANGER)
+def test_the_directory_of_another_user_is_refused(name, place):
+    runtime = owned(place / "run", 0)
     owned(runtime / "outrider", STRANGER)
     with listening(runtime / "outrider/outrider.sock", place / "log"):
         done = connect(name, {"XDG_RUNTIME_DIR": str(runtime)})
@@ -192,6 +191,37 @@ def as_user(command, environment):
     before = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
     return subprocess.run(
         [*before, *command], env={**clean, **environment}, capture_output=True, timeout=LONG, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("whose, mode", [
+    ("a stranger's", 0o755), ("a stranger's", 0o700), ("root's", 0o700), ("below root's", 0o700)])
+def test_the_runtime_directory_of_another_user_is_passed_over(whose, mode, place):
+    """As under su and sudo -E, which keep the variable: the user's own service is elsewhere."""
+    owner = STRANGER if whose == "a stranger's" else 0
+    closed = owned(place / "run", owner)
+    runtime = owned(closed / "user", USER) if whose == "below root's" else closed
+    owned(runtime / "outrider", owner)
+    binary, environment = contract.binary(), {"XDG_RUNTIME_DIR": str(runtime)}
+    with listening(runtime / "outrider/outrider.sock", place / "log", owner):
+        closed.chmod(mode)
+        # no service runs yet, so that the request gets one of its own
+        done = as_user([binary, "get", "http://127.0.0.1:9/"], environment)
+        assert (done.returncode, b"refused" in done.stderr) == (12, True), done.stderr
+        try:
+            done = as_user([binary, "get-socket"], environment)
+            assert done.returncode == 0 and f"/outrider-{USER}/".encode() in done.stdout, done.stderr
+            for command in ([binary, "call"], [str(contract.ROOT / "clients/shell/outrider-call")]):
+                done = as_user([*command, "server.info"], environment)
+                assert done.returncode == 0 and b"instanceId" in done.stdout, (command, done.stderr)
+            path = "from outrider._connection import discovery; print(discovery.socket_path()[0])"
+            packages = str(contract.ROOT / "clients/python/src")
+            done = as_user([sys.executable, "-B", "-c", path], {**environment, "PYTHONPATH": packages})
+            assert f"/outrider-{USER}/".encode() in done.stdout, done.stderr
+        finally:
+            as_user([binary, "stop"], environment)
+            shutil.rmtree(f"/tmp/outrider-{USER}", ignore_errors=True)
+        assert (place / "log").read_bytes() == b""
+    assert [path.name for path in (runtime / "outrider").iterdir()] == ["outrider.sock"]
 
 
 def test_a_directory_in_tmp_that_another_user_made_is_refused(place):

@@ -129,5 +129,26 @@ def test_the_executable_of_the_virtual_environment_comes_first(tmp_path: Path, m
     monkeypatch.setattr("sys.prefix", str(tmp_path / "environment"))
     monkeypatch.setattr("sys.base_prefix", "/usr")
     assert discovery.binary() == str(places[0] / "outrider")
-    monkeypatch.setattr("sys.prefix", "/usr")
+    monkeypatch.setattr("sys.base_prefix", str(tmp_path / "environment"))
     assert discovery.binary() == str(places[1] / "outrider")
+    # an interpreter that PATH does not name, as that of a container in a job of cron, has commands beside it, too
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert discovery.binary() == str(places[0] / "outrider")
+
+
+def test_a_runtime_directory_of_another_user_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from outrider._connection import discovery
+
+    monkeypatch.delenv("OUTRIDER_SOCKET", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert discovery.socket_path() == (f"{tmp_path}/outrider/outrider.sock", True)
+    if os.getuid() == 0:
+        os.chown(tmp_path, 61000, 61000)
+    # of whom no program runs, so that there is no /run/user for it
+    user = next(number for number in range(1 << 30, 1 << 31) if not os.path.lexists(f"/run/user/{number}"))
+    monkeypatch.setattr("os.getuid", lambda: user)
+    elsewhere = (f"/tmp/outrider-{user}/outrider.sock", True)
+    assert discovery.socket_path() == elsewhere
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "relative")
+    assert discovery.socket_path() == elsewhere

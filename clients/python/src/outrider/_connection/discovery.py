@@ -5,7 +5,7 @@
 The path of the socket follows the same rules as in the service itself:
 
 1. ``$OUTRIDER_SOCKET``
-2. ``$XDG_RUNTIME_DIR/outrider/outrider.sock``
+2. ``$XDG_RUNTIME_DIR/outrider/outrider.sock``, unless that directory is another user's (``su`` keeps the variable)
 3. ``/run/user/UID/outrider/outrider.sock``, when ``/run/user/UID`` is ours (launchers strip the variable)
 4. ``/tmp/outrider-UID/outrider.sock``
 
@@ -22,6 +22,7 @@ the process that listens runs as this user, or as ``$OUTRIDER_PEER_UID``.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -54,10 +55,10 @@ def socket_path() -> tuple[str, bool]:
     given = os.environ.get("OUTRIDER_SOCKET")
     if given:
         return given, False
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return runtime + "/outrider/outrider.sock", True
     user = os.getuid()
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/") and not _is_foreign(runtime, user):
+        return runtime + "/outrider/outrider.sock", True
     runtime = f"/run/user/{user}"
     try:
         status = os.lstat(runtime)
@@ -66,6 +67,14 @@ def socket_path() -> tuple[str, bool]:
     except OSError:
         pass
     return f"/tmp/outrider-{user}/outrider.sock", True
+
+
+def _is_foreign(directory: str, user: int) -> bool:
+    """Whether another user has the directory, or this user may not enter it."""
+    try:
+        return os.stat(directory).st_uid not in (user, 0) or not os.access(directory, os.X_OK)
+    except OSError as problem:
+        return problem.errno != errno.ENOENT
 
 
 def check_path(path: str) -> None:
@@ -104,14 +113,15 @@ def discover(spawn: bool = True) -> tuple[Socket, str]:
 
 def binary() -> str | None:
     """The executable: ``$OUTRIDER_BIN``, else that of the virtual environment, else the first on ``PATH``, else
-    ``~/.local/bin/outrider``."""
+    ``~/.local/bin/outrider``, else that beside the interpreter."""
     given = os.environ.get("OUTRIDER_BIN")
     if given:
         return given
-    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    # a wheel may have brought one, of the same version as this client
-    own = [os.path.join(sys.prefix, "bin")] if sys.prefix != sys.base_prefix else []
-    for directory in [*own, *directories, os.path.expanduser("~/.local/bin")]:
+    directories = [*os.environ.get("PATH", os.defpath).split(os.pathsep), os.path.expanduser("~/.local/bin")]
+    # a wheel may have brought one, of the same version as this client; PATH need not name an interpreter's directory
+    own = os.path.join(sys.prefix, "bin")
+    directories.insert(0 if sys.prefix != sys.base_prefix else len(directories), own)
+    for directory in directories:
         candidate = os.path.join(directory, "outrider")
         if directory and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
