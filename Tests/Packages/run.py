@@ -173,12 +173,20 @@ def installation(made, scratch, origin):
     """`make install` below a prefix: pages that man reads without a warning, and completions."""
     # systemd takes a path with a space in quotes only
     prefix = scratch / "my prefix"
-    run(ROOT / "scripts/package", "install", prefix, "--binary", made["binary"])
+    run(ROOT / "scripts/package", "install", prefix, "--binary", made["binary"], umask=0o077)
+    assert not [path for path in prefix.rglob("*") if not path.stat().st_mode & 0o004]
     unit = (prefix / "share/systemd/user/outrider.service").read_text()
     assert f'ExecStart="{prefix}/bin/outrider" serve' in unit
     # the service ends with 143 after SIGTERM, which systemd takes for a failure otherwise
     assert "143" in re.search(r"^SuccessExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
+    # a start by hand counts for no crash loop, which would end the socket
+    # and what fails at once is not started without end
+    limits = dict(re.findall(r"^StartLimit(\w+)=(\d+)$", unit.partition("[Service]")[0], re.MULTILINE))
+    assert int(limits["IntervalSec"]) > 0 and int(limits["Burst"]) >= 50, unit
     assert run(prefix / "bin/outrider", "--version")
+    command = [ROOT / "scripts/package", "install", "/sys/outrider", "--binary", made["binary"]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "/sys/outrider" in done.stderr and "Traceback" not in done.stderr, done.stderr
     if shutil.which("man"):
         for page in (prefix / "share/man/man1").iterdir():
             shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True)
