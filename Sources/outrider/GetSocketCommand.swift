@@ -57,7 +57,7 @@ struct GetSocketCommand: ParsableCommand {
         let deadline = Deadline(after: timeout)
         var tries = 20
         while true {
-            var client = ServiceClient(try connect(path))
+            var client = ServiceClient(try Daemon(socket: path).connect(spawns: !noSpawn))
             do throws(CommandFailure) {
                 return try client.call("server.info", JSONText(written: Array("{}".utf8)), by: deadline)
             } catch {
@@ -66,11 +66,5 @@ struct GetSocketCommand: ParsableCommand {
                 usleep(10_000)
             }
         }
-    }
-
-    private func connect(_ path: ServicePath) throws(CommandFailure) -> ServiceWire {
-        guard noSpawn else { return try Daemon(socket: path).connect() }
-        if let wire = try path.connect() { return wire }
-        throw CommandFailure(.noConnection, "no service answers at \(path.path)")
     }
 }

@@ -77,8 +77,8 @@ struct Outrider: AsyncParsableCommand {
         // commands hold passwords and tokens, too: no core dumps
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        if CommandLine.arguments.dropFirst().elementsEqual([PKCS12Trial.word]) { PKCS12Trial.run() }
-        var words = Array(CommandLine.arguments.dropFirst())
+        var words = Array(CommandLineWords.all.dropFirst())
+        if words.elementsEqual([PKCS12Trial.word]) { PKCS12Trial.run() }
         do {
             try CommandWords.check()
             words = try ConfigFile.extended(words)
@@ -88,6 +88,19 @@ struct Outrider: AsyncParsableCommand {
             if try await startPlainly(words) { return }
             CommandWords.widen()
             if words.first == "help", let name = words.dropFirst().first { try checkHelp(of: name) }
+            let requests = NextRequests.split(words)
+            if requests.count > 1 {
+                // every option is checked before the first request
+                let commands = try requests.map { try parseAsRoot($0) }
+                try NextRequests.check(commands.compactMap { ($0 as? any RequestCommand)?.call })
+                let runs = commands.map { (command) -> () throws -> Void in
+                    {
+                        var command = command
+                        try command.run()
+                    }
+                }
+                return try NextRequests.run(runs, failsEarly: words.contains("--fail-early"))
+            }
             var command = try parseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -102,7 +115,7 @@ struct Outrider: AsyncParsableCommand {
                 let complaint = fullMessage(for: error)
                 let names = configuration.subcommands.compactMap { $0.configuration.commandName }
                 let advice = OptionAdvice.line(
-                    for: complaint, of: CommandLine.arguments, commands: names, parts: parts(of: words.first))
+                    for: complaint, of: CommandLineWords.all, commands: names, parts: parts(of: words.first))
                 StandardError.write((advice.map { "outrider: \($0)" } ?? ParserComplaint.pruned(complaint)) + "\n")
                 Glibc.exit(CommandFailure.Status.usage.rawValue)
             }

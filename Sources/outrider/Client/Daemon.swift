@@ -23,8 +23,9 @@ struct Daemon {
     private var log: String { socket.path + ".log" }
 
     /// A connection to the service, which is started if no service listens.
-    func connect() throws(CommandFailure) -> ServiceWire {
+    func connect(spawns: Bool = true) throws(CommandFailure) -> ServiceWire {
         if let wire = try socket.connect() { return wire }
+        if !spawns { throw CommandFailure(.noConnection, "no service answers at \(socket.path)") }
         guard socket.peer == geteuid() else {
             throw CommandFailure(.noConnection, "no service of user \(socket.peer) answers at \(socket.path)")
         }

@@ -17,11 +17,22 @@ struct ProxyOptions: ParsableArguments {
     var proxy: String?
 
     @Option(
+        name: [.customShort("U"), .customLong("proxy-user")],
+        help: "The user of the proxy, NAME:PASSWORD, which other users may see for a moment.")
+    var proxyUser: String?
+
+    @Option(
         name: .customLong("noproxy"),
         help: "Hosts, domains and networks to reach without a proxy, with commas; * for all. Else $no_proxy.")
     var bypass: String?
 
     func validate() throws {
+        if let proxyUser {
+            let name = PercentEncoding.decode(proxyUser.prefix { $0 != ":" }.utf8)
+            if !proxyUser.contains(":") || name.contains(UInt8(ascii: ":")) {
+                throw ValidationError("--proxy-user (-U) must be NAME:PASSWORD, with no colon in NAME, not even as %3A")
+            }
+        }
         guard let proxy, !proxy.isEmpty else { return }
         do throws(HTTPFailure) {
             _ = try ProxyServer(parsing: proxy)
@@ -54,6 +65,12 @@ struct ProxyOptions: ParsableArguments {
         if object.isEmpty {
             if proxy != nil || bypass != nil { params["proxy"] = .string("none") }
             return
+        }
+        if let proxyUser {
+            // curl decodes both
+            let parts = proxyUser.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { JSONValue.string(String(decoding: PercentEncoding.decode($0.utf8), as: UTF8.self)) }
+            object["credential"] = .object(["username": parts[0], "password": parts[1]])
         }
         let texts = ProxyBypass(listed: environment.bypass ?? "").texts
         if !texts.isEmpty { object["bypass"] = .array(texts.map { .string($0) }) }

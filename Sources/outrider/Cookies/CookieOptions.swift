@@ -71,11 +71,14 @@ struct CookieOptions: ParsableArguments {
 
     /// Makes the session that keeps the cookies, and adds the session to the members of all requests.
     ///
-    /// - Parameter connectionsPerHost: a limit other than the service's, which also needs a session.
+    /// - Parameters:
+    ///   - connectionsPerHost: a limit other than the service's, which also needs a session.
+    ///   - places: `connectTo`, which also needs a session unless empty.
     func add(
-        to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?
+        to shared: inout JSONObject, over client: inout ServiceClient, connectionsPerHost: Int?, places: JSONObject
     ) throws(CommandFailure) {
         var session = JSONObject()
+        if !places.isEmpty { session["connectTo"] = .object(places) }
         if hasJar { session["cookies"] = jar.map { .string($0) } ?? .bool(true) }
         if let connectionsPerHost { session["connectionsPerHost"] = .integer(Int64(connectionsPerHost)) }
         if session.isEmpty { return }

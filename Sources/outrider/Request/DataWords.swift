@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderHTTP
 import OutriderJSON
 
 /// The body that `--data`, `--data-urlencode`, `--json` and `--upload-file` name.
@@ -116,17 +117,8 @@ enum DataWords {
 
     /// RFC 3986 section 2.3: everything but the unreserved characters becomes `%XX`.
     static func escaped(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         var text: [UInt8] = []
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                text.append(byte)
-            default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+        PercentEncoding.segment.append(bytes[...], to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 

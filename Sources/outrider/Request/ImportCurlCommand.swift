@@ -40,14 +40,33 @@ struct ImportCurlCommand: ParsableCommand {
         guard words.first == "curl" || words.first == "curl.exe" else {
             throw CommandFailure(.usage, "the command line does not begin with curl")
         }
-        words.removeFirst()
+        words = ["get"] + (try ShortOptions.ofCurl.parsable(words.dropFirst()))
+        let calls = try NextRequests.split(words).map { words in try Self.call(of: Array(words.dropFirst())) }
+        try NextRequests.check(calls)
+        if makesRequest {
+            let requests = calls.map { call in { () throws -> Void in try call.run(nil) } }
+            return try NextRequests.run(requests, failsEarly: words.contains("--fail-early"))
+        }
+        for call in calls {
+            if call.cookies.hasJar {
+                StandardError.line(
+                    "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
+            }
+            for params in try call.calls(nil) {
+                try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params)))
+            }
+        }
+    }
+
+    /// The request of the words of a single one, in the grammar of the parser.
+    private static func call(of words: [String]) throws -> RequestCall {
         let scheme = try Self.defaultScheme(of: words)
         var call: RequestCall
         do {
-            call = try RequestCall.parse(try Self.translated(words))
+            call = try RequestCall.parse(Self.translated(words))
         } catch {
             let message = RequestCall.message(for: error)
-            if let advice = OptionAdvice.line(for: message, of: "get") { throw CommandFailure(.usage, advice) }
+            if let advice = OptionAdvice.line(for: message, of: "import") { throw CommandFailure(.usage, advice) }
             let sentence = ParserComplaint.pruned(message)
             throw CommandFailure(.usage, sentence.hasPrefix("Error: ") ? String(sentence.dropFirst(7)) : sentence)
         }
@@ -62,12 +81,7 @@ struct ImportCurlCommand: ParsableCommand {
             throw CommandFailure(
                 .usage, "--path-as-is: . and .. in the path of a URL are resolved: another request would be sent")
         }
-        if makesRequest { return try call.run(nil) }
-        if call.cookies.hasJar {
-            StandardError.line(
-                "outrider: files of -b and -c are left out: a jar belongs to a session (--run uses them)")
-        }
-        for params in try call.calls(nil) { try StandardOutput.line(JSONWriter.bytes(of: JSONValue.object(params))) }
+        return call
     }
 
     /// The scheme that curl gives a URL without one: http, also for hosts beyond this machine.
@@ -155,7 +169,7 @@ struct ImportCurlCommand: ParsableCommand {
 
     /// Options of curl that change nothing here, and are no options of `outrider get`: `OptionAdvice` says why.
     private static let needless: Set = [
-        "--basic", "--digest", "--path-as-is", "--proxytunnel", "-p",
+        "--anyauth", "--basic", "--digest", "--path-as-is", "--proxytunnel", "-p",
     ]
     /// The same with a value.
     private static let needlessValues: Set = [
@@ -164,11 +178,11 @@ struct ImportCurlCommand: ParsableCommand {
 
     /// What differs between curl's command line and ours: curl follows redirects only with `-L`, and some options say what
     /// holds anyway.
-    private static func translated(_ words: [String]) throws(CommandFailure) -> [String] {
+    private static func translated(_ words: [String]) -> [String] {
         var translated: [String] = []
         var follows = false
         var isValue = false
-        for word in try ShortOptions.ofCurl.parsable(words) {
+        for word in words {
             let isNeedless = isValue || needless.contains(word)
             isValue = !isValue && needlessValues.contains(word)
             if isNeedless || isValue || needlessValues.contains(where: { word.hasPrefix("\($0)=") }) { continue }

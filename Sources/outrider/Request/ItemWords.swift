@@ -34,6 +34,18 @@ struct ItemWords {
         return separator != ":" || !(value.hasPrefix("//") || ShellURL.isHost(name, port: value))
     }
 
+    /// Whether a word is an item, and can be no host with what follows a host.
+    static func isNoURL(_ word: String) -> Bool {
+        guard let (name, separator, _) = split(word), separator.contains("=") else { return false }
+        return !name.contains { "/?#".contains($0) }
+    }
+
+    /// Whether the value of an item is standard input.
+    static func namesInput(_ word: String) -> Bool {
+        guard let (_, separator, value) = split(word) else { return false }
+        return separator.hasSuffix("@") && value == "-"
+    }
+
     private static func split(_ word: String) -> (name: Substring, separator: String, value: Substring)? {
         // a separator before a combining mark is a separator
         let scalars = word.unicodeScalars
@@ -63,6 +75,8 @@ struct ItemWords {
 
     private mutating func add(_ name: String, _ separator: String, _ value: String) throws(CommandFailure) {
         switch separator {
+        case ":" where name.hasPrefix("{"):
+            throw CommandFailure(.usage, "\(name.prefix(20))… is no item: write --json '{…}' to send JSON")
         case ":": fields.append("\(name): \(value)")
         case "==": pairs.append("\(DataWords.escaped(Array(name.utf8)))=\(DataWords.escaped(Array(value.utf8)))")
         case ":=": members.append((name, .value(try Self.json(Array(value.utf8), name, "\(name)=text"))))

@@ -9,13 +9,13 @@ enum OptionAdvice {
     private static let commands: Set = ["get", "post", "put", "patch", "delete", "head", "download", "sse"]
 
     private static let advice: [(options: [String], text: String)] = [
-        (["-L", "--location"], "not needed: redirects are followed"),
+        (["-L", "--location", "--follow"], "not needed: redirects are followed"),
         (["-N", "--no-buffer"], "not needed: a body is written as it arrives"),
         (["--anyauth"], "not needed: -u NAME gives the server what it asks for, Basic or Digest"),
         (["--bearer"], "write --oauth2-bearer TOKEN, or --oauth NAME"),
         (["--ntlm", "--negotiate", "--krb"], "not there: Basic and Digest are the schemes of -u NAME"),
         (["-C", "--continue-at"], "write `outrider download URL`, which resumes"),
-        (["--no-clobber"], "`outrider download URL` replaces no file without --force"),
+        (["--no-clobber", "--skip-existing"], "`outrider download URL` replaces no file without --force"),
         (
             ["--proto", "--proto-redir", "--ssl-reqd"],
             "not needed: http and https alone are spoken, and no redirect leads from https to http"
@@ -31,11 +31,17 @@ enum OptionAdvice {
         ),
         (["--location-trusted"], "not there: credentials stay with their origin; name the last URL of the redirects"),
         (
-            ["--keepalive-time", "--no-keepalive", "--tcp-nodelay", "--tcp-fastopen", "--no-alpn", "--no-sessionid"],
+            [
+                "--keepalive-time", "--no-keepalive", "--tcp-nodelay", "--tcp-fastopen", "--no-alpn", "--no-sessionid",
+                "--keepalive-cnt", "--happy-eyeballs-timeout-ms", "--ignore-stdin", "--stream",
+            ],
             "not needed: leave the option out"
         ),
         (["--expect100-timeout"], "not needed: the body is sent at once"),
-        (["-t", "-Q", "-P", "-l"], "http and https are spoken, and no FTP or telnet"),
+        (
+            ["-t", "-Q", "-P", "-l", "--append", "--quote", "--list-only", "--crlf", "--disable-epsv", "--pubkey"],
+            "http and https are spoken, and no FTP, telnet or SSH"
+        ),
         (["--unix-socket"], "write the URL as http+unix://%2Frun%2Fname.sock/path, with %2F for each / of the socket"),
         (["--remote-name-all"], "write -O, which holds for all URLs"),
         (["-#", "--progress-bar"], "not needed: with -o, a line on the terminal shows the progress"),
@@ -45,20 +51,22 @@ enum OptionAdvice {
         (["-B", "--use-ascii"], "not there: bodies are written byte for byte"),
         (["-q", "--disable"], "not needed: no .curlrc is read"),
         (["-K", "--config"], "write the options of the file in the command line"),
-        (["-U", "--proxy-user"], "write -x http://NAME:PASSWORD@HOST:PORT"),
         (["--socks5", "--socks5-hostname"], "write -x socks5h://HOST:PORT"),
         (["--socks4", "--socks4a", "--preproxy"], "not there: -x takes one proxy, http://, https:// or socks5h://"),
-        (["--next", "-:"], "write one command for each request, or a file for `outrider run`"),
+        (["--next", "-:"], "write one command for each request"),
         (["-p", "--proxytunnel"], "not needed: https goes through a tunnel"),
         (["--retry-connrefused"], "not needed: --retry repeats refused connections"),
         (["--raw"], "write -H 'Accept-Encoding: identity'"),
         (["--aws-sigv4"], "not there: sign the URL first, as `aws s3 presign` does"),
         (["--path-as-is"], "not there: . and .. in the path of a URL are resolved"),
         (["--doh-url", "--dns-servers"], "not there: the system looks names up; --resolve HOST:PORT:ADDRESS sets one"),
-        (["--tlsv1", "--tlsv1.0", "--tlsv1.1", "--ssl"], "not there: TLS 1.2 or later is spoken with https servers"),
+        (
+            ["--tlsv1", "--tlsv1.0", "--tlsv1.1", "--ssl", "-1", "-2", "-3", "--sslv2", "--sslv3"],
+            "not there: TLS 1.2 or later is spoken with https servers"
+        ),
         (["--netrc-optional"], "write --netrc"),
-        (["--trace-time", "--trace-ids"], "write -v"),
-        (["--http3", "--http1.0", "-0"], "HTTP/1.1 and HTTP/2 are spoken"),
+        (["--trace-time", "--trace-ids", "--trace-config"], "write -v"),
+        (["--http3", "--http3-only", "--http1.0", "--http0.9", "-0"], "HTTP/1.1 and HTTP/2 are spoken"),
         (["--request-target"], "not there: the target follows from the URL"),
         (["--variable"], "not there: the shell has variables; `outrider run --variable` sets those of a file"),
         (["--rate"], "not there: `outrider call session.create` has limits.rate"),
@@ -66,8 +74,35 @@ enum OptionAdvice {
         (["--url"], "write the URL behind it; no URL begins with a hyphen"),
         (["-V"], "write --version"),
         (["-M", "--manual"], "see `man outrider-get`, or --help"),
-        (["-a", "--append", "--ftp-pasv"], "http and https are spoken, and no FTP"),
         (["--trace", "--trace-ascii"], "write -v, or see `outrider call har.export`"),
+        (
+            ["--post301", "--post302", "--post303"],
+            "not there: behind a redirect of that status a POST is a GET; name the last URL of the redirects"
+        ),
+        (["--out-null"], "write -o /dev/null"),
+        (["--tls13-ciphers", "--curves"], "not there: --ciphers names suites of TLS 1.2; those of TLS 1.3 are fixed"),
+        (["--disallow-username-in-url"], "not needed: a URL with a user is refused"),
+        // of httpie
+        (["--auth", "-a"], "write -u NAME"),
+        (["--verify"], "write -k in place of --verify=no, and --cacert FILE in place of --verify=FILE"),
+        (["--print", "--headers", "--body", "--all"], "write -I or -i for the head, and -v for the request, too"),
+        (["--check-status"], "write --fail-with-body"),
+        (["--session"], "write --jar NAME, which keeps cookies"),
+        (["--download"], "write `outrider download URL`"),
+        // of wget
+        (["--no-check-certificate"], "write -k"),
+        (["--quiet"], "write -s"),
+        (["--output-document"], "write -o FILE"),
+        (["--post-data", "--body-data"], "write `outrider get -d DATA URL`"),
+        (["--post-file", "--body-file"], "write `outrider get -d @FILE URL`"),
+        (["--method"], "write `outrider get -X METHOD URL`"),
+        (["--tries"], "write --retry COUNT"),
+        (["--password", "--http-user", "--http-password"], "write -u NAME, which asks for the password"),
+        (["--load-cookies"], "write -b FILE"),
+        (["--save-cookies"], "write -c FILE"),
+        (["--spider"], "write `outrider head URL`"),
+        (["--content-disposition"], "write `outrider download URL`"),
+        (["--mirror", "--recursive"], "not there: a command requests the URLs that it names, and no links"),
     ]
 
     /// Advice for a single command, which the command's own options need in place of the general advice.
@@ -92,6 +127,8 @@ enum OptionAdvice {
             (["-Z", "--parallel"], "write --segments COUNT for parts of a file; several files: one command for each"),
             (["-K", "--config"], "write the options in the command line: one command downloads one file"),
         ],
+        // as curl has the letter
+        "import": [(["-a"], "http and https are spoken, and no FTP, telnet or SSH")],
         "sse": [
             (["--retry"], "not needed: a lost connection is opened again"),
             (["-s", "--silent", "-S", "--show-error"], "not needed: no progress is shown"),
@@ -117,6 +154,18 @@ enum OptionAdvice {
         if complaint.contains("Unknown option '\(command)'"), ["-V", "-v"].contains(command) {
             return "\(command): write --version"
         }
+        if command == "import", arguments.dropFirst(2).contains("curl") {
+            return "import takes a command line as one word: put it in quotes, or write - and give it on standard input"
+        }
+        let unknown = ParserComplaint.unknownOption(in: complaint)
+        if let unknown, commands.contains(command), own[command] == nil,
+            let word = arguments.first(where: { $0.hasPrefix("-\(unknown.dropFirst())") && $0.hasSuffix("O-") })
+        {
+            return "\(word): not needed: without -o and -O the body goes to standard output"
+        }
+        if let unknown, command.hasPrefix(unknown), isOfGet(unknown) {
+            return "\(unknown): name a command in front, as in `outrider get \(unknown) …`"
+        }
         let isUnexpected = complaint.contains("Unexpected argument") || complaint.contains("unexpected arguments")
         if isUnexpected, !parts.isEmpty, arguments.count > 2, complaint.contains("'\(arguments[2])'") {
             let near = NameSuggestions.of(arguments[2], among: parts).map { "\(command) \($0)" }
@@ -126,7 +175,7 @@ enum OptionAdvice {
             return "there is no command \(command) \(arguments[2]): \(hint)"
         }
         if isUnexpected, complaint.contains(": '\(command)'") || complaint.contains("argument '\(command)'") {
-            return unknown(command, among: names)
+            return self.unknown(command, among: names)
         }
         if isUnexpected, command == "download" {
             return "a download has a single URL: -o names the file, and each further URL needs a command of its own"
@@ -140,8 +189,18 @@ enum OptionAdvice {
         for (options, text) in (own[command] ?? []) + advice where options.contains(option) {
             return "\(option): \(text)"
         }
-        return own[command] != nil && isOfGet(option) ? "\(option): `outrider get URL` has this option" : nil
+        if own[command] != nil, isOfGet(option) { return "\(option): `outrider get URL` has this option" }
+        if option.hasPrefix("--expand-") { return "\(option): not there: the shell has variables" }
+        if spoken.contains(where: option.hasPrefix) {
+            return "\(option): http and https are spoken, and no FTP or mail"
+        }
+        let positive = "--" + option.dropFirst("--no-".count)
+        guard option.hasPrefix("--no-"), isOfGet(positive) else { return nil }
+        return "\(option): not needed: \(positive) holds only where it is written"
     }
+
+    /// The begins of options of curl for other protocols.
+    private static let spoken = ["--ftp-", "--mail-", "--tftp-", "--telnet-", "--sasl-", "--hostpub"]
 
     private static func isOfGet(_ option: String) -> Bool {
         do {
@@ -157,6 +216,12 @@ enum OptionAdvice {
         if command.contains(".") || command.contains(":") || command.contains("/") {
             return "name a command: `outrider get \(command)`"
         }
+        if command == "curl" {
+            return
+                "there is no command curl: `outrider get` takes its options, and `outrider import 'curl …'` its lines"
+        }
+        let lower = ["http", "https", "wget", "fetch"].contains(command) ? "get" : command.lowercased()
+        if lower != command, names.contains(lower) { return "there is no command \(command): did you mean \(lower)?" }
         if command == "version" { return "there is no command version: write --version" }
         // a later word that is written like the command
         if names.contains(command) { return nil }

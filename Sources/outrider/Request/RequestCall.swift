@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import ArgumentParser
+import Glibc
 import OutriderHTTP
 import OutriderJSON
 
@@ -52,6 +53,10 @@ struct RequestCall: ParsableArguments {
     @Flag(name: .long, help: "Send nothing: write the request as a curl command, secrets masked.")
     var curl = false
 
+    // NextRequests takes the option: here it has its help
+    @Flag(name: .long, help: "Begin a further request, with a URL and options of its own.")
+    private var next = false
+
     @OptionGroup var request: RequestOptions
 
     @OptionGroup var retries: RetryOptions
@@ -78,11 +83,20 @@ struct RequestCall: ParsableArguments {
         }
         if unixSocket == "" { throw ValidationError("--unix-socket is empty: name the socket") }
         if !(1...200).contains(parallelMax) { throw ValidationError("--parallel-max must be from 1 to 200") }
-        let readers =
-            request.body.readers + ([inputFile ?? ""] + cookies.cookies + config).map { $0 == "-" ? "@-" : "" }
         if let fault = RequestWords.fault(headers: request.headers, data: readers, asks: auth.asks) {
             throw ValidationError(fault)
         }
+    }
+
+    private var readers: [String] {
+        let files = [inputFile ?? "", trust.passFile ?? ""] + cookies.cookies + config
+        let named = files.map { $0 == "-" } + words.dropFirst().map(ItemWords.namesInput)
+        return request.body.readers + [output.writeOut ?? ""] + named.map { $0 ? "@-" : "" }
+    }
+
+    /// Whether an option or an item names standard input; passwords can be typed at a terminal one after the other.
+    var namesInput: Bool {
+        (request.headers + readers).contains("@-") || auth.asks && isatty(STDIN_FILENO) == 0
     }
 
     /// A call without options; nil options of a parsed command line have their defaults.
@@ -98,6 +112,9 @@ struct RequestCall: ParsableArguments {
     func split() throws(CommandFailure) -> (urls: [ShellURL.Expanded], items: ItemWords) {
         var urls = Array(words.prefix(1))
         var items: [String] = []
+        if let first = words.first, ItemWords.isNoURL(first) {
+            throw CommandFailure(.usage, "\(first) is an item: name the URL in front of the items")
+        }
         for word in words.dropFirst() {
             if ItemWords.isItem(word) || word.hasPrefix("=") || word.hasPrefix("@") {
                 items.append(word)

@@ -25,13 +25,18 @@ extension RequestCall {
                 .usage, "--etag-save and --etag-compare are of a single URL, and these are \(urls.count)")
         }
         let writeOut = try output.writeOut.map { (format) throws(CommandFailure) in try WriteOut(format) }
+        for name in writeOut?.unknown ?? [] where output.tells {
+            StandardError.line("outrider: -w has no variable \(name): nothing is written for it")
+        }
         try checkFiles()
         let sent = try request.body.sent(items)
         var shared = try shared(verb, sent, (urls, items))
         var service = try service.connect(orPrivate: true)
         if output.verbose, !curl { try VerboseLog.subscribe(over: &service.client, by: Deadline(after: 10)) }
         let isParallel = parallel && !curl
-        try cookies.add(to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil)
+        try cookies.add(
+            to: &shared, over: &service.client, connectionsPerHost: isParallel ? parallelMax : nil,
+            places: curl || unixSocket != nil ? [:] : trust.places)
         let base = shared
         let heads = HeadFile()
         var failed: CommandFailure?

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Glibc
+import OutriderHTTP
 
 /// Fills `{{name}}` in the texts of a request file: variables of the command line and the file, and the system variables of the
 /// REST Client.
@@ -85,11 +86,6 @@ struct RequestVariables {
         var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        var text = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text += "-" }
-            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return text
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { HexText.encode(bytes[$0]) }.joined(separator: "-")
     }
 }

@@ -29,6 +29,9 @@ struct ShellWords {
             case "$" where rest.first == "'":
                 rest = rest.dropFirst()
                 try bashQuoted()
+            case "`" where rest.first == "\n" || rest.first == "\r":
+                throw CommandFailure(
+                    .usage, "the command line is PowerShell's: write \\ in place of ` at the ends of its lines")
             case "$" where isVariable || rest.first == "\"", "`":
                 throw Self.unfilled(character)
             case "|", ";", "&", "<", ">", "(", ")":

@@ -27,7 +27,7 @@ struct ShortOptions {
         isLenient: true)
     /// The options of the commands for requests.
     static let ofRequests = ShortOptions(
-        flags: Set("46fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHKmorTuwxXz"), longValues: longOptions,
+        flags: Set("46fGgIiJjkLNnOqRSsvZ#"), values: Set("AbcdDeEFHKmorTuUwxXz"), longValues: longOptions,
         marks: ["--data-raw": .raw, "--data-urlencode": .encoded], isLenient: true, readsFiles: true)
     /// The options of `websocket`, where `--json` has no value.
     private static let ofWebSockets = ShortOptions(
@@ -46,21 +46,27 @@ struct ShortOptions {
     private static let longOptions: Set = [
         "--cookie", "--cookie-jar", "--data", "--data-ascii", "--data-binary", "--data-raw", "--data-urlencode",
         "--dump-header", "--form", "--form-string", "--header", "--json", "--max-redirs", "--oauth2-bearer", "--output",
-        "--proto", "--range", "--referer", "--request", "--time-cond", "--upload-file", "--url-query", "--user",
-        "--user-agent", "--write-out",
+        "--proto", "--proxy-user", "--range", "--referer", "--request", "--time-cond", "--upload-file", "--url-query",
+        "--user", "--user-agent", "--write-out",
     ]
 
     /// Options of curl that say what holds anyway: bodies are written as they arrive, no `.curlrc` is read, refused
     /// connections are retried …
     private static let needless: Set = [
         "-#", "-N", "-q", "--anyauth", "--disable", "--no-buffer", "--no-keepalive", "--no-sessionid",
-        "--parallel-immediate", "--progress-bar", "--retry-connrefused", "--ssl-reqd", "--tcp-fastopen",
-        "--tcp-nodelay",
+        "--no-styled-output", "--parallel-immediate", "--progress-bar", "--retry-connrefused", "--ssl-no-revoke",
+        "--ssl-reqd", "--ssl-revoke-best-effort", "--styled-output", "--tcp-fastopen", "--tcp-nodelay",
     ]
     private static let mostFiles = 16
     private static let otherNames = [
-        "--data-ascii": ["--data"], "--no-progress-meter": ["--silent", "--show-error"], "--remote-name-all": ["-O"],
+        "--data-ascii": ["--data"], "--follow": ["--location"], "--no-progress-meter": ["--silent", "--show-error"],
+        "--remote-name-all": ["-O"],
     ]
+
+    /// Whether a command is `get`, or one of its sisters.
+    static func isOfRequests(_ command: String) -> Bool {
+        commands.contains(command) && !["websocket", "download", "sse"].contains(command)
+    }
 
     /// The words of a command line, in the grammar of the parser.
     static func parsable(_ words: [String]) throws(CommandFailure) -> [String] {
@@ -155,7 +161,8 @@ struct ShortOptions {
 
     /// The words in place of a flag or a URL; none for an option that says what holds anyway.
     private func plain(_ word: String) -> [String] {
-        guard isLenient, word.hasPrefix("-") else { return [word] }
+        // `import` takes the scheme from --anyauth
+        guard isLenient, word.hasPrefix("-"), flags != nil || word != "--anyauth" else { return [word] }
         return Self.needless.contains(word) ? [] : Self.otherNames[word] ?? [word]
     }
 

@@ -103,10 +103,10 @@ struct TrustOptions: ParsableArguments {
                 "--insecure accepts every certificate: leave out --cacert, --capath, --pinnedpubkey, --crlfile")
         }
         for text in resolve where Redirection(resolving: text) == nil {
-            throw ValidationError("--resolve \(text) must be HOST:PORT:ADDRESS")
+            throw ValidationError("--resolve \(text) must be HOST:PORT:ADDRESS, with a port from 1 to 65535")
         }
         for text in connectTo where Redirection(connecting: text) == nil {
-            throw ValidationError("--connect-to \(text) must be HOST1:PORT1:HOST2:PORT2")
+            throw ValidationError("--connect-to \(text) must be HOST1:PORT1:HOST2:PORT2, with ports from 1 to 65535")
         }
     }
 
@@ -135,11 +135,30 @@ struct TrustOptions: ParsableArguments {
         guard !resolve.isEmpty || !connectTo.isEmpty, let text = params["url"]?.string,
             let url = try? HTTPURL(parsing: text), url.socketPath == nil
         else { return }
-        // what is named last counts, as with curl
-        let rules =
-            connectTo.compactMap(Redirection.init(connecting:))
-            + resolve.reversed().compactMap(Redirection.init(resolving:))
         if let rule = rules.first(where: { $0.covers(url) }) { params["connectTo"] = .string(rule.target(of: url)) }
+    }
+
+    /// `connectTo` of a session, which leads redirects to other origins, too. There the most specific pattern counts, and
+    /// here the first rule.
+    var places: JSONObject {
+        var places: JSONObject = [:]
+        var earlier: [Redirection] = []
+        for rule in rules where !earlier.contains(where: { $0.covers(rule) }) {
+            for one in earlier where one.port == nil && rule.isOfAllHosts {
+                // *:PORT is more specific than a name
+                let pattern = one.pattern(for: rule.port)
+                if let place = one.place, places[pattern] == nil { places[pattern] = .string(place) }
+            }
+            if let place = rule.place { places[rule.pattern(for: rule.port)] = .string(place) }
+            earlier.append(rule)
+        }
+        return places
+    }
+
+    private var rules: [Redirection] {
+        // the first of `--connect-to` counts, and the last of `--resolve`, as with curl
+        connectTo.compactMap(Redirection.init(connecting:))
+            + resolve.reversed().compactMap(Redirection.init(resolving:))
     }
 
     private func trust() throws(CommandFailure) -> JSONValue? {
@@ -199,7 +218,7 @@ struct TrustOptions: ParsableArguments {
 /// A word of `--resolve` or `--connect-to`.
 private struct Redirection {
     private let host: String
-    private let port: Int?
+    let port: Int?
     private let toHost: String
     private let toPort: String
 
@@ -209,6 +228,7 @@ private struct Redirection {
         guard parts.count == 3, let port = Int(parts[1]), !parts[0].isEmpty, !parts[2].isEmpty else { return nil }
         (host, self.port) = (parts[0].lowercased(), port)
         (toHost, toPort) = (parts[2].split(separator: ",").first.map(String.init) ?? "", "")
+        if !isValid { return nil }
     }
 
     /// `HOST1:PORT1:HOST2:PORT2`.
@@ -220,6 +240,7 @@ private struct Redirection {
         }
         (host, port) = (parts[0].lowercased(), Int(parts[1]))
         (toHost, toPort) = (parts[2], parts[3])
+        if !isValid { return nil }
     }
 
     /// Splits at colons, except for colons in brackets, which belong to an address.
@@ -240,13 +261,35 @@ private struct Redirection {
 
     func covers(_ url: HTTPURL) -> Bool {
         let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        return (name.isEmpty || name == "*" || name == url.hostName) && (port == nil || port == url.port)
+        let isNamed = name.isEmpty || name == "*" || name == url.hostName || name == url.host
+        return isNamed && (port == nil || port == url.port)
     }
 
-    func target(of url: HTTPURL) -> String {
-        let isAddress = !toHost.hasPrefix("[") && toHost.contains(":")
-        let name = isAddress ? "[\(toHost)]" : toHost
-        let port = toPort.isEmpty ? String(url.port) : toPort
-        return name.isEmpty ? ":\(port)" : "\(name):\(port)"
+    /// Whether the rule is for all URLs of another, too.
+    func covers(_ other: Redirection) -> Bool {
+        let isNamed = isOfAllHosts || HostPattern.host(host) == HostPattern.host(other.host)
+        return isNamed && (port == nil || port == other.port)
     }
+
+    var isOfAllHosts: Bool { host.isEmpty || host == "*" }
+
+    /// Whether the service takes pattern and target.
+    private var isValid: Bool {
+        (isOfAllHosts || !host.contains("*")) && HostPattern(pattern(for: port)) != nil
+            && place.map { ConnectTarget($0) != nil } != false
+    }
+
+    /// A `HostPattern` for the URLs of the rule with this port; nil for all ports.
+    func pattern(for port: Int?) -> String { (isOfAllHosts ? "*" : host) + (port.map { ":\($0)" } ?? "") }
+
+    /// The target, without a port where that of the URL stays; nil if all stays for every URL.
+    var place: String? {
+        if !toPort.isEmpty { return "\(toName):\(toPort)" }
+        if !toName.isEmpty { return toName }
+        return isOfAllHosts ? port.map { ":\($0)" } : host
+    }
+
+    func target(of url: HTTPURL) -> String { "\(toName):\(toPort.isEmpty ? String(url.port) : toPort)" }
+
+    private var toName: String { !toHost.hasPrefix("[") && toHost.contains(":") ? "[\(toHost)]" : toHost }
 }

@@ -24,8 +24,32 @@ struct WriteOut {
 
     /// - Parameter format: the text, or `@file`.
     init(_ format: String) throws(CommandFailure) {
-        self.format = try format.hasPrefix("@") ? StandardInput.text(of: String(format.dropFirst())) : format
+        guard format.hasPrefix("@") else {
+            self.format = format
+            return
+        }
+        // as with curl, `\n` alone ends a line of the output: a file for reading has line ends of its own
+        let text = try StandardInput.text(of: String(format.dropFirst())).unicodeScalars
+        self.format = String(text.filter { !["\r", "\n", "\0"].contains($0) })
     }
+
+    /// The variables of the text that do not exist, in their order.
+    var unknown: [String] {
+        var names: [String] = []
+        var rest = format[...]
+        while let character = rest.popFirst() {
+            if character == "\\" || (character == "%" && rest.first == "%") {
+                _ = rest.popFirst()
+            } else if character == "%", let (name, left) = Self.variable(rest) {
+                rest = left
+                let isKnown = Self.switches.contains(name) || Outcome().value(name) != nil
+                if !isKnown, !names.contains(name) { names.append(name) }
+            }
+        }
+        return names
+    }
+
+    private static let switches: Set = ["onerror", "stderr", "stdout"]
 
     /// Writes the text, with `%{stderr}` and `%{stdout}` as switches.
     func write(_ outcome: Outcome) throws(CommandFailure) {
@@ -54,7 +78,7 @@ struct WriteOut {
                     text = ""
                     toError = name == "stderr"
                 } else {
-                    text += outcome.value(name)
+                    text += outcome.value(name) ?? ""
                 }
             } else if character == "%", rest.first == "%" {
                 rest = rest.dropFirst()
@@ -66,13 +90,13 @@ struct WriteOut {
         return pieces + [(text, toError)]
     }
 
-    /// `{name}`, or `header{name}`.
+    /// `{name}`, `header{name}`, or `output{file}`, which is no variable here.
     private static func variable(_ text: Substring) -> (name: String, left: Substring)? {
-        let prefix = text.hasPrefix("header{") ? "header" : ""
+        let prefix = ["header", "output"].first { text.hasPrefix("\($0){") } ?? ""
         let inner = text.dropFirst(prefix.count)
         guard inner.first == "{", let end = inner.firstIndex(of: "}") else { return nil }
         let name = inner[inner.index(after: inner.startIndex)..<end]
-        return (prefix.isEmpty ? String(name) : "header:\(name)", inner[inner.index(after: end)...])
+        return (prefix.isEmpty ? String(name) : "\(prefix){\(name)}", inner[inner.index(after: end)...])
     }
 }
 
@@ -86,8 +110,9 @@ extension WriteOut.Outcome {
         return (try? url?.resolve(reference: location))?.description ?? location
     }
 
-    fileprivate func value(_ name: String) -> String {
-        if name.hasPrefix("header:") { return header(String(name.dropFirst("header:".count))) }
+    /// Nil for a variable that does not exist.
+    fileprivate func value(_ name: String) -> String? {
+        if name.hasPrefix("header{") { return header(String(name.dropFirst("header{".count).dropLast())) }
         switch name {
         case "http_code", "response_code":
             let status = response?["status"]?.integer ?? 0
@@ -105,7 +130,8 @@ extension WriteOut.Outcome {
         case "size_download": return String(written)
         case "size_upload": return String(last("bytesSent").map { Int64($0) } ?? 0)
         case "size_header": return String(Int64(max(0, sum("bytesReceived") - sum("bodyBytes"))))
-        case "speed_download": return String(Int64(total > 0 ? Double(written) / total : 0))
+        case "speed_download": return rate(of: Double(written))
+        case "speed_upload": return rate(of: last("bytesSent") ?? 0)
         case "filename_effective": return filename ?? ""
         case "urlnum": return String(urlNumber)
         case "exitcode": return String(failure?.code ?? 0)
@@ -114,7 +140,7 @@ extension WriteOut.Outcome {
         case "json": return String(decoding: JSONWriter.bytes(of: JSONValue.object(summary)), as: UTF8.self)
         case "header_json":
             return String(decoding: JSONWriter.bytes(of: JSONValue.object(headerLists)), as: UTF8.self)
-        default: return remote(name) ?? time(name).map(Self.seconds) ?? ""
+        default: return remote(name) ?? time(name).map(Self.seconds)
         }
     }
 
@@ -131,6 +157,10 @@ extension WriteOut.Outcome {
     }
 
     private var total: Double { response?["metrics"]?.object?["total"]?.number ?? 0 }
+
+    private func rate(of bytes: Double) -> String {
+        total > 0 ? String(Int64(exactly: (bytes / total).rounded(.down)) ?? .max) : "0"
+    }
 
     private func last(_ name: String) -> Double? { attempts.last?[name]?.number }
 
@@ -169,10 +199,10 @@ extension WriteOut.Outcome {
 
     /// curl counts each time from the beginning, and adds the times of redirects; the service measures phases.
     private func time(_ name: String) -> Double? {
-        let names = ["resolve", "connect", "tls", "request", "firstByte"]
+        let names = ["dns", "connect", "proxy", "tls", "request", "firstByte"]
         let ends: [String: Int] = [
-            "time_namelookup": 1, "time_connect": 2, "time_appconnect": 3, "time_pretransfer": 3,
-            "time_starttransfer": 5,
+            "time_namelookup": 1, "time_connect": 2, "time_appconnect": 4, "time_pretransfer": 4,
+            "time_starttransfer": 6,
         ]
         if name == "time_total" { return total }
         if name == "time_redirect" {
@@ -197,11 +227,11 @@ extension WriteOut.Outcome {
         for name in [
             "content_type", "errormsg", "filename_effective", "http_version", "method", "redirect_url", "remote_ip",
             "scheme", "url_effective",
-        ] { summary[name] = .string(value(name)) }
+        ] { summary[name] = .string(value(name) ?? "") }
         for name in [
             "exitcode", "http_code", "num_connects", "num_headers", "num_redirects", "num_retries", "remote_port",
-            "response_code", "size_download", "size_header", "size_upload", "speed_download", "urlnum",
-        ] { summary[name] = .integer(Int64(value(name)) ?? 0) }
+            "response_code", "size_download", "size_header", "size_upload", "speed_download", "speed_upload", "urlnum",
+        ] { summary[name] = .integer(value(name).flatMap { Int64($0) } ?? 0) }
         for name in [
             "time_appconnect", "time_connect", "time_namelookup", "time_pretransfer", "time_redirect",
             "time_starttransfer", "time_total",

@@ -27,7 +27,14 @@ URL = "http://127.0.0.1:9/"
         ("download", "--proto", "not needed"), ("get", "--bearer", "--oauth2-bearer TOKEN"),
         ("download", "-z", "outrider get -z FILE"), ("sse", "--time-cond", "outrider get"),
         ("get", "--interface", "routes"), ("download", "--create-dirs", "mkdir -p"), ("sse", "-K", "command line"),
-        ("get", "--next", "one command for each"),
+        ("download", "--next", "one command for each"), ("get", "--post302", "last URL"), ("get", "-3", "TLS 1.2"),
+        ("get", "--mail-from", "http and https"), ("get", "--expand-data", "shell"),
+        ("get", "--no-fail", "--fail holds"),
+        ("get", "--auth", "-u NAME"), ("get", "-a", "-u NAME"), ("post", "--verify", "-k"),
+        ("get", "--print", "-v"), ("get", "--download", "outrider download"), ("get", "--session", "--jar"),
+        ("get", "--no-check-certificate", "-k"), ("download", "--no-check-certificate", "-k"),
+        ("get", "--post-data", "-d DATA"), ("download", "--spider", "outrider head"), ("get", "--quiet", "-s"),
+        ("get", "-qO-", "standard output"),
         ("get", "-Y", "--timeout"), ("download", "--etag-save", "outrider get"), ("get", "--stderr", "2>FILE"),
         ("download", "-C", "resumes"), ("download", "--fail", "not needed"), ("download", "-Z", "--segments"),
         ("download", "-w", "outrider get"), ("download", "-K", "command line"),
@@ -47,7 +54,9 @@ def test_an_option_of_curl_that_does_not_exist_names_its_replacement(command, op
         (["gett", URL], "did you mean get"), (["https://example.org/"], "`outrider get https://example.org/`"),
         ([":8080/x"], "outrider get :8080/x"), (["downlod"], "download"), (["frobnicate"], "--help"),
         (["help", "gett"], "did you mean get"), (["localhost:8080/x"], "`outrider get localhost:8080/x`"),
-        (["version"], "--version"), (["-V"], "--version"),
+        (["version"], "--version"), (["-V"], "--version"), (["curl", URL], "outrider import 'curl"),
+        (["http", URL], "did you mean get?"), (["GET", URL], "did you mean get?"), (["wget", URL], "did you mean get?"),
+        (["-X", "POST", URL], "`outrider get -X"), (["--include", URL], "`outrider get --include"),
     ],
 )  # fmt: skip
 def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
@@ -63,6 +72,11 @@ def test_a_command_that_does_not_exist_names_the_next_one(words, advice):
 )  # fmt: skip
 def test_a_command_below_a_command_that_does_not_exist_names_the_next_one(words, advice):
     assert refused(outrider(*words), 2, " ".join(words), advice).count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["curl", URL], ["--run", "curl", "-d", "a=b", URL], ["curl", "-X", "POST", URL]])
+def test_a_command_line_of_several_words_is_told_to_be_one(words):
+    assert refused(outrider("import", *words), 2, "as one word", "quotes").count("\n") == 1
 
 
 def test_a_file_behind_the_url_of_a_download_names_the_option():
@@ -107,6 +121,18 @@ def test_only_a_near_option_is_suggested(option, near):
 def test_a_pasted_option_that_does_not_exist_names_its_replacement():
     refused(outrider("import", f"curl -C - {URL}"), 2, "-C", "outrider download")
     assert "mean" not in refused(outrider("import", f"curl --nosuch {URL}"), 2, "--nosuch")
+
+
+def test_the_line_ends_of_powershell_are_told():
+    for end in ("\n", "\r\n"):
+        refused(outrider("import", f"curl.exe -X POST `{end}  {URL}"), 2, "PowerShell", "\\ in place of `")
+
+
+def test_an_option_of_another_tls_library_changes_nothing():
+    for option in ("--ssl-no-revoke", "--ssl-revoke-best-effort", "--no-styled-output"):
+        assert outrider("import", f"curl {option} {URL}").returncode == 0
+    followed = json.loads(outrider("import", f"curl --follow {URL}").stdout)
+    assert "redirect" not in followed
 
 
 def test_a_url_of_another_protocol_is_refused():

@@ -50,6 +50,26 @@ def essence(sent):
     return line, fields, sent.body
 
 
+@pytest.mark.parametrize(("words", "first", "second"), [
+    ("--resolve first.test:{0}:127.0.0.1 --resolve other.test:{0}:127.0.0.1", "first.test:{0}", "other.test:{0}"),
+    ("--resolve first.test.:{0}:127.0.0.1 --resolve other.test.:{0}:127.0.0.1", "first.test.:{0}", "other.test.:{0}"),
+    ("--connect-to ::127.0.0.1:", "first.test:{0}", "other.test:{0}"),
+    ("--connect-to first.test::127.0.0.1: --connect-to other.test:1:127.0.0.1:{0}", "first.test:{0}", "other.test:1"),
+    ("--connect-to first.test::127.0.0.1:{0}", "first.test:1", "first.test:2"),
+    ("--resolve other.test:{0}:127.0.0.1", "127.0.0.1:{0}", "other.test:{0}"),
+    # the first rule counts, and not the most specific one
+    ("--connect-to ::127.0.0.1:{0} --connect-to other.test::127.0.0.1:1", "first.test:1", "other.test:1"),
+    ("--connect-to other.test::127.0.0.1:{0} --connect-to other.test.:3:127.0.0.1:1 --connect-to :2:127.0.0.1:{0} "
+     "--connect-to :3:127.0.0.1:1", "first.test:2", "other.test:3"),
+    ("--connect-to 127.0.0.1::: --connect-to ::127.0.0.1:1", "127.0.0.1:{0}", "127.0.0.1:{0}"),
+])
+def test_a_redirect_is_led_elsewhere_as_its_request(run, home, words, first, second):
+    port = home.url("/").rpartition(":")[2].rstrip("/")
+    url = f"http://{first}/to/302?http://{second}/echo".format(port)
+    done = run("get", *words.format(port).split(), url)
+    assert done.returncode == 0 and json.loads(done.stdout)["path"] == "/echo", done
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 @pytest.mark.parametrize("line", [
     "curl -d @lines.txt $U/echo",
@@ -220,6 +240,48 @@ def test_a_failure_ends_the_command_early(run, origin):
     assert run("get", *words).stdout.count(b" ") == 2
     done = run("get", "--fail-early", *words)
     assert (done.returncode, done.stdout) == (14, b"404 ")
+
+
+def test_a_place_that_cannot_be_is_a_fault_of_its_option(run, origin):
+    for word in ("a:0:127.0.0.1", "a:99999:127.0.0.1", "a:80:b c", "a b:80:127.0.0.1", "**:80:127.0.0.1", "*.a:80:b"):
+        refused(run("get", "--resolve", word, origin + "/json"), 2, "--resolve", word, "HOST:PORT:ADDRESS")
+    for word in ("a:80:b:0", "a:65536:b:", "::b c:"):
+        refused(run("get", "--connect-to", word, origin + "/json"), 2, "--connect-to", word, "HOST1:PORT1")
+    for words in (["--connect-to", ":::"], ["--resolve", "a:80:[::1]"], ["--resolve", "+*:80:::1"]):
+        assert run("get", *words, origin + "/json").returncode == 0, words
+
+
+def test_a_command_that_shows_requests_sends_none_of_them(run, home):
+    for words in (["--curl", home.url(), "--next"], [home.url(), "--next", "--curl"]):
+        done = run("get", *words, "-X", "PUT", "-d", "boom", home.url())
+        assert (done.returncode, done.stdout.count(b"curl ")) == (0, 2), done
+    assert home.seen == []
+
+
+def test_one_request_alone_reads_standard_input(run, home, tmp_path):
+    said = "several requests of --next"
+    pass_file = ["--cert", "c.p12", "--cert-type", "P12", "--pass-file", "-"]
+    for first in (["-d", "@-"], ["-T", "-"], ["-K", "-"], ["-w", "@-"], ["-u", "me"], pass_file):
+        done = run("get", *first, home.url(), "--next", "-F", "a=@-", home.url(), stdin=b"silent\n")
+        refused(done, 2, said)
+    refused(outrider("import", "curl -T - http://a.test --next -d @- http://b.test", stdin=b"x"), 2, said)
+    refused(run("post", home.url(), "a@-", "--next", home.url(), "b@-", stdin=b"x"), 2, said)
+    refused(run("post", home.url(), "a@-", "b@-", stdin=b"x"), 2, "standard input")
+    assert home.seen == []
+    done = run("get", "-d", "a", home.url(), "--next", "-d", "@-", home.url(), stdin=b"b")
+    assert (done.returncode, len(home.seen)) == (0, 2), done
+
+
+def test_options_of_all_requests_hold_in_a_pasted_line():
+    dead = "http://127.0.0.1:1/"
+    done = outrider("import", "--run", f"curl -sS {dead} --next --fail-early -f {dead}")
+    assert (done.returncode, done.stderr.count(b"\n")) == (12, 1), done
+    silent = outrider("import", "--run", f"curl -f {dead} --next -s {dead}")
+    assert (silent.returncode, silent.stderr) == (12, b"")
+    first, second = outrider("import", f"curl -d --next {dead} --next --anyauth -u a:b {dead}").stdout.splitlines()
+    assert json.loads(first)["body"]["text"] == "--next"
+    assert json.loads(second)["auth"] == {"username": "a", "password": "b"}
+    refused(outrider("import", f"curl -a {dead}"), 2, "-a: http and https are spoken")
 
 
 def test_a_foreign_host_names_its_option(run):

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import socket
 import time
 
 import contract
@@ -143,6 +144,47 @@ def test_write_out_tells_what_is_known(run, origin, tmp_path):
     assert (failed.stdout, failed.returncode) == (b"000 12 bad", 12)
     apart = run("get", "-o", "/dev/null", "-w", "a%{stderr}b", origin + "/json")
     assert (apart.stdout, apart.stderr) == (b"a", b"b")
+
+
+def test_write_out_names_variables_that_do_not_exist(run, origin, tmp_path):
+    format = "%{none} %{http_code} %{none} %output{x} %header{x} %{stderr}%{stdout}%{onerror}"
+    done = run("get", "-o", "/dev/null", "-w", format, origin + "/json")
+    assert done.stdout == b" 200    "
+    told = [line.split(" variable ")[1].split(": ")[0] for line in done.stderr.decode().splitlines()]
+    assert told == ["none", "output{x}"]
+    assert run("get", "-s", "-o", "/dev/null", "-w", format, origin + "/json").stderr == b""
+
+
+def test_a_file_of_write_out_has_line_ends_for_reading_only(run, origin, tmp_path):
+    """As with curl: the text of many guides ends each line twice."""
+    (tmp_path / "format").write_bytes(b"  code: %{http_code}\\n\r\n  size: %{size_download}\\n\n")
+    done = run("get", "-o", "/dev/null", "-w", f"@{tmp_path / 'format'}", origin + "/json")
+    assert done.stdout == b"  code: 200\n  size: 16\n"
+
+
+def test_the_times_of_write_out_hold_the_phases_before_them(tmp_path):
+    phases = {"queue": 0.5, "dns": 1, "connect": 2, "proxy": 4, "tls": 8, "request": 16, "firstByte": 32}
+    attempt = {**phases, "total": 64, "reused": False, "bytesSent": 640, "bytesReceived": 0, "bodyBytes": 0}
+    response = {"ok": True, "url": "https://host.test/", "method": "GET", "status": 200, "redirects": [], "attempts": 1}
+    results = {
+        "stream.open": {"stream": "str_1", "request": "req_1", "response": response},
+        "stream.read": {"base64": "", "end": True},
+        "request.wait": {**response, "metrics": {"total": 64, "attempts": [attempt]}},
+    }
+
+    def act(connection):
+        for line in connection.makefile("rb"):
+            call = json.loads(line)
+            reply = {"jsonrpc": "2.0", "id": call["id"], "result": results[call["method"]]}
+            connection.sendall(json.dumps(reply).encode() + b"\n")
+
+    names = ["namelookup", "connect", "appconnect", "pretransfer", "starttransfer", "total"]
+    format = " ".join(f"%{{time_{name}}}" for name in names) + " %{speed_upload}"
+    place = str(tmp_path / "s")
+    with Host(act, socket.AF_UNIX, place):
+        os.chmod(place, 0o600)
+        done = outrider("get", "--socket", place, "-o", "/dev/null", "-w", format, "https://host.test/")
+    assert [float(one) for one in done.stdout.split()] == [1.5, 3.5, 15.5, 15.5, 63.5, 64, 10], done
 
 
 def test_the_head_goes_to_a_file(run, origin, tmp_path):
@@ -296,6 +338,44 @@ def test_the_waits_between_attempts_are_no_part_of_their_time(run):
     with Host(act) as host:
         done = run("get", "-m", "0.5", "--retry", "1", f"http://127.0.0.1:{host.port}/")
         assert (done.returncode, done.stdout) == (0, b"ok"), done.stderr
+
+
+def test_next_begins_a_request_with_options_of_its_own(run, origin, tmp_path):
+    one = tmp_path / "one"
+    words = ["-d", "a=b", "-o", str(one), origin + "/echo", "--next", "-A", "wolf", "-d", "--next", origin + "/echo"]
+    second = echoed(run("get", *words))
+    first = json.loads(one.read_text())
+    assert (first["method"], first["body"]) == ("POST", "a=b") and "wolf" not in one.read_text()
+    assert (second["method"], second["fields"]["user-agent"], second["body"]) == ("POST", "wolf", "--next")
+    # options such as -s hold for all requests, and a failure stops none of them
+    words = ["-f", origin + "/status/404", "-:", "-s", "http://127.0.0.1:1/", "--next", origin + "/json"]
+    done = run("get", *words, "-o", "/dev/null", "-w", "%{http_code}")
+    assert (done.returncode, done.stdout, done.stderr) == (12, b"200", b"")
+    early = run("get", "-sf", origin + "/status/404", "--next", "--fail-early", origin + "/json")
+    assert (early.returncode, early.stdout) == (14, b"")
+    for words in ([origin + "/json", "--next", "--nonsense", origin], ["--next", origin], [origin + "/json", "--next"]):
+        wrong = run("get", *words)
+        refused(wrong, 2)
+        assert wrong.stdout == b""
+
+
+def test_next_stands_in_files_and_pasted_lines(run, origin, tmp_path):
+    file = tmp_path / "options"
+    file.write_text(f'url = "{origin}/json"\nhead\nnext\nurl = "{origin}/echo"\ndata = "a=b"\n')
+    done = run("get", "-K", str(file))
+    assert done.stdout.startswith(b"HTTP/1.1 200") and b'"POST"' in done.stdout
+    line = f"curl -L -d a=b {origin}/echo --next -G -d c=d {origin}/json"
+    first, second = [json.loads(one) for one in outrider("import", line).stdout.splitlines()]
+    assert (first["method"], first["url"], "redirect" in first) == ("POST", origin + "/echo", False)
+    assert (second["method"], second["url"], second["redirect"]) == ("GET", origin + "/json?c=d", "none")
+    sent = outrider("import", "--run", line).stdout
+    assert b"a=b" in sent and sent.count(b"{") >= 2
+
+
+def test_items_without_a_url_are_told(run, origin):
+    refused(run("post", "name=wolf", "legs:=4"), 2, "name=wolf is an item", "URL")
+    refused(run("post", origin + "/echo", '{"name":"wolf"}'), 2, "--json")
+    assert run("get", origin.removeprefix("http://") + "?a=b").returncode == 0
 
 
 def test_failures_leave_no_stream_behind(run, origin):

@@ -79,7 +79,7 @@ def test_options_and_nothing_else_are_read_from_standard_input(run, origin):
         ("max-time = 5\nheader = X-One: 1\n", "line 2 of options: a value with spaces needs quotes"),
         ("\nuser-agent\n", "line 2 of options: --user-agent needs a value"),
         ("-H\n", "line 1 of options: -H needs a value"), ("-s yes\n", "line 1 of options: -s takes no value"),
-        ("silent = yes\n", "--silent"), ("nonsense = 1\n", "--nonsense"), ("next\n", "--next"),
+        ("silent = yes\n", "--silent"), ("nonsense = 1\n", "--nonsense"), ("next\n", "name a URL"),
         ("config = options\n", "a file may name itself"), ("config = none\n", "cannot read none"),
     ],
 )  # fmt: skip

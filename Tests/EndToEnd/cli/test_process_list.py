@@ -39,6 +39,7 @@ WORDS = {
     "a user in long form": ["get", f"--user=ada:{SECRET}", "http://{0}/"],
     "a proxy": ["get", "-x", f"http://ada:{SECRET}@{{0}}", "http://127.0.0.1:1/"],
     "a proxy in long form": ["sse", "--proxy", f"http://ada:{SECRET}@{{0}}", "http://127.0.0.1:1/"],
+    "the user of a proxy": ["get", "-x", "http://{0}", "-U", f"ada:{SECRET}", "http://127.0.0.1:1/"],
     "a field": ["get", "-H", f"Authorization: Bearer {SECRET}", "http://{0}/"],
     "a field of a download": ["download", "--header", f"X-Key: {SECRET}", "http://{0}/file"],
     "data": ["get", "-d", f"password={SECRET}", "http://{0}/"],

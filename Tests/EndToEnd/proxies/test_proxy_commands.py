@@ -4,7 +4,7 @@
 
 import contract
 import pytest
-from digest_server import PASSWORD
+from digest_server import PASSWORD, USER
 from proxy_server import Proxy
 from shell import outrider, refused
 
@@ -28,6 +28,21 @@ def test_a_flag_names_the_proxy(get, home, proxy):
     came(get("-x", proxy.address, home.url()), proxy, 1)
     came(get("--proxy", proxy.address.removeprefix("http://"), home.url()), proxy, 2)
     came(get("-x", proxy.address, "--noproxy", "127.0.0.0/8", home.url()), proxy, 2)
+
+
+@pytest.mark.parametrize("word", [f"{USER}:{PASSWORD}", f"{USER}:%{ord(PASSWORD[0]):02x}{PASSWORD[1:]}"])
+def test_a_flag_names_the_user_of_the_proxy(get, home, word):
+    with Proxy(basic=True) as proxy:
+        for words, env in (
+            (["-x", proxy.address], {}), (["-x", proxy.address.removeprefix("http://")], {}),
+            ([], {"http_proxy": proxy.address}),
+        ):  # fmt: skip
+            done = get(*words, "-U", word, home.url(), env=env)
+            assert done.returncode == 0 and proxy.statuses[-1] == 200, (words, done)
+        # as with curl, the user in the URL is more than the option
+        assert get("-x", proxy.named, "-U", "bob:wrong", home.url()).returncode == 0 and proxy.statuses[-1] == 200
+        refused(get("-x", proxy.address, "-U", USER, home.url()), 2, "NAME:PASSWORD")
+        refused(get("-x", proxy.address, "-U", "a%3Ac:p", home.url()), 2, "-U", "NAME:PASSWORD")
 
 
 def test_the_environment_of_who_calls_counts(get, home, proxy):
