@@ -87,14 +87,21 @@ the plist of the service: Response in docs/reference/types.md."
 
 (defun outrider--pairs (keyword fields &optional text)
   "FIELDS of KEYWORD, an alist, as a vector of names and values in this order.
-A value that is a list repeats its name.  With TEXT all values are
-made strings."
+A value that is a list or a vector repeats its name.  With TEXT all
+values are made strings."
   (outrider--check-alist keyword fields)
   (let (out)
     (dolist (field fields)
-      (dolist (value (if (consp (cdr field)) (cdr field) (list (cdr field))))
+      (dolist (value (if (or (consp (cdr field)) (vectorp (cdr field))) (append (cdr field) nil) (list (cdr field))))
+        (unless (or (stringp value) (integerp value) (memq value '(nil t :false :null))
+                    ;; neither NaN nor an infinity, whose difference is NaN
+                    (and (floatp value) (= 0 (- value value))))
+          (error "A value of `%s' in `%s' must be a string, a number, t, :false or a list of these: %S"
+                 (outrider--name (car field)) keyword value))
         (unless (memq value '(nil :null))
-          (push (list :name (outrider--name (car field)) :value (if text (outrider--text value) value)) out))))
+          ;; `json-serialize' writes 17 digits of a float
+          (let ((value (if (or text (floatp value)) (outrider--text value) value)))
+            (push (list :name (outrider--name (car field)) :value value) out)))))
     (apply #'vector (nreverse out))))
 
 (defun outrider--spool (spec bytes)
@@ -141,8 +148,11 @@ FILE is a file name, or a plist of `:path' or `:data', `:filename' and `:type'."
   "The body with the fields FORM and the FILES, for SPEC."
   (outrider--check-alist :files files)
   (list :multipart
-        (vconcat (mapcar (lambda (pair) (list :name (plist-get pair :name) :text (plist-get pair :value)))
-                         (outrider--pairs :form form t))
+        (vconcat (mapcar (lambda (pair)
+                           ;; as in a form without files
+                           (let ((value (pcase (plist-get pair :value) ('t 1) (:false 0) (value value))))
+                             (list :name (plist-get pair :name) :text (outrider--text value))))
+                         (outrider--pairs :form form))
                  (mapcar (lambda (file) (outrider--file-part spec (car file) (cdr file))) files))))
 
 (defun outrider--bytes (problem)

@@ -59,9 +59,10 @@ text; `binary', its bytes; `json', its value, with `:false' and
 that holds the text; (file NAME), a file that is written; or a
 function, which is called in a buffer with the text.
 
-`:headers', `:query' (or `:params') and `:form' are alists.  `:body'
-is a string (text, or bytes if it is unibyte), (file NAME), or a Body
-of docs/reference/types.md.  `:json' is a value for `json-serialize'.
+`:headers', `:query' (or `:params') and `:form' are alists, where a
+list or a vector as the value repeats its name.  `:body' is a string
+\(text, or bytes if it is unibyte), (file NAME), or a Body of
+docs/reference/types.md.  `:json' is a value for `json-serialize'.
 `:files' is an alist of names and files for a form; a file is its
 name or a plist of `:path' or `:data', `:filename' and `:type'.
 

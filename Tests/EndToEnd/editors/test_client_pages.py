@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The examples of clients/README.md for programs without a client of Outrider run as they stand there."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -22,6 +23,28 @@ def example(language, having, origin):
     return text.replace("https://example.org/", origin + "/json")
 
 
+def vim(editors, text):
+    """What the Vim script gives to `s:Finish`; `s:Wait` gives up after 30 seconds."""
+    program, seen = editors.place / "example.vim", editors.place / "seen"
+    program.write_text(f"""func s:Wait(condition)
+  let tries = 0
+  while !a:condition() && tries < 1500
+    sleep 20m
+    let tries += 1
+  endwhile
+endfunc
+func s:Finish(value)
+  call writefile([json_encode(a:value)], '{seen}')
+  qa!
+endfunc
+{text}""")
+    words = ["vim", "-u", "NONE", "-i", "NONE", "-n", "-es", "-c", "set nocp", "-S", str(program)]
+    done = subprocess.run(
+        words, env=editors.environment, cwd=editors.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONG)
+    assert seen.exists(), done
+    return json.loads(seen.read_text())
+
+
 def test_python_without_the_package(editors, origin):
     words = [sys.executable, "-c", example("python", "AF_UNIX", origin)]
     done = subprocess.run(words, env=editors.environment, capture_output=True, text=True, timeout=LONG)
@@ -39,6 +62,20 @@ def test_emacs_by_jsonrpc(editors, origin):
                   t :false))
     """)
     assert seen is True
+
+
+def test_emacs_by_jsonrpc_with_a_service_of_its_own(editors):
+    [process] = re.findall(r"`(\(make-process [^`]*)`", (CLIENTS / "README.md").read_text("utf-8"))
+    seen = editors.emacs(f"""
+      (require 'jsonrpc)
+      (let ((connection (make-instance 'jsonrpc-process-connection :name "outrider" :events-buffer-scrollback-size 0
+                                       :process (lambda () {process})))
+            (long (concat (make-string 5000 ?ä) (make-string 5000 ?\n))))
+        (cl-flet ((echo (text)
+                    (plist-get (jsonrpc-request connection 'diagnostics.echo (list :text text) :timeout 60) :text)))
+          (finish (vector (equal (echo long) long) (echo "short")))))
+    """)
+    assert seen == [True, "short"]
 
 
 def test_neovim_by_vim_lsp(editors, origin):
@@ -65,22 +102,35 @@ def test_vim_by_its_channels(editors, origin):
     text = example("vim", "job_start", origin)
     text = text.replace("echo s:Text", "let g:first = s:Text")
     text = text.replace("popup_notification(s:Text(reply), {})", "add(g:later, s:Text(reply))")
-    program, seen = editors.place / "example.vim", editors.place / "seen"
-    program.write_text(f"""let g:later = []
+    first, later, pid = vim(editors, f"""let g:later = []
 {text}
-let s:tries = 0
-while empty(g:later) && s:tries < 1500
-  sleep 20m
-  let s:tries += 1
-endwhile
-let s:pid = job_info(s:service).process
-call writefile([g:first, join(g:later), s:pid], '{seen}')
-qa!
+call s:Wait({{-> !empty(g:later)}})
+call s:Finish([g:first, join(g:later), job_info(s:service).process])
 """)
-    words = ["vim", "-u", "NONE", "-i", "NONE", "-n", "-es", "-c", "set nocp", "-S", str(program)]
-    done = subprocess.run(
-        words, env=editors.environment, cwd=editors.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=LONG)
-    assert seen.exists(), done
-    first, later, pid = seen.read_text().split("\n")[:3]
     assert (first, later) == ("200", "200")
-    await_end(int(pid))
+    await_end(pid)
+
+
+@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not here; scripts/setup --clients installs it")
+@pytest.mark.parametrize("kind", ["job", "socket"])
+def test_vim_hears_events_and_replies_to_callbacks(editors, origin, kind):
+    page = (CLIENTS / "README.md").read_text("utf-8")
+    [reply] = re.findall(r"`(ch_sendexpr\(channel, #{id: message.id, [^`]*)`", page)
+    [shared] = re.findall(r"`(ch_open\('unix:'[^`]*)`", page)
+    own = "job_start(['outrider', 'serve', '--stdio'], #{in_mode: 'lsp', out_mode: 'lsp', noblock: 1})"
+    opened = {"job": own, "socket": shared}[kind].replace("noblock: 1", "noblock: 1, callback: function('Hear')")
+    heard, answer = vim(editors, f"""let g:heard = []
+func Hear(channel, message)
+  let [channel, message] = [a:channel, a:message]
+  call add(g:heard, message.method)
+  if has_key(message, 'id') | call {reply} | endif
+endfunc
+let s:service = {opened}
+let s:asked = #{{callback: 'key', asks: ['adapt']}}
+let s:request = #{{url: '{origin}/echo', events: ['response'], interceptors: [s:asked]}}
+let s:answer = ch_evalexpr(s:service, #{{method: 'data.send', params: s:request}}, #{{timeout: 60000}})
+call s:Wait({{-> len(g:heard) == 2}})
+call s:Finish([g:heard, s:answer])
+""")
+    assert heard == ["callback.adapt", "event.response"]
+    assert ["X-Key", "abc"] in answer["result"]["body"]["json"]["headers"]

@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The client for Emacs, in a real Emacs: wrong arguments, long bodies, a service that cannot start or that ends."""
 
+import base64
+
 import contract
 import pytest
 from editor_clients import Editors
@@ -93,9 +95,8 @@ def test_the_type_of_a_body_does_not_depend_on_its_length(editors, origin):
     """A body of zeros takes six times its length as JSON, and the parts of a form stand in one message."""
     seen = editors.emacs("""
       (cl-flet ((type (&rest args)
-                  (let ((fields (plist-get (outrider 'post url :as 'json :body (car args) :headers (cadr args))
-                                           :headers)))
-                    (aref (seq-find (lambda (field) (equal (aref field 0) "Content-Type")) fields) 1)))
+                  (let ((echo (outrider 'post url :body (car args) :headers (cadr args))))
+                    (and (string-match "\\"Content-Type\\", \\"\\\\([^\\"]*\\\\)\\"" echo) (match-string 1 echo))))
                 (part (name) (cons name (list :data (make-string 4000000 ?x) :filename "x"))))
         (finish (vector (type "x") (type (make-string 5000000 ?x)) (type (make-string 3000000 0))
                         (type "\\377") (type (make-string 5000000 ?\\377))
@@ -121,6 +122,40 @@ def test_an_error_names_the_keyword_and_the_form_that_it_takes(editors):
     assert ":json" in seen[4] and "vectors" in seen[4]
     assert ":tag" in seen[5] and ":json" in seen[6]
     assert all("is bytes" in said and "decode-coding-string" in said for said in seen[5:])
+
+
+def test_json_that_emacs_reads_in_lisp_keeps_its_text(editors, bin):
+    """Emacs's own parser gives up at integers beyond 64 bits, and at U+0000."""
+    long = '{"n":123456789012345678901234567890,"s":"é😀"}'
+    bodies = [long, '{"z":"\\u0000","s":"é"}', '\ufeff{"s":"é"}', '{"n":1} x']
+    paths = ["/base64/" + base64.urlsafe_b64encode(body.encode()).decode() for body in bodies]
+    seen = editors.emacs("""
+      (cl-flet ((text-of (path)
+                  (condition-case problem
+                      (let ((text (plist-get (outrider 'get (concat url path) :as 'json) :s)))
+                        (format "%s, of length %d" text (length text)))
+                    (outrider-failure (nth 1 problem)))))
+        (finish (vconcat (mapcar #'text-of paths))))
+    """, url=bin, paths=paths)
+    assert seen[:3] == ["é😀, of length 2", "é, of length 1", "é, of length 1"]
+    assert "is not JSON: Text follows the value" in seen[3]
+
+
+def test_a_form_is_the_same_with_files_and_without(editors, bin):
+    seen = editors.emacs("""
+      (cl-flet ((send (&rest args) (plist-get (apply #'outrider 'post (concat url "/post") :as 'json args) :form))
+                (why (&rest args) (condition-case problem (progn (apply #'outrider 'post url args) "sent")
+                                    (outrider-call-error (nth 1 problem)))))
+        (let ((form '((a . [1 2]) (b . t) (c . :false) (d . 0.1) (e . nil) (f 1732950000123456)))
+              (files '((g :data "x" :filename "g"))))
+          (finish (vector (send :form form) (send :form form :files files)
+                          (why :form '((a (b . 1)))) (why :form '((a (b . 1))) :files files)
+                          (why :form '((a . (:b 1))) :files files)
+                          (why :form '((a . 0.0e+NaN))) (why :form '((a . (1 -1.0e+INF))))
+                          (why :form '((a . wolf)))))))
+    """, url=bin)
+    assert seen[0] == seen[1] == {"a": ["1", "2"], "b": "1", "c": "0", "d": "0.1", "f": "1732950000123456"}
+    assert all("must be a string, a number, t" in why for why in seen[2:]), seen
 
 
 def test_the_end_of_its_own_service_ends_a_request_that_is_waited_for(editors):

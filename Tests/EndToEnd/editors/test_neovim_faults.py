@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """The client for Neovim, in a real Neovim: wrong arguments and settings, long bodies, a service that cannot start."""
 
+import base64
+
 import contract
 import pytest
 from editor_clients import Editors
@@ -116,6 +118,38 @@ def test_an_error_names_the_option_and_the_form_that_it_takes(editors):
     """)
     assert "`files`" in seen[0] and "files.a" in seen[1] and "`outpath`" in seen[2]
     assert not any(".lua:" in why for why in seen), seen
+
+
+def test_json_with_a_byte_order_mark_is_read_in_every_way(editors, bin):
+    path = "/base64/" + base64.urlsafe_b64encode('\ufeff{"s":"é"}'.encode()).decode()
+    seen = editors.neovim("""
+      local function get(opts) return assert(outrider.sync("get", url, opts)) end
+      finish({ get({ as = "json" }).body.s, get({ as = "json", maxInline = 0 }).body.s, get({}):json().s })
+    """, url=bin + path)
+    assert seen == ["é", "é", "é"]
+
+
+def test_a_form_is_sent_whole_or_not_at_all(editors, bin):
+    """A value that no field can hold would be missing otherwise, and a long number would be a different one."""
+    seen = editors.neovim("""
+      local function send(opts) opts.as = "json" return outrider.sync("post", url .. "/post", opts) end
+      local function why(form, files) return tostring(select(2, send({ form = form, files = files }))) end
+      local nested, files, long = { a = { b = 1 }, c = 2 }, { f = { data = "x", filename = "f" } }, 1732950000123456
+      finish({
+        refused = { why(nested), why(nested, files), why({ { "a", { { 1 } } } }, files),
+          why({ a = print }, files), why({ a = { 1, nil, 3 } }), why({ { "a", 1 }, "b" }),
+          why({ { "c", 1 }, d = 2 }) },
+        numbers = { send({ form = { n = long } }).body.form, send({ form = { n = long }, files = files }).body.form,
+          { n = send({ headers = { ["X-N"] = long } }).body.headers["X-N"] } },
+        mixed = send({ form = { a = 1, [2] = { 3 } } }).body.form,
+        order = send({ form = { { "b", false }, { "a", { 1, 2 } } }, files = files }).body.form,
+      })
+    """, url=bin)
+    assert all("`a` in `form` must be" in why for why in seen["refused"][:5]), seen
+    assert "pair { name, value } at 2" in seen["refused"][5] and "names or gaps" in seen["refused"][6]
+    assert seen["mixed"] == {"a": "1", "2": "3"}
+    assert seen["numbers"] == [{"n": "1732950000123456"}] * 3
+    assert seen["order"] == {"b": "0", "a": ["1", "2"]}
 
 
 def test_calls_that_wait_while_the_service_stops_are_for_the_next_service(editors):

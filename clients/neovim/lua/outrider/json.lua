@@ -98,8 +98,8 @@ end
 --- The JSON text of a value; an error that names the place of what JSON cannot hold.
 function M.encode(value) return write(value, "", 0) end
 
---- The value of a JSON text; an error if the text is not JSON.
-function M.decode(text) return vim.json.decode(text) end
+--- The value of a JSON text, with or without a byte order mark; an error if the text is not JSON.
+function M.decode(text) return vim.json.decode(text:sub(1, 3) == "\239\187\191" and text:sub(4) or text) end
 
 --- The same value; an empty table, which is written as {}.
 function M.as_object(value)

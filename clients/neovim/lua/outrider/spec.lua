@@ -61,27 +61,45 @@ function Spec:content(bytes)
   return { base64 = base64.encode(bytes) }
 end
 
---- Names and values as a list of pairs; a list of pairs is taken as it is.
+-- what a field of a form can be; vim.NIL is userdata
+local SIMPLE = { string = true, number = true, boolean = true, userdata = true }
+
+-- whether a table has neither names nor gaps
+local function is_list(values)
+  local count = 0
+  for _ in pairs(values) do count = count + 1 end
+  return count == #values
+end
+
+--- Names and values as a list of pairs, where a list of values repeats its name; a list of pairs keeps its order.
 local function pairs_of(fields, what)
   if type(fields) ~= "table" then error(("`%s` is a table of names and values"):format(what), 0) end
-  if fields[1] ~= nil then
-    local out = {}
-    for _, pair in ipairs(fields) do
-      out[#out + 1] = { name = pair.name or pair[1], value = pair.value == nil and pair[2] or pair.value }
-    end
-    return out
+  local given, out = fields, {}
+  if fields[1] == nil then
+    given = {}
+    for name, value in pairs(fields) do given[#given + 1] = { tostring(name), value } end
+    table.sort(given, function(left, right) return left[1] < right[1] end)
+  elseif not is_list(fields) then
+    error(("`%s` has pairs, and beside these names or gaps: write each as a pair { name, value }"):format(what), 0)
   end
-  local names, out = {}, {}
-  for name in pairs(fields) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local value = fields[name]
-    for _, one in ipairs(type(value) == "table" and value or { value }) do
-      out[#out + 1] = { name = name, value = one }
+  for index, pair in ipairs(given) do
+    if type(pair) ~= "table" then error(("`%s` has no pair { name, value } at %d"):format(what, index), 0) end
+    local name, value = pair.name or pair[1], pair.value
+    if value == nil then value = pair[2] end
+    local values = type(value) == "table" and value or { value }
+    for _, one in pairs(values) do
+      if not is_list(values) or not SIMPLE[type(one)] then
+        local kinds = "a string, a number, true, false, or a list of these"
+        error(("the value of `%s` in `%s` must be %s"):format(tostring(name), what, kinds), 0)
+      end
     end
+    for _, one in ipairs(values) do out[#out + 1] = { name = name, value = one } end
   end
   return out
 end
+
+-- a number has all its digits, which `tostring` cuts to 14
+local function with_digits(value) return type(value) == "number" and json.encode(value) or value end
 
 -- fields with numbers as text; nil if there are none
 local function headers_of(headers)
@@ -89,9 +107,9 @@ local function headers_of(headers)
   local out = {}
   for name, value in pairs(headers) do
     if type(value) == "table" then
-      out[name] = vim.tbl_map(function(one) return type(one) == "number" and tostring(one) or one end, value)
+      out[name] = vim.tbl_map(with_digits, value)
     else
-      out[name] = type(value) == "number" and tostring(value) or value
+      out[name] = with_digits(value)
     end
   end
   return next(out) ~= nil and out or nil
@@ -99,7 +117,7 @@ end
 
 local function part_text(value)
   if type(value) == "boolean" then return value and "1" or "0" end
-  return tostring(value)
+  return tostring(with_digits(value))
 end
 
 --- A file is its path, or { path = } or { data = } with `filename` and `type`.
