@@ -12,6 +12,8 @@ comments in a source mark the few lines in which the variants differ: a line tha
 blocking variant, and a line `# sync: code` becomes `code` there. The modules in HAND_WRITTEN differ in more than that
 and exist twice.
 
+`httpx2.py` is `httpx.py` for the library that succeeds httpx: both have the same interface.
+
 `__init__.pyi` has the public names for type checkers: `__init__.py` lists them, and loads their modules on first use.
 
 Standard library only, Python 3.9 and later; the same sources always give the same bytes.
@@ -100,6 +102,8 @@ def wanted(package: pathlib.Path) -> "dict[str, tuple[str, str]]":
     }
     pairs.update((made, source) for source, made in TWINS.items() if (package / source).exists())
     texts = {made: (source, blocking((package / source).read_text("utf-8"))) for made, source in pairs.items()}
+    if (package / "httpx.py").exists():
+        texts["httpx2.py"] = ("httpx.py", re.sub(r"\bhttpx\b", "httpx2", (package / "httpx.py").read_text("utf-8")))
     public = stub((package / "__init__.py").read_text("utf-8"))
     if public:
         texts["__init__.pyi"] = ("__init__.py", public)

@@ -6,11 +6,14 @@ ended, and nothing that a call has opened is left behind."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import outrider
@@ -35,6 +38,19 @@ def count_in_a_body(stream: socket.socket) -> None:
     request_head(stream)
     stream.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
     count(stream)
+
+
+def chat(stream: socket.socket, head: bytes) -> None:
+    """Sends the numbers as messages of a WebSocket, and a Close frame."""
+    [key] = [line.split(b": ")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key")]
+    token = b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    upgraded = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    stream.sendall(upgraded + b"Sec-WebSocket-Accept: " + token + b"\r\n\r\n")
+    for number in NUMBERS:
+        stream.sendall(bytes([0x81, len(number)]) + number)
+        time.sleep(0.001)
+    stream.sendall(b"\x88\x02\x03\xe8")
+    stream.recv(6)
 
 
 async def impatient(read: Callable[[], Awaitable[Any]]) -> tuple[list[Any], int]:
@@ -80,6 +96,76 @@ def test_a_stream_loses_nothing(service: str, scripted: Serve, kind: str) -> Non
                 found, cancelled = await impatient(read)
             text = b"".join(found) if kind == "bytes" else "".join(f"{line}\n" for line in found).encode()
             assert text.split() == NUMBERS and cancelled > 0
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("kind", ["bytes", "lines", "tcp", "events", "iter_bytes", "iter_lines", "long", "messages"])
+def test_an_iteration_goes_on_after_a_cancelled_read(service: str, scripted: Serve, kind: str) -> None:
+    def talk(stream: socket.socket) -> None:
+        if kind == "tcp":
+            return count(stream)
+        head = request_head(stream)
+        if kind == "messages":
+            return chat(stream, head)
+        # more than 256 KiB come on a connection of their own
+        form = {"events": b"data: %s\n\n", "long": b"%1000s"}.get(kind, b"%s\n")
+        mime = b"event-stream" if kind == "events" else b"plain"
+        length = b"Content-Length: %d\r\n" % (1000 * len(NUMBERS)) if kind == "long" else b""
+        stream.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/%s\r\n%s\r\n" % (mime, length))
+        for number in NUMBERS:
+            stream.sendall(form % number)
+            time.sleep(0.001)
+
+    server = scripted(talk)
+    url = f"http://127.0.0.1:{server.port}/"
+
+    async def opened(client: AsyncClient, stack: AsyncExitStack) -> AsyncIterator[Any]:
+        if kind == "messages":
+            return (await stack.enter_async_context(client.websocket(url))).__aiter__()
+        if kind == "tcp":
+            return (await stack.enter_async_context(client.tcp("127.0.0.1", server.port))).lines()
+        if kind == "events":
+            return client.sse(url, reconnect=False).__aiter__()
+        body: Any = client.stream(url) if kind in ("bytes", "lines") else await client.get(url, body_to="stream")
+        items: AsyncIterator[Any] = getattr(await stack.enter_async_context(body), kind.replace("long", "iter_bytes"))()
+        return items
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client, AsyncExitStack() as stack:
+            items = await opened(client, stack)
+
+            async def read() -> Any:
+                async for item in items:
+                    return item
+
+            found, cancelled = await impatient(read)
+        texts = [item.data if kind == "events" else item for item in found]
+        whole = b"".join(text if isinstance(text, bytes) else text.encode() for text in texts)
+        assert whole.replace(b"\n", b"").replace(b" ", b"") == b"".join(NUMBERS) and cancelled > 0
+
+    asyncio.run(work())
+
+
+def test_the_end_of_a_loop_closes_an_event_stream_that_is_kept(service: str, scripted: Serve) -> None:
+    ended = threading.Event()
+
+    def talk(stream: socket.socket) -> None:
+        request_head(stream)
+        stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\n")
+        stream.recv(1)
+        ended.set()
+
+    server = scripted(talk)
+
+    async def work() -> None:
+        async with AsyncClient(socket=service) as client:
+            events = client.sse(f"http://127.0.0.1:{server.port}/", reconnect=False)
+            async for event in events:
+                assert event.data == "a"
+                break
+            assert await asyncio.get_running_loop().run_in_executor(None, ended.wait, 30)
+            assert events.stream is None
 
     asyncio.run(work())
 

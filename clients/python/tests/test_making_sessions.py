@@ -142,6 +142,120 @@ def test_a_forked_child_ends_shared_sessions_only(client: Client) -> None:
     assert "forks" not in names(client)
 
 
+def test_a_shared_session_is_found_again_after_a_lost_connection_and_a_fork(client: Client, origin: str) -> None:
+    session = client.session(name="found", shared=True, headers={"X-Shared": "1"})
+
+    @session.adapter
+    def mark(attempt: Any) -> None:
+        attempt.headers["X-Marked"] = "2"
+
+    def is_marked() -> bool:
+        text = session.get(f"{origin}/echo").text.lower()
+        return "x-shared" in text and "x-marked" in text
+
+    assert is_marked()
+    handle = session.handle
+    lost = client._here()
+    assert lost is not None
+    lost._stream.shutdown(socket.SHUT_RDWR)
+    # by the functions of this connection
+    assert is_marked() and session.handle == handle and client._here() is not lost
+    assert in_child(lambda: os._exit(0 if session.handle == handle else 1)) == 0
+
+    def add() -> None:
+        session.adapter(mark)
+        with pytest.raises(RuntimeError, match="before the fork"):
+            session.get(f"{origin}/echo")
+
+    assert in_child(add) == 0
+    # the functions are still those of the parent
+    assert is_marked()
+    session.close()
+    assert "found" not in names(client)
+
+
+def test_a_shared_session_serves_several_event_loops(client: Client, service: str) -> None:
+    async def made(is_last: bool) -> str:
+        handle = await session.handle()
+        if is_last:
+            await session.close()
+            await awaiting.close()
+        return handle
+
+    awaiting = AsyncClient(socket=service)
+    session = awaiting.session(name="several", shared=True)
+    assert asyncio.run(made(is_last=False)) == asyncio.run(made(is_last=True))
+    assert "several" not in names(client)
+
+
+class Loop:
+    """An event loop that runs in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(120)
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(60)
+        self.loop.close()
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_the_functions_of_a_shared_session_serve_several_event_loops(service: str, origin: str, lost: int) -> None:
+    client, loops = AsyncClient(socket=service), [Loop(), Loop()]
+    session = client.session(name=f"functions-{lost}", shared=True)
+
+    def fields(loop: Loop) -> set[str]:
+        text = loop.run(session.get(f"{origin}/echo")).text.lower()
+        return {name for name in ("x-first", "x-second") if name in text}
+
+    @session.adapter(timeout=30)
+    def first(attempt: Any) -> None:
+        attempt.headers["X-First"] = "1"
+
+    try:
+        assert fields(loops[0]) == {"x-first"}
+
+        @session.adapter(timeout=30)
+        def second(attempt: Any) -> None:
+            attempt.headers["X-Second"] = "2"
+
+        both = {"x-first", "x-second"}
+        assert [fields(loop) for loop in (loops[1], loops[0], loops[1])] == [both] * 3
+        if lost < 2:
+            connection = client._connections[loops[lost].loop]
+            assert connection.socket is not None
+            connection.socket.shutdown(socket.SHUT_RDWR)
+            until(lambda: connection.dead is not None)
+            assert fields(loops[lost]) == both
+        else:
+            # where they ran
+            loops.pop(0).stop()
+        assert [fields(loop) for loop in loops] == [both] * len(loops)
+        loops[-1].run(session.close())
+        connections = list(client._connections.values())
+        loops[-1].run(client.close())
+        until(lambda: all(one.dead is not None for one in connections))
+    finally:
+        for loop in loops:
+            loop.stop()
+
+
+def test_the_shared_session_of_another_object_is_taken(client: Client, service: str) -> None:
+    session, other = client.session(name="taken", shared=True), client.session(name="taken", shared=True)
+    assert session.handle
+    with pytest.raises(outrider.HandleError, match="already"):
+        _ = other.handle
+    session.close()
+    assert other.handle
+    other.close()
+
+
 def test_a_forked_child_leaves_the_event_loop_of_its_parent_alone(service: str) -> None:
     client, loop = AsyncClient(socket=service), asyncio.new_event_loop()
     session = client.session()

@@ -40,7 +40,9 @@ __all__ = ["AsyncTransport", "Transport"]
 class _Prepared:
     """A request of httpx in the words of the service."""
 
-    def __init__(self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]) -> None:
+    def __init__(
+        self, request: httpx.Request, settings: Settings, proxy: str | None, trust: Mapping[str, Any]
+    ) -> None:
         times: Mapping[str, float | None] = request.extensions.get("timeout") or {}
         self.read, self.write, self.pool = times.get("read"), times.get("write"), times.get("pool")
         if "target" in request.extensions:
@@ -190,7 +192,7 @@ def _expect_asyncio() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         raise RuntimeError(
-            "outrider.httpx.AsyncTransport runs in asyncio only (in trio, use httpx.Client with Transport in a thread)"
+            "outrider.httpx.AsyncTransport runs in asyncio only (in trio, use httpx.Client and Transport in a thread)"
         ) from None
 
 

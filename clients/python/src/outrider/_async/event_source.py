@@ -6,17 +6,24 @@ from __future__ import annotations
 
 from .._protocol.exceptions import HandleError, ServerGone, from_failure
 from .._protocol.openings import Dropped
+from .._resources.reading import give_up  # async
 from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, ServerSentEvent, events_of
 from .ends import AsyncClosing, end_by
 from .responses import AsyncResponse
+from .variant import begin, iteration, wait  # async
+
+# sync: from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from asyncio import Future  # async
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator  # async
+
+    # sync: from collections.abc import Callable, Iterator
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Opened
+    from .._protocol.parameters import Built, Opened
     from .calls import AsyncCalls
 
 
@@ -47,18 +54,31 @@ class AsyncEventSource(Dropped, AsyncClosing):
         """Why the stream ended early, after the end."""
         self.request: str | None = None
         """The handle of the request."""
+        self._ended: dict[str, Any] | None = None
         self._client = client
         self._invoke = client.invoke
         self._opening = opening  # async
+        # the task that opens it, for all tasks that wait: one of them may be cancelled  # async
+        self._opens: Future[Opened] | None = None  # async
         self.response: AsyncResponse | None = None  # async
-        # sync: self._open(opening)
+        # sync: self._open(*opening())
 
     def _drop(self) -> None:
-        if self.stream is not None:
-            self._client._leave([("stream.close", {"stream": self.stream})])
+        stream = self._taken()
+        if stream is not None:
+            self._client._leave([("stream.close", {"stream": stream})])
 
-    async def _open(self, opening: Callable[[], Awaitable[Opened]]) -> None:
-        built, result = await opening()
+    def _taken(self) -> str | None:
+        """The stream, which is to be closed, if any."""
+        stream, self.stream = self.stream, None
+        opens, self._opens = self._opens, None  # async
+        if opens is not None:  # async
+            give_up(opens)  # async
+            if opens.done() and not opens.cancelled() and opens.exception() is None:  # async
+                stream = opens.result()[1]["stream"]  # async
+        return stream
+
+    def _open(self, built: Built, result: dict[str, Any]) -> None:
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = AsyncResponse(result["response"], self._invoke)
@@ -66,36 +86,61 @@ class AsyncEventSource(Dropped, AsyncClosing):
         if not self.response.ok:
             # there are no events
             self.error = self.response.error
-            await self.close()
+            # waits for nothing, since a cancelled task would lose the error
+            self._drop()
             if built.check and self.error is not None and self.error.code != NO_MORE:
                 raise self.error
 
     async def open(self) -> AsyncEventSource:  # async
-        """Opens a closed stream: sends the request, and awaits the response head."""  # async
+        """Opens a closed stream: sends the request, and awaits the response head.  # async
+        The call after a cancelled one continues; :meth:`close` cancels the request."""  # async
         if self.response is None:  # async
-            await self._open(self._opening)  # async
+            if self._opens is None or self._opens.cancelled():  # async
+                self._opens = begin(self._opening())  # async
+            opens = self._opens  # async
+            # cancels nothing  # async
+            await wait((opens,))  # async
+            try:  # async
+                if self._opens is opens:  # async
+                    self._opens = None  # async
+                    self._open(*opens.result())  # async
+                elif not opens.cancelled():  # async
+                    # another task has seen it first  # async
+                    opens.result()  # async
+            finally:  # async
+                # its exception knows this frame  # async
+                del opens  # async
         return self  # async
 
-    async def __aiter__(self) -> AsyncIterator[ServerSentEvent]:
+    def __aiter__(self) -> AsyncIterator[ServerSentEvent]:
+        return iteration(self._more, self._drop)  # async
+        # sync: return iteration(self._more, self.close)
+
+    async def _more(self) -> Iterator[ServerSentEvent] | None:
         await self.open()  # async
-        try:
-            while self.stream is not None:
-                result = await self._read(self.stream)
-                values = result["values"]
-                # sync: if values and not self.last_event_id and not [1 for value in values if type(value) is not str]:
-                # sync:     yield from map(ServerSentEvent, values)
-                # sync:     values = []
-                for event in events_of(values, self.last_event_id):
-                    self.last_event_id = event.id
-                    yield event
-                if result["end"] is True:
-                    self.stream = None
-                    if result.get("error") is not None:
-                        self.error = from_failure(result["error"], self.response)
-                        if self.error.code != NO_MORE:
-                            raise self.error
-        finally:
-            await self.close()
+        if self.stream is None:
+            return None
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            self.stream = None
+            if ended.get("error") is not None:
+                self.error = from_failure(ended["error"], self.response)
+                if self.error.code != NO_MORE:
+                    raise self.error
+            return None
+        result = await self._read(self.stream)
+        if result["end"] is True:
+            # its failure is raised after its events
+            self._ended = result
+        values = result["values"]
+        if not self.last_event_id and not [1 for value in values if type(value) is not str]:
+            return map(ServerSentEvent, values)
+        return self._numbered(values)
+
+    def _numbered(self, values: list[Any]) -> Iterator[ServerSentEvent]:
+        for event in events_of(values, self.last_event_id):
+            self.last_event_id = event.id
+            yield event
 
     async def _read(self, stream: str) -> dict[str, Any]:
         params = {"stream": stream, "bytes": BATCH, "wait": EVENT_WAIT}
@@ -110,9 +155,13 @@ class AsyncEventSource(Dropped, AsyncClosing):
 
     async def close(self) -> None:
         """Wants no more events: the connection is closed. Harmless when done twice, or after the end."""
-        stream, self.stream = self.stream, None
+        stream = self._taken()
         if stream is not None:
             await end_by(self._invoke, "stream.close", {"stream": stream})
 
     async def __aenter__(self) -> AsyncEventSource:  # async
-        return await self.open()  # async
+        try:  # async
+            return await self.open()  # async
+        except BaseException:  # async
+            self._drop()  # async
+            raise  # async

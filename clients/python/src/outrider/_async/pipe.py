@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
+    from .._resources.reading import Reading
+
 
 class AsyncPipe:
     """The bytes of a body, as they come."""
 
-    def __init__(self, made: sockets.socket, early: bytes, ended: Callable[[int], Awaitable[None]]) -> None:
-        self._ended: Callable[[int], Awaitable[None]] | None = ended
+    def __init__(self, made: sockets.socket, early: bytes, ended: Callable[[int], Awaitable[None]] | None) -> None:
+        self._ended = ended
         self._rest = early
         self._count = len(early)
         self._socket = made
@@ -114,10 +116,29 @@ async def attach(path: str, frame: bytes) -> tuple[sockets.socket, bytes]:
     return made, rest
 
 
-async def open_pipe(path: str, frame: bytes, ended: Callable[[int], Awaitable[None]]) -> AsyncPipe:
-    """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
-    made, early = await attach(path, frame)
-    return AsyncPipe(made, early, ended)
+async def open_pipe(path: str, reading: Reading, ended: Callable[[int], Awaitable[None]]) -> AsyncPipe:
+    """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all. A reader that is
+    cancelled meanwhile leaves the connection to the next one."""
+
+    reading.piping = piping = reading.piping or asyncio.ensure_future(_opened(path, reading.attach()))
+    # cancels nothing
+    await asyncio.wait((piping,))
+    if reading.piping is piping:
+        reading.piping = None
+    try:
+        if piping.cancelled():
+            raise ValueError("the stream is closed")
+        pipe: AsyncPipe = piping.result()
+    finally:
+        # its exception knows this frame
+        del piping
+    pipe._ended = ended
+    return pipe
+
+
+async def _opened(path: str, frame: bytes) -> AsyncPipe:
+    """A pipe that does not know the stream, which has the task."""
+    return AsyncPipe(*await attach(path, frame), None)
 
 
 _AHEAD = 1 << 20
@@ -162,7 +183,12 @@ class AsyncChannel(Room, asyncio.BufferedProtocol):
                     return []
                 turn = self.loop.create_future()
                 self._waiting.append(turn)
-                await turn
+                try:
+                    await turn
+                except BaseException:
+                    if turn in self._waiting:
+                        self._waiting.remove(turn)
+                    raise
         finally:
             if timer is not None:
                 timer.cancel()

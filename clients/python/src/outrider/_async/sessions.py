@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import sleep  # async
 
 # sync: from time import sleep
 from .._connection.discovery import PAUSES
 from .._connection.wire import Unsent
+from .._protocol.exceptions import HandleError
 from .._protocol.openings import Dropped
 from .._resources.events import Told, decorator, decorator_once
 from .._resources.responses import keep_raised
@@ -62,6 +64,11 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
     of a serializer is raised by the request itself. ``timeout`` in a decorator is how many seconds the service waits
     for the function.
 
+    A ``shared`` session that this object has made serves it in forked children, in other event loops and after a lost
+    connection, too. Its adapters, retriers and ``trust`` run in the process and the event loop that made the session,
+    or that first used the session after one was added; requests from elsewhere need that loop to run. If that loop is
+    closed, or loses its connection, another loop of the process takes over, but no child.
+
     A session that is dropped is closed after its running requests, unless it has a ``name``, or its :meth:`handle` was
     asked for.
     """
@@ -76,6 +83,8 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
         self._plan = Plan(codes, settings)
         # handle and number of interceptors by connection; each event loop has a connection
         self._made: dict[AsyncConnection, tuple[str, int]] = {}
+        # the connection on which the service calls the functions of a shared session
+        self._owner: AsyncConnection | None = None
         # one lock per connection, held while the session is made, so that simultaneous requests make one session
         self._making: dict[AsyncConnection, Any] = {}
         # programs that know its name or its handle may use it without this object
@@ -173,7 +182,8 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
         while True:
             connection = await self._client._live()
             made = self._made.get(connection)
-            if made is not None and made[1] == len(self._plan.interceptors):
+            # sync: if made is not None and made[1] == len(self._plan.interceptors):
+            if made is not None and made[1] == len(self._plan.interceptors) and not self._is_orphan():  # async
                 return made[0]
             # the lock may be held by a thread whose reply only this thread can read
             # sync: if connection._is_nested():
@@ -193,20 +203,45 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
             raise Unsent(f"the service ({connection.name}) has gone before it made the session")
         made, wanted = self._made.get(connection), len(self._plan.interceptors)
         if made is None:
-            made = (await self._create(connection), wanted)
+            made = self._made[connection] = await self._create(connection)
             for old in [old for old in list(self._making) if old.dead is not None]:
                 self._making.pop(old, None)
                 self._client._defaults.sessions.pop(self._made.pop(old, ("", 0))[0], None)
-        elif made[1] != wanted:
-            changes = {"session": made[0], "interceptors": self._plan.interceptors}
+            self._client._defaults.sessions[made[0]] = self._plan
+        if made[1] != wanted or self._is_orphan():
+            if self._owner is not None and self._owner.pid != os.getpid():
+                # they would end with this child, and the parent would not know
+                raise RuntimeError("a forked child adds no function to a shared session: add it before the fork")
+            own = {"interceptors": self._plan.interceptors, "trust": self._owner and self._plan.callbacks.get("trust")}
+            changes = {"session": made[0], **{name: value for name, value in own.items() if value}}
             await self._client._invoke_on(connection, "session.update", changes)
+            if self._owner is not None:
+                self._owner = connection
         self._made[connection] = (made[0], wanted)
         return made[0]
 
-    async def _create(self, connection: AsyncConnection) -> str:
+    def _is_orphan(self) -> bool:
+        """Whether the connection on which the service calls the functions has ended; that of a parent is unknown."""
+        owner = self._owner
+        if owner is None or owner.pid != os.getpid():
+            return False
+        # sync: return owner.dead is not None
+        return owner.dead is not None or owner.loop.is_closed()  # async
+
+    async def _create(self, connection: AsyncConnection) -> tuple[str, int]:
+        """Its handle, and the number of interceptors that the service knows."""
         self._plan.codes.functions.update(self._plan.functions)
-        created = await self._client._invoke_on(connection, "session.create", self._plan.params())
+        count, params = len(self._plan.interceptors), self._plan.params()
+        try:
+            created = await self._client._invoke_on(connection, "session.create", params)
+        except HandleError as problem:
+            found = await self._shared(connection) if problem.data.get("state") == "taken" else None
+            if found is None:
+                raise
+            return found
         handle = str(created["session"])
+        if self._plan.settings.get("shared"):
+            self._owner = connection
         if self._plan.jar is not None:
             from .._protocol.access import specs_of
 
@@ -219,8 +254,19 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
             except BaseException:
                 connection.post([("session.close", {"session": handle})])
                 raise
-        self._client._defaults.sessions[handle] = self._plan
-        return handle
+        return handle, count
+
+    async def _shared(self, connection: AsyncConnection) -> tuple[str, int] | None:
+        """As :meth:`_create`, of a shared session that this object made on another connection, if it is still there."""
+        if not self._made:
+            return None
+        handle, _ = next(reversed(self._made.values()))
+        try:
+            # functions stay with a connection that lives, of another event loop or the parent of a fork
+            await self._client._invoke_on(connection, "session.update", {"session": handle})
+        except HandleError:
+            return None
+        return handle, max((count for name, count in self._made.values() if name == handle), default=0)
 
     async def _send(self, method: str, url: str, options: Mapping[str, Any]) -> AsyncResponse:
         if not self._plan.has_functions():
@@ -291,7 +337,7 @@ class AsyncSession(AsyncVerbs, Dropped, AsyncClosing):
 
     async def close(self) -> None:
         """Ends the session in the service; running requests end with :class:`~outrider.Cancelled`."""
-        made, self._made = self._made, {}
+        made, self._made, self._owner = self._made, {}, None
         here, ours = self._client._here(), []
         for connection, (handle, _) in made.items():
             self._client._defaults.sessions.pop(handle, None)

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-import asyncio  # async
-
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
 from .ends import AsyncClosing, end_by
 from .pipe import open_pipe
 from .responses import AsyncResponse, end_check
+from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator  # async
+
+    # sync: from collections.abc import Callable, Iterator
     from typing import Any
 
     from .._protocol.models import Headers
@@ -46,7 +47,6 @@ class AsyncStream(AsyncClosing):
         self._reading: Reading | None = None
         self._path: str | None = None
         self._pipe: AsyncPipe | None = None
-        self._piping: asyncio.Task[AsyncPipe] | None = None  # async
         self._opening = opening  # async
         # sync: self._open(opening)
 
@@ -89,15 +89,16 @@ class AsyncStream(AsyncClosing):
         charset = usable(named)
         return None if charset == named else charset
 
-    async def bytes(self) -> AsyncIterator[Bytes]:
+    def bytes(self) -> AsyncIterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
-        if self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw")):
-            pipe = await self._raw()
-            while piece := await pipe.take(PIECE):
-                yield piece
-        else:
-            async for piece in self._items("bytes"):
-                yield piece
+
+        async def more() -> tuple[Bytes] | None:
+            pipe = self._pipe or await self._raw()
+            piece = await pipe.take(PIECE)
+            return (piece,) if piece else None
+
+        is_raw = self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw"))
+        return iteration(more) if is_raw else self._items("bytes")
 
     def text(self, charset: str | None = None) -> AsyncIterator[str]:
         """Text on arrival, never cut within a character; in ``charset``, or in the charset of the response."""
@@ -121,15 +122,21 @@ class AsyncStream(AsyncClosing):
     def __aiter__(self) -> AsyncIterator[str]:
         return self.lines()
 
-    async def _items(self, kind: str, **wishes: Any) -> AsyncIterator[Any]:
-        reading = self._opened()
-        reading.begin(kind, **wishes)
-        for item in reading.pieces():
-            yield item
-        while not reading.over:
-            reading.keep(await self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
-            for item in reading.pieces():
-                yield item
+    def _items(self, kind: str, **wishes: Any) -> AsyncIterator[Any]:
+        reading: Reading | None = None
+
+        async def more() -> Iterator[Any] | None:
+            nonlocal reading
+            if reading is None:
+                reading = self._opened()
+                reading.begin(kind, **wishes)
+            elif reading.over:
+                return None
+            else:
+                reading.keep(await self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
+            return reading.pieces()
+
+        return iteration(more)
 
     async def read(self) -> Bytes:
         """The rest of the body, as bytes."""
@@ -161,18 +168,11 @@ class AsyncStream(AsyncClosing):
         if pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            # sync: pipe = self._open_pipe(self._path)
-            if self._piping is None:  # async
-                self._piping = asyncio.ensure_future(self._open_pipe(self._path))  # async
-            # a reader that is cancelled leaves it to the next one  # async
-            pipe = await asyncio.shield(self._piping)  # async
-            self._pipe = pipe
+            reading = self._opened()
+            reading.begin("raw")
+            ended = end_check(reading, self._invoke, self.response._declared)
+            self._pipe = pipe = await open_pipe(self._path, reading, ended)
         return pipe
-
-    async def _open_pipe(self, path: str) -> AsyncPipe:
-        reading = self._opened()
-        reading.begin("raw")
-        return await open_pipe(path, reading.attach(), end_check(reading, self._invoke, self.response._declared))
 
     def _opened(self) -> Reading:
         if self._reading is None:
@@ -184,8 +184,6 @@ class AsyncStream(AsyncClosing):
     async def close(self) -> None:
         """Closes the stream, and cancels the request unless the request has ended. Harmless when done twice."""
         reading = self._reading
-        if self._piping is not None:  # async
-            self._piping.cancel()  # async
         if self._pipe is not None:
             self._pipe.close()
         if reading is None or reading.client is None:

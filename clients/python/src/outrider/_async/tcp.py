@@ -15,13 +15,17 @@ from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import Reachability, late, opened
 from .._resources.turns import AsyncTurns  # async
 from .ends import AsyncClosing, end_by
+from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable  # async
+
+    # sync: from collections.abc import Callable, Iterator
     from typing import Any
 
     from .calls import AsyncCalls
+    from .events import AsyncEventStream
 
 
 class AsyncTCPConnection(Dropped, AsyncClosing):
@@ -86,10 +90,14 @@ class AsyncTCPConnection(Dropped, AsyncClosing):
 
         return await self._take(size, 0, None, timeout)
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    def lines(self) -> AsyncIterator[bytes]:
         """The lines until the peer ends, without their ends."""
-        while line := await self.read_line():
-            yield line.rstrip(b"\r\n")
+
+        async def more() -> tuple[bytes] | None:
+            line = await self.read_line()
+            return (line.rstrip(b"\r\n"),) if line else None
+
+        return iteration(more)
 
     async def _take(self, size: Callable[[], int], least: int, most: int | None, timeout: float | None) -> bytes:
         """Waits until ``size`` finds enough bytes, or the peer has ended, and takes so many, at most ``most``. If the
@@ -210,22 +218,33 @@ class AsyncReachabilities:
         """The present state."""
         return Reachability(await self._client.invoke("reachability.status", present(url=url, host=host, probe=probe)))
 
-    async def watch(
+    def watch(
         self, url: str | None = None, *, host: str | None = None, probe: str | None = None,
         timeout: float | None = None,
     ) -> AsyncIterator[Reachability]:
         """The present state, then each change; ends when there is none for ``timeout`` seconds."""
-        events = self._client.events("event.reachability", timeout=timeout)
-        try:
-            first = await self._client.invoke("reachability.watch", present(url=url, host=host, probe=probe))
-        except BaseException:
-            events.close()
-            raise
-        try:
-            yield Reachability(first)
+        client, params = self._client, present(url=url, host=host, probe=probe)
+        events: AsyncEventStream | None = None
+        name = ""
+
+        async def more() -> tuple[Reachability] | None:
+            nonlocal events, name
+            if events is None:
+                events = client.events("event.reachability", timeout=timeout)
+            if not name:
+                first = await client.invoke("reachability.watch", params)
+                name = first["subscription"]
+                return (Reachability(first),)
             async for event in events:
-                if event.params.get("subscription") == first["subscription"]:
-                    yield Reachability(event.params)
-        finally:
-            events.close()
-            await end_by(self._client.invoke, "events.unsubscribe", {"subscription": first["subscription"]})
+                if event.params.get("subscription") == name:
+                    return (Reachability(event.params),)
+            return None
+
+        def end() -> None:
+            if events is not None:
+                events.close()
+            if name:
+                client._leave([("events.unsubscribe", {"subscription": name})])  # async
+                # sync: end_by(client.invoke, "events.unsubscribe", {"subscription": name})
+
+        return iteration(more, end)

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import asyncio
 
+from .._protocol.openings import Dropped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
     from typing import Any, TypeVar
 
     Handler = TypeVar("Handler", bound=Callable[..., object])
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     Reply = Any
 
 SerialLock = asyncio.Lock
+begin, wait = asyncio.ensure_future, asyncio.wait
 
 _detached: set[asyncio.Task[object]] = set()
 
@@ -31,6 +34,62 @@ def detach(work: Coroutine[Any, Any, object]) -> None:
     # the event loop itself keeps only weak references to tasks
     _detached.add(task)
     task.add_done_callback(_detached.discard)
+
+
+class iteration(Dropped):
+    """The items of several reads, of which the last gives ``None``. A cancelled read leaves its items to the next
+    one: after ``wait_for(anext(items), 1)`` the iteration continues. Its end, however it comes, calls ``end``."""
+
+    def __init__(
+        self, more: Callable[[], Awaitable[Iterable[Any] | None]], end: Callable[[], None] | None = None
+    ) -> None:
+        self._more: Callable[[], Awaitable[Iterable[Any] | None]] | None = more
+        self._end = end
+        self._items: Iterator[Any] = iter(())
+        self._has_begun = self._is_reading = False
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._is_reading:
+            raise RuntimeError("another task waits for the next item: give each task an iteration of its own")
+        self._has_begun = self._is_reading = True
+        try:
+            while True:
+                for item in self._items:
+                    self._is_reading = False
+                    return item
+                items = None if self._more is None else await self._more()
+                if items is None:
+                    break
+                self._items = iter(items)
+        except Exception:
+            self._is_reading = False
+            self._drop()
+            raise
+        except BaseException:
+            self._is_reading = False
+            # the exception of a cancelled task knows this frame, and must not keep the iteration
+            del self
+            raise
+        self._is_reading = False
+        self._drop()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Ends the iteration, as ``contextlib.aclosing`` does."""
+        self._items = iter(())
+        self._drop()
+
+    def __del__(self) -> None:
+        if self._has_begun:
+            super().__del__()
+
+    def _drop(self) -> None:
+        end, self._more, self._end = self._end, None, None
+        if end is not None:
+            end()
 
 
 async def steps(body: Any) -> AsyncIterator[Any]:

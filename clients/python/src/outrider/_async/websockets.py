@@ -208,23 +208,25 @@ class AsyncWebSocket(Dropped, AsyncClosing):
             raise from_failure(self._failure, self.response)
         raise WebSocketClosed(self._close)
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        ready = self._ready
-        try:
-            while True:
-                try:
-                    while True:
-                        yield ready.popleft()
-                except IndexError:
-                    pass
-                await self._more()
-        except WebSocketClosed as closed:
-            if closed.close_code not in ORDERLY:
-                raise
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self  # async
+        # sync: ready = self._ready
+        # sync: try:
+        # sync:     while True:
+        # sync:         try:
+        # sync:             while True:
+        # sync:                 yield ready.popleft()
+        # sync:         except IndexError:
+        # sync:             pass
+        # sync:         self._more()
+        # sync: except WebSocketClosed as closed:
+        # sync:     if closed.close_code not in ORDERLY:
+        # sync:         raise
 
     async def __anext__(self) -> Any:
         try:
-            return await self.recv()
+            return self._ready.popleft() if self._ready else await self.recv()  # async
+            # sync: return self.recv()
         except WebSocketClosed as closed:
             if closed.close_code not in ORDERLY:
                 raise

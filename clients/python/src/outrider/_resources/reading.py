@@ -62,7 +62,7 @@ class Reading(Dropped):
     When dropped while ``client`` is set, that client closes the stream.
     """
 
-    __slots__ = ("_failure", "_left", "client", "count", "kind", "moved", "name", "over", "request", "wishes")
+    __slots__ = ("_failure", "_left", "client", "count", "kind", "moved", "name", "over", "piping", "request", "wishes")
 
     def __init__(self, result: dict[str, Any], client: Leaver | None = None) -> None:
         self.client = client
@@ -74,6 +74,8 @@ class Reading(Dropped):
         self.count = 0
         self.wishes: dict[str, Any] = {}
         self.over = self.moved = False
+        # the task that opens the connection for the bytes, in asyncio
+        self.piping: Any = None
 
     def _drop(self) -> None:
         if self.client is not None:
@@ -133,8 +135,27 @@ def _value(value: Any, kind: str) -> Any:
     return value
 
 
+def give_up(task: Any) -> None:
+    """Cancels a task of asyncio, also in another thread, where a finalizer may run. Its result is not wanted."""
+    from asyncio import _get_running_loop
+
+    if task.done():
+        # asyncio would warn of an exception that no task has seen
+        task.cancelled() or task.exception()
+    elif task.get_loop() is _get_running_loop():
+        task.cancel()
+    else:
+        try:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        except RuntimeError:
+            pass  # its event loop is closed
+
+
 def closing(reading: Reading) -> list[tuple[str, dict[str, Any]]]:
     """The calls that leave nothing of a stream behind."""
+    piping, reading.piping = reading.piping, None
+    if piping is not None:
+        give_up(piping)
     return ended_by(None if reading.over else reading.name, request=reading.request)
 
 

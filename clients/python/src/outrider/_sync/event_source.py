@@ -11,13 +11,16 @@ from .._resources.sockets import BATCH, EVENT_PATIENCE, EVENT_WAIT, NO_MORE, Ser
 from .ends import Closing, end_by
 from .responses import Response
 
+from .variant import iteration
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Callable
+
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .._protocol.exceptions import OutriderError
-    from .._protocol.parameters import Opened
+    from .._protocol.parameters import Built, Opened
     from .calls import Calls
 
 
@@ -48,16 +51,22 @@ class EventSource(Dropped, Closing):
         """Why the stream ended early, after the end."""
         self.request: str | None = None
         """The handle of the request."""
+        self._ended: dict[str, Any] | None = None
         self._client = client
         self._invoke = client.invoke
-        self._open(opening)
+        self._open(*opening())
 
     def _drop(self) -> None:
-        if self.stream is not None:
-            self._client._leave([("stream.close", {"stream": self.stream})])
+        stream = self._taken()
+        if stream is not None:
+            self._client._leave([("stream.close", {"stream": stream})])
 
-    def _open(self, opening: Callable[[], Opened]) -> None:
-        built, result = opening()
+    def _taken(self) -> str | None:
+        """The stream, which is to be closed, if any."""
+        stream, self.stream = self.stream, None
+        return stream
+
+    def _open(self, built: Built, result: dict[str, Any]) -> None:
         self.request = result["request"]
         self.stream = result["stream"]
         self.response = Response(result["response"], self._invoke)
@@ -65,30 +74,39 @@ class EventSource(Dropped, Closing):
         if not self.response.ok:
             # there are no events
             self.error = self.response.error
-            self.close()
+            # waits for nothing, since a cancelled task would lose the error
+            self._drop()
             if built.check and self.error is not None and self.error.code != NO_MORE:
                 raise self.error
 
 
     def __iter__(self) -> Iterator[ServerSentEvent]:
-        try:
-            while self.stream is not None:
-                result = self._read(self.stream)
-                values = result["values"]
-                if values and not self.last_event_id and not [1 for value in values if type(value) is not str]:
-                    yield from map(ServerSentEvent, values)
-                    values = []
-                for event in events_of(values, self.last_event_id):
-                    self.last_event_id = event.id
-                    yield event
-                if result["end"] is True:
-                    self.stream = None
-                    if result.get("error") is not None:
-                        self.error = from_failure(result["error"], self.response)
-                        if self.error.code != NO_MORE:
-                            raise self.error
-        finally:
-            self.close()
+        return iteration(self._more, self.close)
+
+    def _more(self) -> Iterator[ServerSentEvent] | None:
+        if self.stream is None:
+            return None
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            self.stream = None
+            if ended.get("error") is not None:
+                self.error = from_failure(ended["error"], self.response)
+                if self.error.code != NO_MORE:
+                    raise self.error
+            return None
+        result = self._read(self.stream)
+        if result["end"] is True:
+            # its failure is raised after its events
+            self._ended = result
+        values = result["values"]
+        if not self.last_event_id and not [1 for value in values if type(value) is not str]:
+            return map(ServerSentEvent, values)
+        return self._numbered(values)
+
+    def _numbered(self, values: list[Any]) -> Iterator[ServerSentEvent]:
+        for event in events_of(values, self.last_event_id):
+            self.last_event_id = event.id
+            yield event
 
     def _read(self, stream: str) -> dict[str, Any]:
         params = {"stream": stream, "bytes": BATCH, "wait": EVENT_WAIT}
@@ -103,7 +121,7 @@ class EventSource(Dropped, Closing):
 
     def close(self) -> None:
         """Wants no more events: the connection is closed. Harmless when done twice, or after the end."""
-        stream, self.stream = self.stream, None
+        stream = self._taken()
         if stream is not None:
             end_by(self._invoke, "stream.close", {"stream": stream})
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .._resources.reading import Reading
+
 
 _LONGEST = (1 << 31) - 1
 """Milliseconds for which ``poll`` can wait."""
@@ -74,8 +76,9 @@ class Pipe(RawIOBase):
     def _came(self, size: int) -> None:
         self._count += size
         if size == 0 and self._ended is not None:
-            ended, self._ended = self._ended, None
-            ended(self._count)
+            self._ended(self._count)
+            # not before: an interrupted call has found no end
+            self._ended = None
 
     def close(self) -> None:
         """Ends the connection, and the request unless all was read."""
@@ -109,9 +112,9 @@ def _attach(path: str, frame: bytes) -> Socket:
     return made
 
 
-def open_pipe(path: str, frame: bytes, ended: Callable[[int], None]) -> Pipe:
+def open_pipe(path: str, reading: Reading, ended: Callable[[int], None]) -> Pipe:
     """A connection for the bytes of a stream; ``ended`` raises at their end if so many are not all."""
-    return Pipe(path, frame, ended)
+    return Pipe(path, reading.attach(), ended)
 
 
 def open_socket(path: str, stream: str) -> Any:

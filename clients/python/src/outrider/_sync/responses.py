@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from .._resources.reading import Reading
@@ -55,34 +55,33 @@ class Response(ResponseData, Closing):
 
         With ``body_to="stream"``: on arrival, in pieces of any length up to that.
         """
+        from .variant import iteration
+
         size = checked_size(chunk_size)
-        inline = self._content if self._content is not None else self._inline()
-        if inline is not None:
-            for piece in pieces(inline, size):
-                yield piece
-            return
-        reading = self._flow()
-        if reading is not None:
-            for piece in reading.pieces():
-                yield piece
-            while not reading.over:
-                pipe = self._pipe or self._piped(reading)
-                if pipe is not None:
-                    piece = pipe.take(size)
-                    if piece:
-                        yield piece
-                    continue
+        begun, offset, end = False, 0, False
+
+        def more() -> Iterable[bytes] | None:
+            nonlocal begun, offset, end
+            reading = self._flow()
+            if not begun:
+                begun = True
+                inline = self._content if self._content is not None else self._inline()
+                end = inline is not None
+                return pieces(inline, size) if inline is not None else reading.pieces() if reading is not None else ()
+            if end or (reading is not None and reading.over):
+                return None
+            if reading is None:
+                params = {"response": self._stored, "offset": offset, "bytes": size}
+                piece, end = piece_of(self._call("response.read", params))
+                offset += len(piece)
+            elif (pipe := self._pipe or self._piped(reading)) is not None:
+                piece = pipe.take(size)
+            else:
                 reading.keep(self._call("stream.read", reading.params(size), timeout=PATIENCE), self)
-                for piece in reading.pieces():
-                    yield piece
-            return
-        offset, end = 0, False
-        while not end:
-            params = {"response": self._stored, "offset": offset, "bytes": size}
-            data, end = piece_of(self._call("response.read", params))
-            offset += len(data)
-            if data:
-                yield data
+                return reading.pieces()
+            return (piece,) if piece else ()
+
+        return iteration(more)
 
     def _piped(self, reading: Reading) -> Pipe | None:
         """A connection of their own for the bytes of a stream, once they are known to be many."""
@@ -91,19 +90,27 @@ class Response(ResponseData, Closing):
             from .pipe import open_pipe
 
             reading.moved = True
-            self._pipe = open_pipe(path, reading.attach(), end_check(reading, self._call, self._declared))
+            self._pipe = open_pipe(path, reading, end_check(reading, self._call, self._declared))
         return self._pipe
 
     def iter_lines(self) -> Iterator[str]:
         """The body as lines without their ends, without holding the whole body, in the charset of :attr:`text`."""
         from .._resources.lines import LineSplitter
+        from .variant import iteration
 
-        splitter = LineSplitter(self.encoding)
-        for piece in self.iter_bytes():
-            for line in splitter.lines(piece):
-                yield line
-        for line in splitter.lines(b"", end=True):
-            yield line
+        splitter, body = LineSplitter(self.encoding), self.iter_bytes()
+        is_over = False
+
+        def more() -> list[str] | None:
+            nonlocal is_over
+            if is_over:
+                return None
+            for piece in body:
+                return splitter.lines(piece)
+            is_over = True
+            return splitter.lines(b"", end=True)
+
+        return iteration(more)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> str:
         """Writes the body to a file, which must not exist unless ``replace``. Gives its absolute path.
@@ -158,9 +165,9 @@ def end_check(
     """
 
     def ended(count: int) -> None:
-        reading.over = True
         if reading.count + count == declared:
             # the service need not be asked
+            reading.over = True
             return
         try:
             result = invoke("request.wait", {"request": reading.request})
@@ -169,5 +176,6 @@ def end_check(
 
             raise cut() from None
         Response(result, invoke).raise_for_error()
+        reading.over = True
 
     return ended

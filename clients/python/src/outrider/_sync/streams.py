@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-
 from .._resources.reading import PATIENCE, PIECE, Reading, closing
 from .ends import Closing, end_by
 from .pipe import open_pipe
 from .responses import Response, end_check
+from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Callable
+
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .._protocol.models import Headers
@@ -89,13 +90,14 @@ class Stream(Closing):
 
     def bytes(self) -> Iterator[Bytes]:
         """The bytes as they come, in pieces of any length; on a connection of their own if the service has a socket."""
-        if self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw")):
-            pipe = self._raw()
-            while piece := pipe.take(PIECE):
-                yield piece
-        else:
-            for piece in self._items("bytes"):
-                yield piece
+
+        def more() -> tuple[Bytes] | None:
+            pipe = self._pipe or self._raw()
+            piece = pipe.take(PIECE)
+            return (piece,) if piece else None
+
+        is_raw = self._pipe is not None or (self._path is not None and self._opened().kind in ("", "raw"))
+        return iteration(more) if is_raw else self._items("bytes")
 
     def text(self, charset: str | None = None) -> Iterator[str]:
         """Text on arrival, never cut within a character; in ``charset``, or in the charset of the response."""
@@ -120,14 +122,20 @@ class Stream(Closing):
         return self.lines()
 
     def _items(self, kind: str, **wishes: Any) -> Iterator[Any]:
-        reading = self._opened()
-        reading.begin(kind, **wishes)
-        for item in reading.pieces():
-            yield item
-        while not reading.over:
-            reading.keep(self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
-            for item in reading.pieces():
-                yield item
+        reading: Reading | None = None
+
+        def more() -> Iterator[Any] | None:
+            nonlocal reading
+            if reading is None:
+                reading = self._opened()
+                reading.begin(kind, **wishes)
+            elif reading.over:
+                return None
+            else:
+                reading.keep(self._invoke("stream.read", reading.params(), timeout=PATIENCE), self.response)
+            return reading.pieces()
+
+        return iteration(more)
 
     def read(self) -> Bytes:
         """The rest of the body, as bytes."""
@@ -159,14 +167,11 @@ class Stream(Closing):
         if pipe is None:
             if self._path is None:
                 raise RuntimeError("raw bytes need a service on a socket, not on stdio")
-            pipe = self._open_pipe(self._path)
-            self._pipe = pipe
+            reading = self._opened()
+            reading.begin("raw")
+            ended = end_check(reading, self._invoke, self.response._declared)
+            self._pipe = pipe = open_pipe(self._path, reading, ended)
         return pipe
-
-    def _open_pipe(self, path: str) -> Pipe:
-        reading = self._opened()
-        reading.begin("raw")
-        return open_pipe(path, reading.attach(), end_check(reading, self._invoke, self.response._declared))
 
     def _opened(self) -> Reading:
         if self._reading is None:

@@ -15,13 +15,16 @@ from .._resources.feeding import Patience, pieces, written
 from .._resources.reading import PATIENCE, PIECE, WAIT, data_of
 from .._resources.sockets import Reachability, late, opened
 from .ends import Closing, end_by
+from .variant import iteration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Callable
+
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from .calls import Calls
+    from .events import EventStream
 
 
 class TCPConnection(Dropped, Closing):
@@ -86,8 +89,12 @@ class TCPConnection(Dropped, Closing):
 
     def lines(self) -> Iterator[bytes]:
         """The lines until the peer ends, without their ends."""
-        while line := self.read_line():
-            yield line.rstrip(b"\r\n")
+
+        def more() -> tuple[bytes] | None:
+            line = self.read_line()
+            return (line.rstrip(b"\r\n"),) if line else None
+
+        return iteration(more)
 
     def _take(self, size: Callable[[], int], least: int, most: int | None, timeout: float | None) -> bytes:
         """Waits until ``size`` finds enough bytes, or the peer has ended, and takes so many, at most ``most``. If the
@@ -207,17 +214,27 @@ class Reachabilities:
         timeout: float | None = None,
     ) -> Iterator[Reachability]:
         """The present state, then each change; ends when there is none for ``timeout`` seconds."""
-        events = self._client.events("event.reachability", timeout=timeout)
-        try:
-            first = self._client.invoke("reachability.watch", present(url=url, host=host, probe=probe))
-        except BaseException:
-            events.close()
-            raise
-        try:
-            yield Reachability(first)
+        client, params = self._client, present(url=url, host=host, probe=probe)
+        events: EventStream | None = None
+        name = ""
+
+        def more() -> tuple[Reachability] | None:
+            nonlocal events, name
+            if events is None:
+                events = client.events("event.reachability", timeout=timeout)
+            if not name:
+                first = client.invoke("reachability.watch", params)
+                name = first["subscription"]
+                return (Reachability(first),)
             for event in events:
-                if event.params.get("subscription") == first["subscription"]:
-                    yield Reachability(event.params)
-        finally:
-            events.close()
-            end_by(self._client.invoke, "events.unsubscribe", {"subscription": first["subscription"]})
+                if event.params.get("subscription") == name:
+                    return (Reachability(event.params),)
+            return None
+
+        def end() -> None:
+            if events is not None:
+                events.close()
+            if name:
+                end_by(client.invoke, "events.unsubscribe", {"subscription": name})
+
+        return iteration(more, end)

@@ -8,7 +8,7 @@ from _thread import RLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, TypeVar, Union
 
     from .._protocol.models import Event
@@ -29,6 +29,16 @@ def settled(value: Any) -> Any:
 
 def detach(done: object) -> None:
     """Nothing: the work was done when its argument was evaluated."""
+
+
+def iteration(more: Callable[[], Iterable[Any] | None], end: Callable[[], None] | None = None) -> Iterator[Any]:
+    """The items of several reads, of which the last gives ``None``. Its end, however it comes, calls ``end``."""
+    try:
+        while (items := more()) is not None:
+            yield from items
+    finally:
+        if end is not None:
+            end()
 
 
 def steps(body: Any) -> Iterator[Any]:
