@@ -10,9 +10,10 @@ package protocol JSONDecodable: SendableMetatype {
 /// never passes silently.
 ///
 ///     var fields = try JSONFields(json)
-///     seconds = try fields.required("seconds")
+///     let seconds: Double? = try fields.optional("seconds")
 ///     limit = try fields.optional("limit") ?? 2
 ///     try fields.finish()
+///     self.seconds = try JSONFields.need("seconds", seconds)
 ///
 /// `null` is the same as absent. Complaints carry a pointer that begins at this object.
 package struct JSONFields: ~Copyable {
@@ -66,12 +67,11 @@ package struct JSONFields: ~Copyable {
         }
     }
 
-    package mutating func required<T: JSONDecodable>(
-        _ name: StaticString, as type: T.Type = T.self
-    ) throws(JSONComplaint) -> T {
-        if let value: T = try optional(name) { return value }
-        let name = name.description
-        throw JSONComplaint("\(name) is required", at: JSONPointer(member: name))
+    /// The value, or the complaint that the member is missing. Called after `finish`, so that misspelt names are found
+    /// first.
+    package static func need<Value>(_ name: StaticString, _ value: Value?) throws(JSONComplaint) -> Value {
+        if let value { return value }
+        throw JSONComplaint("\(name) is required", at: JSONPointer(member: name.description))
     }
 
     /// Reads and checks: `check` returns the fault, as "must be …", or nil.

@@ -12,10 +12,11 @@ import Testing
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            x = try fields.required("x")
+            let x: Int? = try fields.optional("x")
             y = try fields.optional("y") { $0 < 0 ? "must not be negative" : nil }
             tags = try fields.optional("tags") ?? []
             try fields.finish()
+            self.x = try JSONFields.need("x", x)
         }
     }
 
@@ -25,9 +26,10 @@ import Testing
 
         init(json: JSONValue) throws(JSONComplaint) {
             var fields = try JSONFields(json)
-            points = try fields.required("points")
+            let points: [Point]? = try fields.optional("points")
             flag = try fields.optional("flag")
             try fields.finish()
+            self.points = try JSONFields.need("points", points)
         }
     }
 

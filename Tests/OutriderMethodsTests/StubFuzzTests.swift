@@ -24,7 +24,7 @@ import Testing
 
     /// Texts with bytes changed, and values of other kinds in place of members.
     private static func damaged(_ samples: [String], _ seed: UInt64, _ use: (JSONValue) -> Void) {
-        var random = Generator(state: seed)
+        var random = SmallRandom(state: seed)
         let values = ["null", "-1", "1e999", "\"\"", "[]", "{}", "true", "9223372036854775807", "[[]]", "\"\\u0000\""]
         for _ in 0..<rounds {
             guard var text = samples.randomElement(using: &random).map({ Array($0.utf8) }) else { return }
@@ -39,15 +39,6 @@ import Testing
                 }
             }
             if let json = try? JSONParser.parse(text) { use(json) }
-        }
-    }
-
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ (state >> 29)
         }
     }
 

@@ -61,12 +61,12 @@ enum CacheChange: Sendable {
         switch self {
         case .put, .wake, .forget, .purge(.number): nil
         case .rest(_, let change): change.line
-        case .remove(let id), .supersede(let id, _): "key \(Self.hex(id.key.bytes))"
-        case .removeKey(let key): "key \(Self.hex(key.bytes))"
+        case .remove(let id), .supersede(let id, _): "key \(HexText.encode(id.key.bytes))"
+        case .removeKey(let key): "key \(HexText.encode(key.bytes))"
         case .purge(.all): "all"
         case .purge(.storedBefore(let moment)): "before \(moment)"
-        case .purge(.prefix(let text)): "prefix \(Self.hex(Array(text.utf8)))"
-        case .purge(.tag(let tag)): "tag \(Self.hex(Array(tag.utf8)))"
+        case .purge(.prefix(let text)): "prefix \(HexText.encode(text.utf8))"
+        case .purge(.tag(let tag)): "tag \(HexText.encode(tag.utf8))"
         }
     }
 
@@ -84,10 +84,6 @@ enum CacheChange: Sendable {
         if words.count == 2, words[0] == "before", let moment = Int64(words[1]) {
             self = .purge(.storedBefore(moment))
         }
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func bytes(_ hex: some StringProtocol) -> [UInt8]? {

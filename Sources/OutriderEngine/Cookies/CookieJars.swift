@@ -17,7 +17,7 @@ package final class CookieJars: Sendable {
     private let root: String?
     package let suffixes: SuffixLists
     private let jars = Mutex<[String: Entry]>([:])
-    private let keys = Mutex<(any JarKeySource)?>(nil)
+    private let keys = Mutex<HelperVault?>(nil)
 
     private static let mostOpen = 64
     private static let mostNames = 100
@@ -28,7 +28,7 @@ package final class CookieJars: Sendable {
     }
 
     /// Sets the source of the key of sealed jars.
-    package func use(_ keys: any JarKeySource) { self.keys.withLock { $0 = keys } }
+    package func use(_ keys: HelperVault) { self.keys.withLock { $0 = keys } }
 
     /// A jar in memory.
     ///

@@ -2,13 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import Crypto
-package import OutriderHTTP
-
-/// The source of the key of sealed jars, which is derived from the key of the credential store. Blocks.
-package protocol JarKeySource: AnyObject, Sendable {
-    /// 32 bytes. Throws when no key is chosen, or the store is locked.
-    func jarKey() throws(OAuthFailure) -> [UInt8]
-}
+import OutriderHTTP
 
 /// Seals the values of cookies in a jar: AES-256-GCM, with all other columns of the row as associated data, so that a
 /// value that was moved to another cookie does not open.
@@ -56,9 +50,10 @@ struct CookieSeal {
     func isKey(of check: [UInt8]) -> Bool { open(check, Self.mark) == Self.mark }
 }
 
-extension HelperVault: JarKeySource {
-    /// Derived from the key of the credentials on disk, which stays in memory only meanwhile.
-    package func jarKey() throws(OAuthFailure) -> [UInt8] {
+extension HelperVault {
+    /// The key of sealed jars, 32 bytes, derived from the key of the credentials on disk, which stays in memory only
+    /// meanwhile. Throws when no key is chosen, or the store is locked. Blocks.
+    func jarKey() throws(OAuthFailure) -> [UInt8] {
         guard let disk, let source = try diskKey() else { throw .noKeyProvider }
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: try KeyRing.key(from: source, for: disk.directory), info: Array("outrider jars 1".utf8),

@@ -26,7 +26,7 @@ final class JarWorker: @unchecked Sendable {
     private let place = Mutex<Place?>(nil)
     private var database: JarDatabase?
     private var isSealed: Bool
-    private let keys: (any JarKeySource)?
+    private let keys: HelperVault?
     private var mark: UInt64?
     private var epoch: UInt64 = 0
     /// The position up to which the last exchange read a database that it has closed.
@@ -48,7 +48,7 @@ final class JarWorker: @unchecked Sendable {
     /// Opens the store or makes a new store. Blocks; throws if the store must not be used at all.
     ///
     /// - Parameter isSealed: seal values from now on.
-    init(_ files: JarFiles, isSealed: Bool, keys: (any JarKeySource)?) throws(JarFailure) {
+    init(_ files: JarFiles, isSealed: Bool, keys: HelperVault?) throws(JarFailure) {
         wanted = files
         self.isSealed = isSealed
         self.keys = keys

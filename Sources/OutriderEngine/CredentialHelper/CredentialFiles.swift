@@ -34,11 +34,7 @@ final class CredentialFiles {
     static let placeBytes = 64
 
     /// The name of a credential's directory.
-    static func place(of name: String) -> String { hex(Seal.hash(Array(name.utf8))) }
-
-    static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    static func place(of name: String) -> String { HexText.encode(Seal.hash(Array(name.utf8))) }
 
     /// - Parameter escrow: directory for records that cannot be written; nil for none.
     convenience init(_ name: String, in root: String, key: SymmetricKey, escrow: String?) {
@@ -52,7 +48,7 @@ final class CredentialFiles {
         directory = "\(root)/\(place)"
         seal = Seal(key: key, place: place)
         // several stores share the directory of last resort
-        let wherever = Self.hex(Array(Seal.hash(Array(directory.utf8)).prefix(16)))
+        let wherever = HexText.encode(Seal.hash(Array(directory.utf8)).prefix(16))
         self.escrow = escrow.map { FallbackRecordStore(in: $0, name: wherever) }
     }
 

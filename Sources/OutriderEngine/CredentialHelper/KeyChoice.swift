@@ -199,6 +199,6 @@ package struct KeyChoice {
     }
 
     private static func fresh() -> String {
-        CredentialFiles.hex((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
+        HexText.encode((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
     }
 }

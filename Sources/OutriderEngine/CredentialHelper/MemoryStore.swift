@@ -33,7 +33,7 @@ final class MemoryStore: Sendable {
             let (directory, lock) = try claim(in: parent)
             state.lock = lock
             try StoreFile.makeDirectory(directory)
-            let key = CredentialFiles.hex((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
+            let key = HexText.encode((0..<KeyRing.keyBytes).map { _ in UInt8.random(in: 0...255) })
             let place = CredentialPlace(directory: directory, key: .raw(Secret(key)))
             state.place = place
             return place

@@ -18,7 +18,7 @@ struct ProofSource {
             let bytes = try PosixFile(reading: path).read(at: 0, count: Self.mostBytes, path: path)
             return ClientProof(
                 key: Secret(String(decoding: bytes, as: UTF8.self)), now: Clocks.now.wall,
-                identifier: CredentialFiles.hex((0..<16).map { _ in UInt8.random(in: 0...255) }))
+                identifier: HexText.encode((0..<16).map { _ in UInt8.random(in: 0...255) }))
         } catch {
             throw OAuthFailure(.config, "no_private_key", error.message)
         }

@@ -45,8 +45,8 @@ final class ExchangeDriver: @unchecked Sendable {
 
     /// The request to send; nil if building failed.
     var attempt: Attempt?
-    /// The beginning of the attempt, and the time held until then; nil for the first attempt, which begins with the
-    /// exchange.
+    /// The beginning of the attempt, and the time held until then; nil for a first attempt without a wait for a turn,
+    /// which begins with the exchange.
     var attemptBegan: (instant: ContinuousClock.Instant, held: Duration)?
     /// The attempt on the wire.
     var sending: (any LoopAttempt)?
@@ -291,6 +291,9 @@ final class ExchangeDriver: @unchecked Sendable {
     private func admitted(_ failure: HTTPFailure?) {
         guard case .admission = waiting else { return }
         waiting = .none
+        // timeouts begin with the attempt, behind the wait for a turn
+        let now = ContinuousClock.now
+        attemptBegan = (now, exchange.held(at: now))
         proceed(failure.map { failed($0) } ?? machine.admitted())
     }
 

@@ -66,10 +66,7 @@ package struct ExchangeOutcome: Sendable {
         get { parts.values.url }
         set { values.url = newValue }
     }
-    package var method: String {
-        get { parts.values.method }
-        set { values.method = newValue }
-    }
+    package var method: String { parts.values.method }
     /// Nil if no head arrived.
     package var head: ExchangeHead? {
         get { parts.values.head }
@@ -85,33 +82,21 @@ package struct ExchangeOutcome: Sendable {
         set { values.bodyBytes = newValue }
     }
     /// Whether the body was cut short.
-    package var isTruncated: Bool {
-        get { parts.values.isTruncated }
-        set { values.isTruncated = newValue }
-    }
+    package var isTruncated: Bool { parts.values.isTruncated }
     package var failure: HTTPFailure? {
         get { parts.values.failure }
         set { values.failure = newValue }
     }
-    package var attempts: Int {
-        get { parts.values.attempts }
-        set { values.attempts = newValue }
-    }
+    package var attempts: Int { parts.values.attempts }
     /// Of the last attempt, in order.
     package var redirects: [RedirectHop] {
         get { parts.values.redirects }
         set { values.redirects = newValue }
     }
     /// Of each request that was sent: attempts, and redirects within them.
-    package var timelines: [Timeline] {
-        get { parts.values.timelines }
-        set { values.timelines = newValue }
-    }
+    package var timelines: [Timeline] { parts.values.timelines }
     /// From start to end, in seconds.
-    package var total: Double {
-        get { parts.values.total }
-        set { values.total = newValue }
-    }
+    package var total: Double { parts.values.total }
     /// The argument for `download.resume`, if an unfinished download can be resumed.
     package var resumeData: String? {
         get { parts.values.resumeData }

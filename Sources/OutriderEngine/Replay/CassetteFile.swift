@@ -148,10 +148,7 @@ final class CassetteFile: @unchecked Sendable {
 
     /// Puts a long body into a file of its own. Returns its name, beside the cassette.
     func keep(_ body: [UInt8]) throws(HTTPFailure) -> String {
-        let name = SHA256.hash(data: body).map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        let name = HexText.encode(SHA256.hash(data: body))
         let directory = path + ".d"
         guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
             throw .unusableCassette(path, "\(directory) cannot be made: \(Self.reason(errno))", posix: errno)

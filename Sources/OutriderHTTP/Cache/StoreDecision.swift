@@ -98,8 +98,6 @@ package struct Invalidation: Sendable, Equatable {
     package var urls: [HTTPURL] = []
     package var groups: [String] = []
 
-    package var isEmpty: Bool { urls.isEmpty && groups.isEmpty }
-
     /// The method of a request that does not change anything at the server.
     package static func isSafe(_ method: String) -> Bool {
         ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(method)

@@ -112,7 +112,8 @@ extension SetCookie {
         case "domain":
             // white space behind the dot stays: a host has none
             let text = String(decoding: value.first == UInt8(ascii: ".") ? value.dropFirst() : value, as: UTF8.self)
-            domain = text.isEmpty ? nil : Self.lowercased(text)
+            // ASCII only: other characters are refused later, and must stay unchanged until then
+            domain = text.isEmpty ? nil : HTTPFields.key(text)
         case "path": path = value.first == UInt8(ascii: "/") ? SetCookieScanner.text(value) : nil
         case "secure": isSecure = true
         case "httponly": isHTTPOnly = true
@@ -120,11 +121,6 @@ extension SetCookie {
         case "partitioned": isPartitioned = true
         default: break
         }
-    }
-
-    /// ASCII only: other characters are refused later, and must stay unchanged until then.
-    private static func lowercased(_ text: String) -> String {
-        String(decoding: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }
 

@@ -87,12 +87,7 @@ package enum ExchangeDescription {
     }
 
     private static func timings(_ timeline: Timeline) -> String {
-        let phases: [(String, Duration?)] = [
-            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect),
-            ("proxy", timeline.proxy), ("tls", timeline.tls),
-            ("request", timeline.request), ("firstByte", timeline.firstByte), ("response", timeline.response),
-        ]
-        let told = phases.compactMap { name, duration in
+        let told = timeline.phases.compactMap { name, duration in
             duration.map {
                 "\(name) \(seconds(Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18))"
             }

@@ -76,18 +76,7 @@ package struct Checksum: Sendable, Equatable {
     }
 
     /// In hexadecimal.
-    package var text: String { Self.hex(bytes) }
-
-    package static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count &* 2)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var text: String { HexText.encode(bytes) }
 
     /// The digests of the whole file: Repr-Digest, and Content-Digest if the response holds the whole file; a
     /// dictionary of byte sequences (RFC 9530 section 2, RFC 8941 section 3.2). Only secure algorithms.
@@ -119,7 +108,7 @@ package struct Checksum: Sendable, Equatable {
     package func mismatch(_ actual: [UInt8], in part: Range<Int64>) -> HTTPFailure {
         var failure = mismatch(actual)
         failure.message =
-            "the \(algorithm.rawValue) of bytes \(part.lowerBound)-\(part.upperBound &- 1) is \(Self.hex(actual)), "
+            "the \(algorithm.rawValue) of bytes \(part.lowerBound)-\(part.upperBound &- 1) is \(HexText.encode(actual)), "
             + "and the server's Content-Digest says \(text): they are not kept, and can be asked for again"
         return failure
     }
@@ -128,8 +117,8 @@ package struct Checksum: Sendable, Equatable {
     package func mismatch(_ actual: [UInt8]) -> HTTPFailure {
         HTTPFailure(
             .checksumMismatch,
-            "the \(algorithm.rawValue) of what arrived is \(Self.hex(actual)), not \(text): the file is not kept",
+            "the \(algorithm.rawValue) of what arrived is \(HexText.encode(actual)), not \(text): the file is not kept",
             sent: .sent,
-            details: [.algorithm(algorithm.rawValue), .expected(text), .actual(Self.hex(actual))])
+            details: [.algorithm(algorithm.rawValue), .expected(text), .actual(HexText.encode(actual))])
     }
 }

@@ -12,9 +12,6 @@ package enum PartialName {
     /// The file with the received bytes.
     package static func partial(of name: String) -> String { hidden(name) + partialEnding }
 
-    /// The file with the journal.
-    package static func journal(of name: String) -> String { hidden(name) + journalEnding }
-
     /// Whether the name is that of a partial file; resume data never leads to writes to any other file.
     package static func isPartial(_ name: String) -> Bool {
         name.hasPrefix(".") && name.hasSuffix(partialEnding) && name.utf8.count > 1 + partialEnding.utf8.count

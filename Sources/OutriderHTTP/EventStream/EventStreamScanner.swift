@@ -86,12 +86,8 @@ package struct EventStreamScanner: Sendable {
         start = 0
     }
 
-    /// The next event; nil if more bytes are needed. Throws `limitExceeded` for a line or an event above the limit; the
-    /// scanner is unusable after that.
-    package mutating func next() throws(HTTPFailure) -> ServerSentEvent? { try find() ? event : nil }
-
-    /// Finds the next event; `event` holds this event until the next call. False if more bytes are needed. Throws as
-    /// `next` does.
+    /// Finds the next event; `event` holds this event until the next call. False if more bytes are needed. Throws
+    /// `limitExceeded` for a line or an event above the limit; the scanner is unusable after that.
     package mutating func find() throws(HTTPFailure) -> Bool {
         if isDispatched { forgetBlock() }
         let bytes = bytes

@@ -27,7 +27,6 @@ package struct HTTPVersion: Sendable, Hashable, Comparable, CustomStringConverti
         self.minor = minor
     }
 
-    package static let http10 = HTTPVersion(1, 0)
     package static let http11 = HTTPVersion(1, 1)
     package static let http2 = HTTPVersion(2, 0)
 

@@ -38,4 +38,12 @@ package struct Timeline: Sendable, Equatable {
     package var bodyBytes: Int64 = 0
 
     package init() {}
+
+    /// The phases by their names in the contract, in their order.
+    package var phases: [(name: String, time: Duration?)] {
+        [
+            ("queue", queue), ("dns", resolve), ("connect", connect), ("proxy", proxy), ("tls", tls),
+            ("request", request), ("firstByte", firstByte), ("response", response),
+        ]
+    }
 }

@@ -77,9 +77,6 @@ package struct FairQueue: Sendable {
         self.mostWaiting = mostWaiting
     }
 
-    /// How many places the client holds.
-    package func held(by client: ClientKey) -> Int { shares[client]?.held ?? 0 }
-
     /// The clients that hold places or wait, and how many they hold.
     package var holders: [(client: ClientKey, held: Int)] { shares.map { ($0.key, $0.value.held) } }
 

@@ -125,7 +125,7 @@ struct HPACKEncoder: ~Copyable {
     }
 
     private static func string(_ text: String, lower: Bool, _ output: inout WireBytes) {
-        var text = lower && !text.allBytes { !(0x41...0x5A).contains($0) } ? lowered(text) : text
+        var text = lower && !text.allBytes { !(0x41...0x5A).contains($0) } ? HTTPFields.key(text) : text
         text.withUTF8 { bytes in
             let coded = HuffmanCode.size(bytes)
             guard coded < bytes.count else {
@@ -137,10 +137,6 @@ struct HPACKEncoder: ~Copyable {
             HuffmanCode.encode(bytes, into: UnsafeMutableBufferPointer(rebasing: memory[..<coded]))
             output.advance(coded)
         }
-    }
-
-    private static func lowered(_ text: String) -> String {
-        String(decoding: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
     private static func integer(_ value: Int, prefix: Int, _ pattern: UInt8, _ output: inout WireBytes) {

@@ -12,7 +12,6 @@ package struct HTTP2ErrorCode: Sendable, Hashable, RawRepresentable, CustomStrin
     package static let internalError = HTTP2ErrorCode(rawValue: 2)
     package static let flowControlError = HTTP2ErrorCode(rawValue: 3)
     package static let settingsTimeout = HTTP2ErrorCode(rawValue: 4)
-    package static let streamClosed = HTTP2ErrorCode(rawValue: 5)
     package static let frameSizeError = HTTP2ErrorCode(rawValue: 6)
     package static let refusedStream = HTTP2ErrorCode(rawValue: 7)
     package static let cancel = HTTP2ErrorCode(rawValue: 8)

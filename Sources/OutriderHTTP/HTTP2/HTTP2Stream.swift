@@ -66,8 +66,6 @@ struct HTTP2StreamTable {
     private var numbers: [UInt32] = []
     private var places: [Int] = []
 
-    var count: Int { numbers.count }
-
     /// All ids, oldest first.
     var ids: [HTTP2StreamID] { zip(numbers, places).map { HTTP2StreamID(number: $0, slot: $1) } }
 

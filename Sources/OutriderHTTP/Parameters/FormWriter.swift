@@ -241,19 +241,9 @@ package struct FormValues: Sendable, Equatable {
             throw JSONComplaint("a form is an object, or a list of {name, value}, not of \(item.typeName)")
         }
         var fields = try JSONFields(item)
-        let given: String? = try fields.optional("name")
+        let name: String? = try fields.optional("name")
         let value = fields.value("value") ?? .null
         try fields.finish()
-        guard let name = given else { throw JSONComplaint("name is required", at: JSONPointer(member: "name")) }
-        return JSONObject.Member(name, value)
-    }
-}
-
-/// Bytes as hexadecimal digits.
-enum HexText {
-    static func encode(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { byte in [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }, as: UTF8.self)
+        return JSONObject.Member(try JSONFields.need("name", name), value)
     }
 }

@@ -12,7 +12,7 @@ package struct Moment: Sendable, Equatable {
     /// 2001-01-01 00:00 UTC, which Apple's systems count from.
     static let reference: Int64 = 978_307_200
 
-    private init?(_ seconds: Int64, _ nanoseconds: Int64) {
+    init?(_ seconds: Int64, _ nanoseconds: Int64) {
         guard let time = CivilTime(seconds: seconds) else { return nil }
         self.seconds = seconds
         self.nanoseconds = nanoseconds

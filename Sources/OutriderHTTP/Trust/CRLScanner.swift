@@ -11,10 +11,7 @@ package struct CRLScanner: Sendable {
         package var reason: String?
     }
 
-    /// The signed bytes, the object identifier of the algorithm in DER contents, and the signature.
-    package let signedBytes: ArraySlice<UInt8>
-    package let algorithm: ArraySlice<UInt8>
-    package let signature: ArraySlice<UInt8>
+    package let signed: SignedDER
     /// The whole Name.
     package let issuer: ArraySlice<UInt8>
     /// Seconds since 1970.
@@ -25,16 +22,9 @@ package struct CRLScanner: Sendable {
 
     /// Nil if the bytes are no list.
     package init?(_ list: [UInt8]) {
-        var outer = DERScanner(list)
-        guard var parts = outer.next(DERScanner.sequence)?.elements, let signed = parts.next(DERScanner.sequence),
-            var algorithm = parts.next(DERScanner.sequence)?.elements,
-            let oid = algorithm.next(DERScanner.objectIdentifier), let bits = parts.next(DERScanner.bitString),
-            bits.contents.first == 0
-        else { return nil }
-        signedBytes = signed.whole
-        self.algorithm = oid.contents
-        signature = bits.contents.dropFirst()
-        var fields = signed.elements
+        guard let signed = SignedDER(DERScanner(list)) else { return nil }
+        self.signed = signed
+        var fields = signed.fields
         _ = fields.next(DERScanner.integer)
         guard fields.next(DERScanner.sequence) != nil, let issuer = fields.next(DERScanner.sequence),
             let this = fields.next().flatMap(DERTime.seconds)
@@ -110,22 +100,15 @@ enum DERTime {
 
     /// Of `YYYYMMDDhhmmss`, or without the century.
     static func seconds(_ digits: [UInt8], isLong: Bool) -> Int64? {
-        let numbers = digits.map { Int64($0) - 0x30 }
+        let numbers = digits.map { Int($0) - 0x30 }
         guard numbers.allSatisfy({ (0...9).contains($0) }), numbers.count == (isLong ? 14 : 12) else { return nil }
-        func two(_ index: Int) -> Int64 { numbers[index] * 10 + numbers[index + 1] }
+        func two(_ index: Int) -> Int { numbers[index] * 10 + numbers[index + 1] }
         let start = isLong ? 4 : 2
         let year = isLong ? two(0) * 100 + two(2) : two(0) + (two(0) < 50 ? 2000 : 1900)
         let (month, day) = (two(start), two(start + 2))
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        return days(year, month, day) * 86400 + two(start + 4) * 3600 + two(start + 6) * 60 + two(start + 8)
-    }
-
-    /// Days since 1970 in the Gregorian calendar, by counting from March; for the years 0 to 9999.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let ofEra = year - era * 400
-        let ofYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719_468
+        let minutes = (CivilTime.days(year, month, day) * 24 + two(start + 4)) * 60 + two(start + 6)
+        // safe: the year has four digits
+        return Int64(minutes * 60 + two(start + 8))
     }
 }

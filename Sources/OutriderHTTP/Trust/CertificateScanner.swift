@@ -48,9 +48,7 @@ package struct CertificateScanner {
 
     /// SHA-256 of a certificate in DER, in hexadecimal digits.
     package static func fingerprint(_ certificate: [UInt8]) -> String {
-        SHA256.hash(data: certificate).reduce(into: "") { text, byte in
-            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
+        HexText.encode(SHA256.hash(data: certificate))
     }
 
     /// 1.2.840.113549.1.1.1.

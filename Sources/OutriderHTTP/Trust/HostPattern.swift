@@ -112,7 +112,6 @@ package struct HostTable<Value: Sendable & Hashable>: Sendable, Hashable {
     package init() {}
 
     package var isEmpty: Bool { entries.isEmpty }
-    package var count: Int { entries.count }
     package var list: [(pattern: HostPattern, value: Value)] { entries.map { ($0.pattern, $0.value) } }
 
     package init(_ list: [(HostPattern, Value)]) {

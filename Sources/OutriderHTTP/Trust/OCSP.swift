@@ -75,43 +75,33 @@ package struct OCSPResponse: Sendable {
         package var nextUpdate: Int64?
     }
 
-    /// The signed bytes, the contents of the object identifier of the algorithm, and the signature.
-    package let signedBytes: ArraySlice<UInt8>
-    package let algorithm: ArraySlice<UInt8>
-    package let signature: ArraySlice<UInt8>
+    package let signed: SignedDER
     /// The responder's certificates, in DER.
     package let certificates: [[UInt8]]
     private let responder: DERScanner.Element
     private let singles: ArraySlice<UInt8>
 
-    private static let enumerated: UInt8 = 0x0A
     private static let mostCertificates = 4
 
     /// Nil for malformed responses, and for error responses, which `fault` names.
     package init?(_ bytes: [UInt8]) {
         var outer = DERScanner(bytes)
         guard var response = outer.next(DERScanner.sequence)?.elements,
-            response.next(Self.enumerated)?.contents.elementsEqual([0]) == true,
+            response.next(DERScanner.enumerated)?.contents.elementsEqual([0]) == true,
             var explicit = response.next(0xA0)?.elements, var typed = explicit.next(DERScanner.sequence)?.elements,
-            typed.next(DERScanner.objectIdentifier) != nil, let basic = typed.next(DERScanner.octetString)
+            typed.next(DERScanner.objectIdentifier) != nil, let basic = typed.next(DERScanner.octetString),
+            let signed = SignedDER(basic.elements)
         else { return nil }
-        var whole = basic.elements
-        guard var parts = whole.next(DERScanner.sequence)?.elements, let signed = parts.next(DERScanner.sequence),
-            var algorithm = parts.next(DERScanner.sequence)?.elements,
-            let oid = algorithm.next(DERScanner.objectIdentifier), let bits = parts.next(DERScanner.bitString),
-            bits.contents.first == 0
-        else { return nil }
-        signedBytes = signed.whole
-        self.algorithm = oid.contents
-        signature = bits.contents.dropFirst()
-        var chain = parts.next(0xA0)?.elements
+        self.signed = signed
+        var rest = signed.rest
+        var chain = rest.next(0xA0)?.elements
         var list = chain?.next(DERScanner.sequence)?.elements
         var certificates: [[UInt8]] = []
         while certificates.count < Self.mostCertificates, let next = list?.next(DERScanner.sequence) {
             certificates.append(Array(next.whole))
         }
         self.certificates = certificates
-        var fields = signed.elements
+        var fields = signed.fields
         // version 1, which is the default
         _ = fields.next(0xA0)
         guard let responder = fields.next(), responder.tag == 0xA1 || responder.tag == 0xA2,
@@ -126,7 +116,7 @@ package struct OCSPResponse: Sendable {
     package static func fault(_ bytes: [UInt8]) -> String? {
         var outer = DERScanner(bytes)
         var response = outer.next(DERScanner.sequence)?.elements
-        switch response?.next(enumerated)?.contents.first {
+        switch response?.next(DERScanner.enumerated)?.contents.first {
         case 1: return "malformedRequest"
         case 2: return "internalError"
         case 3: return "tryLater"
@@ -181,7 +171,7 @@ package struct OCSPResponse: Sendable {
             var parts = element.elements
             entry.revokedAt = parts.next().flatMap(DERTime.seconds)
             var reason = parts.next(0xA0)?.elements
-            entry.reason = reason?.next(enumerated)?.contents.first.flatMap(CRLScanner.reason)
+            entry.reason = reason?.next(DERScanner.enumerated)?.contents.first.flatMap(CRLScanner.reason)
             return .revoked(entry)
         default: return nil
         }

@@ -66,16 +66,20 @@ struct CivilTime: Equatable {
         }
     }
 
-    /// Seconds since 1970. Counts days in eras of 400 years that begin in March, so that leap days come last.
+    /// Seconds since 1970.
     var seconds: Int64 {
+        // safe: years have four digits
+        Int64(Self.days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+    }
+
+    /// Days since 1970, for the years 0 to 9999. Counts in eras of 400 years that begin in March, so that leap days come
+    /// last.
+    static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let days = era * 146_097 + dayOfEra - 719_468
-        // safe: years have four digits
-        return Int64(days * 86_400 + hour * 3600 + minute * 60 + second)
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
     /// 1 for the first of January.

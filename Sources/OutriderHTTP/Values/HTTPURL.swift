@@ -113,7 +113,7 @@ package struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
         return host.utf8.withContiguousStorageIfAvailable { $0.contains(colon) } ?? host.utf8.contains(colon)
     }
 
-    /// The host without a dot at the end: for lookup, TLS and comparisons, which use no such dot.
+    /// The host without a dot at the end: for TLS and comparisons, which use no such dot.
     package var hostName: String {
         host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
     }

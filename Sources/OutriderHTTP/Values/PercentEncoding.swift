@@ -28,7 +28,7 @@ package struct PercentEncoding: Sendable {
     /// The fragment of a given URL.
     static let fragment = PercentEncoding(keeping: "!#$%&'()*+,-./:;=?@[\\]^_{|}~")
     /// A path segment, or the path of a socket as a host.
-    static let segment = PercentEncoding(keeping: "-._~")
+    package static let segment = PercentEncoding(keeping: "-._~")
 
     func keeps(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
@@ -43,7 +43,7 @@ package struct PercentEncoding: Sendable {
         return String(decoding: escaped, as: UTF8.self)
     }
 
-    func append(_ bytes: ArraySlice<UInt8>, to escaped: inout [UInt8]) {
+    package func append(_ bytes: ArraySlice<UInt8>, to escaped: inout [UInt8]) {
         bytes.withUnsafeBufferPointer { append($0, to: &escaped) }
     }
 

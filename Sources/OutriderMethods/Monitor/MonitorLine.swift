@@ -105,12 +105,7 @@ struct MonitorLine: LogLine {
     private static func nth(_ attempt: Int) -> String { attempt > 0 ? " (attempt \(attempt))" : "" }
 
     private static func parts(_ timeline: Timeline) -> String {
-        let parts: [(String, Duration?)] = [
-            ("queue", timeline.queue), ("dns", timeline.resolve), ("connect", timeline.connect),
-            ("proxy", timeline.proxy), ("tls", timeline.tls),
-            ("request", timeline.request), ("firstByte", timeline.firstByte), ("response", timeline.response),
-            ("total", timeline.total),
-        ]
+        let parts = timeline.phases + [("total", timeline.total)]
         return parts.compactMap { name, time in time.map { "\(name) \(text($0.seconds))" } }.joined(separator: ", ")
     }
 

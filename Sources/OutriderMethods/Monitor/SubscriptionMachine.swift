@@ -122,14 +122,7 @@ struct SubscriptionMachine<Note: Sendable> {
         givenBytes = given.reduce(0) { $0 &+ $1.bytes }
     }
 
-    /// The count of notes given and not acknowledged.
-    var unacknowledged: Int { given.count }
     var isAcknowledged: Bool { config.window != nil }
-
-    /// Whether `take` has notes to give, or losses to report.
-    func hasNews(again: Bool = false) -> Bool {
-        untold > 0 || (again && !given.isEmpty) || (first != nil && mayGive)
-    }
 
     private mutating func finish(_ taken: [Numbered]) -> Taken {
         defer { untold = 0 }

@@ -54,7 +54,10 @@ struct RequestDraft: ~Copyable {
         } else if let review {
             delegate = ReviewOnly(review)
         }
-        if let guide = use.guide { delegate = guide.join(&spec.plan, before: delegate) }
+        if let guide = use.guide {
+            guide.join(&spec.plan, before: delegate)
+            delegate = guide
+        }
         (self.spec, self.events, self.callbacks, self.review, self.delegate) = (
             spec, events, callbacks, review, delegate
         )

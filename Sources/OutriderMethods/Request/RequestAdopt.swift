@@ -10,11 +10,9 @@ import OutriderRPC
 struct RequestAdopt: Method {
     static let name = "request.adopt"
 
-    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws
-        -> RequestStateResult
-    {
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.handle, "request")
         record.adopt(by: call.scope)
-        return RequestStateResult(record.exchange)
+        return ReplyMembers(stateOf: record.exchange)
     }
 }

@@ -23,7 +23,7 @@ struct RequestDetach: Method {
         }
     }
 
-    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> RequestStateResult {
+    static func call(_ params: Params, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let record = try call.scope.handles.find(params.request, "request")
         if call.peer.info.transport == .stdio {
             throw RPCError(
@@ -31,6 +31,6 @@ struct RequestDetach: Method {
                 data: ["pointer": .string("/request")])
         }
         try record.detach(as: params.label, from: call.scope)
-        return RequestStateResult(record.exchange)
+        return ReplyMembers(stateOf: record.exchange)
     }
 }

@@ -10,11 +10,9 @@ import OutriderRPC
 struct RequestResume: Method {
     static let name = "request.resume"
 
-    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws
-        -> RequestStateResult
-    {
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let exchange = try call.scope.handles.find(params.handle, "request").exchange
         exchange.resume()
-        return RequestStateResult(exchange)
+        return ReplyMembers(stateOf: exchange)
     }
 }

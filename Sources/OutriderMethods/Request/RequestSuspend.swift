@@ -10,11 +10,17 @@ import OutriderRPC
 struct RequestSuspend: Method {
     static let name = "request.suspend"
 
-    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws
-        -> RequestStateResult
-    {
+    static func call(_ params: HandleParams<RequestRecord>, _ call: Call<ClientScope>) async throws -> ReplyMembers {
         let exchange = try call.scope.handles.find(params.handle, "request").exchange
         exchange.suspend()
-        return RequestStateResult(exchange)
+        return ReplyMembers(stateOf: exchange)
+    }
+}
+
+extension ReplyMembers {
+    /// The state of a request after a method changed the request.
+    init(stateOf exchange: Exchange) {
+        let state = exchange.snapshot.phase
+        self.init { $0.member("state", state.rawValue) }
     }
 }

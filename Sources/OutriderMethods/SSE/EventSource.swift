@@ -8,22 +8,21 @@ import Synchronization
 /// Runs an `EventSourceMachine` for a request: each connection is an attempt, and each reconnection a retry.
 ///
 /// The source stands before the exchange's other delegates, and before the streams that take its body.
-final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
-    /// The key of the source among the exchange's delegates.
-    private static let key = "\0events"
+final class EventSource: BodyOutlet, RequestParticipant {
+    static let key = "\0events"
+    static let keptFields = ["Last-Event-ID", "Cache-Control"]
 
     private struct State {
         var machine: EventSourceMachine
         /// The connection has ended without an error.
         var hasEnded = false
-        /// The exchange's other delegates.
         var inner: (any ExchangeDelegate)?
     }
 
     private let hub: StreamFanout
     private let outlet: StreamBodyConsumer
     private let memory: EventStreamMemory
-    private let reconnects: Bool
+    let reconnects: Bool
     private let state: Mutex<State>
     private let began = ContinuousClock.now
 
@@ -35,19 +34,10 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         state = Mutex(State(machine: EventSourceMachine(policy)))
     }
 
-    /// Joins the plan of a request: decides on retries first, and adapts last.
-    func join(_ plan: inout ExchangePlan, before others: (any ExchangeDelegate)?) -> any ExchangeDelegate {
-        state.withLock { $0.inner = others }
-        plan.adaptations.append(.callback(Self.key))
-        plan.retriers.insert(.callback(Self.key), at: 0)
-        plan.judgesHead = true
-        // redirects keep the fields of an event stream
-        plan.redirect.keepHeaders += ["Last-Event-ID", "Cache-Control"]
-        plan.isLasting = reconnects
-        return self
+    var inner: (any ExchangeDelegate)? {
+        get { state.withLock { $0.inner } }
+        set { state.withLock { $0.inner = newValue } }
     }
-
-    private var inner: (any ExchangeDelegate)? { state.withLock { $0.inner } }
 
     /// Seconds, forward.
     private var now: Double { began.duration(to: .now) / .seconds(1) }
@@ -85,15 +75,11 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
 
     func renounce(_ failure: HTTPFailure) { outlet.renounce(failure) }
 
-    // MARK: ExchangeDelegate
+    // MARK: RequestParticipant
 
-    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
-        guard name == Self.key else {
-            guard let inner else { return moment.request }
-            return try await inner.adapt(name, moment)
-        }
+    func adapted(_ attempt: Attempt) -> Attempt {
         state.withLock { $0.machine.connecting() }
-        var attempt = moment.request
+        var attempt = attempt
         attempt.fields.remove("Last-Event-ID")
         let id = memory.note.lastEventID
         // an id may hold bytes that a field must not: the server then starts as without an id
@@ -103,28 +89,11 @@ final class EventSource: BodyOutlet, ExchangeDelegate, RequestParticipant {
         return attempt
     }
 
-    func redirect(
-        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
-    ) async throws(HTTPFailure) -> Attempt? {
-        guard let inner else { return next }
-        return try await inner.redirect(name, hop, next: next, moment)
-    }
-
-    func challenge(
-        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
-    ) async -> CallbackCredential? {
-        await inner?.challenge(name, callback, moment)
-    }
-
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
         let now = now
         let facts = ResponseFacts(moment)
         if case .refuse(let failure) = state.withLock({ $0.machine.responded(facts, now: now) }) { throw failure }
         try await inner?.judge(moment)
-    }
-
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
-        try await inner?.review(body, moment)
     }
 
     func retry(

@@ -203,7 +203,4 @@ final class OwnCache: Sendable {
             return made
         }
     }
-
-    /// Nil before the first use.
-    var current: CacheStore? { store.withLock { $0 } }
 }

@@ -50,11 +50,4 @@ extension JSONFields {
         }
         return list
     }
-
-    /// The value, or the complaint that the member is missing. Called after `finish`, so that misspelt names are found
-    /// first.
-    static func need<Value>(_ name: StaticString, _ value: Value?) throws(JSONComplaint) -> Value {
-        if let value { return value }
-        throw JSONComplaint("\(name) is required", at: JSONPointer(member: name.description))
-    }
 }

@@ -33,6 +33,17 @@ final class AsyncSignal: Sendable {
         }
     }
 
+    /// Returns as `wait` does, but no later than at that time.
+    func wait(until deadline: ContinuousClock.Instant) async {
+        let alarm = Task {
+            // a wait that is over needs no ring
+            guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+            ring()
+        }
+        defer { alarm.cancel() }
+        await wait()
+    }
+
     func ring() {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if case .waiting(let continuation) = state {

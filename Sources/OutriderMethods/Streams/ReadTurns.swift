@@ -66,13 +66,7 @@ extension ReadStream {
             return nil
         }
         if let isFree { return isFree ? .taken : .refused }
-        // Ends with the wait; only rings.
-        let alarm = Task {
-            try? await Task.sleep(until: deadline, clock: .continuous)
-            signal.ring()
-        }
-        defer { alarm.cancel() }
-        await signal.wait()
+        await signal.wait(until: deadline)
         // a granted turn is not in the queue any more
         let isWaiting = contents.withLock { contents in
             let count = contents.readers.count

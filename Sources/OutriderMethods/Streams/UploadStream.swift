@@ -181,8 +181,6 @@ final class UploadStream: Holdable, BodyFeed {
     func room(_ wait: Duration) async throws -> Int {
         let signal = AsyncSignal()
         let deadline = ContinuousClock.now.advanced(by: wait)
-        var alarm: Task<Void, Never>?
-        defer { alarm?.cancel() }
         while true {
             let isOver = ContinuousClock.now >= deadline
             let room = state.withLock { state in
@@ -193,14 +191,7 @@ final class UploadStream: Holdable, BodyFeed {
                 return room
             }
             if room > 0 || isOver { return room }
-            // Ends with this write; only rings.
-            alarm =
-                alarm
-                ?? Task {
-                    try? await Task.sleep(until: deadline, clock: .continuous)
-                    signal.ring()
-                }
-            await signal.wait()
+            await signal.wait(until: deadline)
             try Task.checkCancellation()
         }
     }

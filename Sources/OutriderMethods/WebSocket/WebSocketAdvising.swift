@@ -5,51 +5,28 @@ import OutriderEngine
 import OutriderHTTP
 import OutriderRPC
 
-// MARK: ExchangeDelegate
+extension WebSocketSource: RequestParticipant {
+    /// The handshake goes along everywhere.
+    static var keptFields: [String] { WebSocketHandshake.reservedFields }
 
-extension WebSocketSource: ExchangeDelegate, RequestParticipant {
-    /// Joins the plan of a request: decides on retries first, and adapts last.
-    func join(_ plan: inout ExchangePlan, before others: (any ExchangeDelegate)?) -> any ExchangeDelegate {
-        state.withLock { $0.inner = others }
-        plan.adaptations.append(.callback(Self.key))
-        plan.retriers.insert(.callback(Self.key), at: 0)
-        plan.judgesHead = true
-        // the handshake goes along everywhere
-        plan.redirect.keepHeaders += WebSocketHandshake.reservedFields
-        plan.isLasting = options.reconnect.isEnabled
-        return self
+    var inner: (any ExchangeDelegate)? {
+        get { state.withLock { $0.inner } }
+        set { state.withLock { $0.inner = newValue } }
     }
 
-    private var inner: (any ExchangeDelegate)? { state.withLock { $0.inner } }
+    var reconnects: Bool { options.reconnect.isEnabled }
 
-    func adapt(_ name: String, _ moment: ExchangeMoment) async throws(HTTPFailure) -> Attempt {
-        guard name == Self.key else {
-            guard let inner else { return moment.request }
-            return try await inner.adapt(name, moment)
-        }
+    func adapted(_ attempt: Attempt) -> Attempt {
         let handshake = makeHandshake()
         state.withLock { state in
             state.handshake = handshake
             if state.stage != .over { state.stage = .opening }
         }
-        var attempt = moment.request
+        var attempt = attempt
         for name in WebSocketHandshake.reservedFields { attempt.fields.remove(name) }
         for field in handshake.fields.list { attempt.fields.add(field.name, field.value) }
         attempt.upgrade = .webSocket(self)
         return attempt
-    }
-
-    func redirect(
-        _ name: String, _ hop: RedirectHop, next: Attempt, _ moment: ExchangeMoment
-    ) async throws(HTTPFailure) -> Attempt? {
-        guard let inner else { return next }
-        return try await inner.redirect(name, hop, next: next, moment)
-    }
-
-    func challenge(
-        _ name: String, _ callback: AuthenticationCallback, _ moment: ExchangeMoment
-    ) async -> CallbackCredential? {
-        await inner?.challenge(name, callback, moment)
     }
 
     func judge(_ moment: ExchangeMoment) async throws(HTTPFailure) {
@@ -65,10 +42,6 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
         guard let handshake = state.withLock({ $0.handshake }) else { return }
         let agreement = try handshake.agreement(with: head.fields)
         state.withLock { $0.agreement = agreement }
-    }
-
-    func review(_ body: ExchangeOutcome.Body, _ moment: ExchangeMoment) async throws(HTTPFailure) -> HTTPFailure? {
-        try await inner?.review(body, moment)
     }
 
     func retry(
@@ -98,7 +71,7 @@ extension WebSocketSource: ExchangeDelegate, RequestParticipant {
 
     /// A connection could not be made.
     private func refused(_ failure: HTTPFailure, _ moment: ExchangeMoment) throws(HTTPFailure) -> RetryVerdict {
-        guard options.reconnect.isEnabled else { return .doNotRetry }
+        guard reconnects else { return .doNotRetry }
         let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }
         let now = now
         let chance = Double.random(in: 0...1)

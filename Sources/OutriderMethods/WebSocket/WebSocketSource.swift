@@ -54,7 +54,6 @@ final class WebSocketSource: StreamSocket {
         var stage = Stage.opening
         var reconnect: WebSocketReconnect
         var memory: WebSocketMemory
-        /// The exchange's other delegates.
         var inner: (any ExchangeDelegate)?
         weak var exchange: Exchange?
         var handshake: WebSocketHandshake?

@@ -81,8 +81,6 @@ extension WebSocketSource {
     func room(_ wait: Duration) async throws -> Int {
         let signal = AsyncSignal()
         let deadline = ContinuousClock.now.advanced(by: wait)
-        var alarm: Task<Void, Never>?
-        defer { alarm?.cancel() }
         while true {
             let isLate = ContinuousClock.now >= deadline
             let (room, isOver) = state.withLock { state in
@@ -94,14 +92,7 @@ extension WebSocketSource {
                 return (room, isOver)
             }
             if room > 0 || isOver { return room }
-            // Ends with this call; only rings.
-            alarm =
-                alarm
-                ?? Task {
-                    try? await Task.sleep(until: deadline, clock: .continuous)
-                    signal.ring()
-                }
-            await signal.wait()
+            await signal.wait(until: deadline)
             try Task.checkCancellation()
         }
     }
@@ -170,12 +161,7 @@ extension WebSocketSource {
         }
         if let refusal { return .refused(refusal) }
         flush()
-        let alarm = Task {
-            try? await Task.sleep(for: timeout, clock: .continuous)
-            signal.ring()
-        }
-        defer { alarm.cancel() }
-        await signal.wait()
+        await signal.wait(until: .now + timeout)
         let (rtt, error) = state.withLock { state -> (Duration?, RPCError?) in
             let index = state.sending.pings.firstIndex { $0.id == id }
             return (index.map { state.sending.pings.remove(at: $0) }?.rtt, Self.refusal(&state))
@@ -234,12 +220,7 @@ extension WebSocketSource {
         flush()
         // a full backlog may grow now
         room.ring()
-        let alarm = Task {
-            try? await Task.sleep(for: wait, clock: .continuous)
-            signal.ring()
-        }
-        defer { alarm.cancel() }
-        await signal.wait()
+        await signal.wait(until: .now + wait)
         try Task.checkCancellation()
         if let close = state.withLock({ $0.close }) { return close }
         // the server stays silent: TCP ends

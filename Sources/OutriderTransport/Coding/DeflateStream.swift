@@ -12,9 +12,11 @@ final class DeflateStream: CompressionStream, @unchecked Sendable {
     private static let level: Int32 = 5
     private static let roomBytes = 64 << 10
 
+    static let library = "zlib"
+
+    var isDone = false
     private let stream: UnsafeMutablePointer<z_stream>
     private var isOpen = false
-    private var isDone = false
 
     init(_ coding: BodyCoding) {
         stream = .allocate(capacity: 1)
@@ -33,44 +35,27 @@ final class DeflateStream: CompressionStream, @unchecked Sendable {
         stream.deallocate()
     }
 
-    func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer { try run(input, Z_NO_FLUSH) }
-
-    func finish() throws(HTTPFailure) -> ByteBuffer {
-        guard !isDone else { return ByteBuffer() }
-        isDone = true
-        return try run(ByteBuffer(), Z_FINISH)
-    }
-
-    private func run(_ input: ByteBuffer, _ flush: Int32) throws(HTTPFailure) -> ByteBuffer {
-        var input = input
-        var output = ByteBuffer()
-        guard isOpen else { throw Self.failure }
-        while true {
-            let available = UInt32(clamping: input.readableBytes)
-            var taken = 0
-            var code = Z_OK
-            var isFull = false
-            output.writeWithUnsafeMutableBytes(minimumWritableBytes: min(Self.roomBytes, input.readableBytes + 1024)) {
-                target in
-                let room = UInt32(clamping: target.count)
-                input.withUnsafeReadableBytes { source in
-                    stream.pointee.next_in = UnsafeMutablePointer(
-                        mutating: source.bindMemory(to: UInt8.self).baseAddress)
-                    stream.pointee.avail_in = available
-                    stream.pointee.next_out = target.bindMemory(to: UInt8.self).baseAddress
-                    stream.pointee.avail_out = room
-                    code = CZlib.deflate(stream, flush)
-                    taken = Int(available &- stream.pointee.avail_in)  // safe: not more than what was there
-                    stream.pointee.next_in = nil
-                }
-                isFull = stream.pointee.avail_out == 0
-                return Int(room &- stream.pointee.avail_out)  // safe: not more than the room
+    func step(_ input: ByteBuffer, isLast: Bool, into output: inout ByteBuffer) -> (taken: Int, isDrained: Bool)? {
+        guard isOpen else { return nil }
+        let available = UInt32(clamping: input.readableBytes)
+        var taken = 0
+        var code = Z_OK
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: min(Self.roomBytes, input.readableBytes + 1024)) {
+            target in
+            let room = UInt32(clamping: target.count)
+            input.withUnsafeReadableBytes { source in
+                stream.pointee.next_in = UnsafeMutablePointer(
+                    mutating: source.bindMemory(to: UInt8.self).baseAddress)
+                stream.pointee.avail_in = available
+                stream.pointee.next_out = target.bindMemory(to: UInt8.self).baseAddress
+                stream.pointee.avail_out = room
+                code = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+                taken = Int(available &- stream.pointee.avail_in)  // safe: not more than what was there
+                stream.pointee.next_in = nil
             }
-            input.moveReaderIndex(forwardBy: taken)
-            guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Self.failure }
-            if code == Z_STREAM_END || (input.readableBytes == 0 && !isFull) { return output }
+            return Int(room &- stream.pointee.avail_out)  // safe: not more than the room
         }
+        guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { return nil }
+        return (taken, code == Z_STREAM_END || stream.pointee.avail_out > 0)
     }
-
-    private static let failure = HTTPFailure(.bodyUnreadable, "zlib could not compress the body", phase: .request)
 }

@@ -11,8 +11,10 @@ final class ZstdCompression: CompressionStream, @unchecked Sendable {
     /// The library's own default; its window is below the 8 MiB that every server must take.
     private static let level: Int32 = 3
 
+    static let library = "zstd"
+
+    var isDone = false
     private let state: OpaquePointer?
-    private var isDone = false
 
     init() {
         state = ZSTD_createCStream()
@@ -21,36 +23,20 @@ final class ZstdCompression: CompressionStream, @unchecked Sendable {
 
     deinit { ZSTD_freeCStream(state) }
 
-    func compress(_ input: ByteBuffer) throws(HTTPFailure) -> ByteBuffer { try run(input, ZSTD_e_continue) }
-
-    func finish() throws(HTTPFailure) -> ByteBuffer {
-        guard !isDone else { return ByteBuffer() }
-        isDone = true
-        return try run(ByteBuffer(), ZSTD_e_end)
-    }
-
-    private func run(_ input: ByteBuffer, _ operation: ZSTD_EndDirective) throws(HTTPFailure) -> ByteBuffer {
-        guard let state else { throw Self.failure }
-        var input = input
-        var output = ByteBuffer()
-        while true {
-            var left = 0
-            var taken = 0
-            output.writeWithUnsafeMutableBytes(minimumWritableBytes: CodingRoom.piece) { target in
-                var place = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
-                input.withUnsafeReadableBytes { source in
-                    var start = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
-                    left = ZSTD_compressStream2(state, &place, &start, operation)
-                    taken = start.pos
-                }
-                return place.pos
+    func step(_ input: ByteBuffer, isLast: Bool, into output: inout ByteBuffer) -> (taken: Int, isDrained: Bool)? {
+        guard let state else { return nil }
+        var left = 0
+        var taken = 0
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: CodingRoom.piece) { target in
+            var place = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
+            input.withUnsafeReadableBytes { source in
+                var start = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
+                left = ZSTD_compressStream2(state, &place, &start, isLast ? ZSTD_e_end : ZSTD_e_continue)
+                taken = start.pos
             }
-            guard ZSTD_isError(left) == 0 else { throw Self.failure }
-            input.moveReaderIndex(forwardBy: taken)
-            // with `continue`, the rest stays inside until more input comes
-            if input.readableBytes == 0, left == 0 || operation == ZSTD_e_continue { return output }
+            return place.pos
         }
+        // with `continue`, the rest stays inside until more input comes
+        return ZSTD_isError(left) == 0 ? (taken, left == 0 || !isLast) : nil
     }
-
-    private static let failure = HTTPFailure(.bodyUnreadable, "zstd could not compress the body", phase: .request)
 }

@@ -16,8 +16,8 @@ private func found(_ pieces: [[UInt8]]) -> (events: [ServerSentEvent], last: Str
         scanner.feed(piece)
         size += piece.count
         do throws(HTTPFailure) {
-            while let event = try scanner.next() {
-                events.append(event)
+            while try scanner.find() {
+                events.append(scanner.event)
                 spans += scanner.span
             }
         } catch {

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `chunks in HTTP 1.0 are read, and the connection ends`() throws {
-        let found = try Self.framing(200, [("Transfer-Encoding", "chunked")], version: .http10)
+        let found = try Self.framing(200, [("Transfer-Encoding", "chunked")], version: HTTPVersion(1, 0))
         #expect(found.0 == .chunked)
         #expect(!found.clear)
     }

@@ -14,8 +14,8 @@ private func events(
     var span = 0
     for piece in pieces {
         scanner.feed(piece)
-        while let event = try scanner.next() {
-            events.append(event)
+        while try scanner.find() {
+            events.append(scanner.event)
             span += scanner.span
         }
     }
@@ -141,7 +141,7 @@ struct EventStreamScannerTests {
         var events: [ServerSentEvent] = []
         func feed(_ text: String) throws {
             scanner.feed(Array(text.utf8))
-            while let event = try scanner.next() { events.append(event) }
+            while try scanner.find() { events.append(scanner.event) }
         }
         try feed("data: a\n\nid: 6\nretry: 20\ndata: b\n\nid: 7\nretry: 30\ndata: c\n")
         #expect(events == [event("a", id: "5"), event("b", id: "6", retry: 0.02)])
@@ -159,7 +159,7 @@ struct EventStreamScannerTests {
         for text in ["data: a\r\rdata: b\revent: x\rdata: ha", "\ndata: c\n\n"] {
             scanner.begin()
             scanner.feed(Array(text.utf8))
-            while let event = try scanner.next() { events.append(event) }
+            while try scanner.find() { events.append(scanner.event) }
         }
         #expect(events == [event("a"), event("c")])
     }
