@@ -5,20 +5,20 @@ import NIOCore
 import OutriderHTTP
 import OutriderTransport
 
-/// The body that a polled attempt gives. When the last reference to it goes, the rest of the body is given up.
+/// The body of a polled attempt. When the last reference to the body goes, the rest is given up.
 final class PolledBody: AttemptResponseBody {
     private let attempt: any PolledAttempt
     let expectedBytes: Int64?
-    /// The body of the exchange behind it, if this request was the one that was sent.
+    /// The body of the exchange behind the attempt, if this request was sent.
     fileprivate let inner: (any AttemptResponseBody)?
-    /// The same of a response in whose place a stored body stands, as of a 304: only its times are told.
+    /// The body of a response that a stored one replaces, such as a 304: only the times are told.
     private let replaced: (any AttemptResponseBody)?
     private let given: HTTPFields
     fileprivate let key: AttemptScript.Origin?
 
     /// - Parameters:
-    ///   - trailers: of a response without an exchange behind it.
-    ///   - origin: as what the request was found in a cassette, if it has an Authorization.
+    ///   - trailers: of a response without an exchange.
+    ///   - origin: the place in the cassette of a request with an Authorization.
     init(
         _ attempt: any PolledAttempt, expectedBytes: Int64?, of inner: (any AttemptResponseBody)? = nil,
         inPlaceOf replaced: (any AttemptResponseBody)? = nil, trailers: HTTPFields = [],
@@ -46,7 +46,7 @@ final class PolledBody: AttemptResponseBody {
 }
 
 extension AttemptResponseBody {
-    /// As what the request was found in a cassette; nil if it was not, or has no Authorization.
+    /// The place of the request in the cassette; nil without a cassette or an Authorization.
     var origin: AttemptScript.Origin? {
         guard let body = self as? PolledBody else { return nil }
         return body.key ?? body.inner?.origin

@@ -8,8 +8,8 @@ enum CommandLineWords {
     /// Words that are not UTF-8 are repaired. To be read before a variable is set.
     static let all = pointers.map { String(cString: $0) }
 
-    /// The words in memory. The runtime reads them from /proc, which a root directory may lack: then those of the
-    /// kernel, which stand in front of the variables until one is set: the count, each word, nil, each variable.
+    /// The words in memory. The runtime reads /proc, which a root directory may lack: then the list of the
+    /// kernel in front of the variables, until a variable is set: the count, each word, nil, each variable.
     static var pointers: [UnsafeMutablePointer<CChar>] {
         if CommandLine.argc > 0 { return (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] } }
         let variables = environ

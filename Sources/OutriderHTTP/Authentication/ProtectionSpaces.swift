@@ -49,7 +49,7 @@ package struct ProtectionSpaces: Sendable {
         var paths: [String]
         /// Whether the server has accepted the credential.
         var isProven: Bool
-        /// The server has refused the nonce or the credential: another request may prove that it was the nonce.
+        /// The server has refused the nonce or the credential: another request may prove that the nonce was the reason.
         var isDoubted = false
     }
 
@@ -171,7 +171,7 @@ package struct ProtectionSpaces: Sendable {
     /// - Parameters:
     ///   - refused: the nonce of the refused signature, if any.
     ///   - clientNonce: a random client nonce, for a new nonce.
-    ///   - agrees: whether the nonce of another request may be used, and other requests may use the nonce of this one.
+    ///   - agrees: whether the nonce of another request may be used, and other requests may use the nonce of this request.
     package mutating func signature(
         _ challenge: DigestChallenge, from url: HTTPURL, _ credential: UserCredential, source: ChallengeSource,
         refused: String?, clientNonce: String, agrees: Bool

@@ -172,7 +172,7 @@ package enum OAuthText {
         return isCode ? text : "unknown_error"
     }
 
-    /// What a server says about an error, at most 200 bytes; nil for nothing, or if it shows a part of a secret.
+    /// A server's explanation of an error, at most 200 bytes; nil without an explanation, or if a secret shows.
     static func explanation(_ text: String, hiding secrets: [Secret]) -> String? {
         // a word of such a length may be a secret of the server
         let words = clean(text, most: 1000).split(separator: " ").map { $0.utf8.count > 64 ? "..." : $0 }
@@ -207,7 +207,7 @@ package enum OAuthText {
         return all.dropFirst(7)
     }
 
-    /// In lower case, without what `clean` drops, blanks, and what writers of HTML replace.
+    /// In lower case, without blanks, the characters that `clean` drops, and those that writers of HTML replace.
     private static func folded(_ bytes: [UInt8]) -> [UInt8] {
         let kept = bytes.filter { (0x21...0x7E).contains($0) && !"&<>\"'".utf8.contains($0) }
         return kept.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }

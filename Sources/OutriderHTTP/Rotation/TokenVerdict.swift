@@ -12,8 +12,8 @@ package enum TokenVerdict: Sendable, Equatable {
     ///   - name: of the credential, for messages.
     ///   - place: the endpoint, for messages.
     ///   - isLogin: a login of a person (RFC 8628 section 3.5), who may deny access.
-    ///   - isPoll: one of many requests of a login.
-    ///   - secrets: what the failure must not show of the server's words; nil for a message without explanation.
+    ///   - isPoll: whether the request is a poll of a login.
+    ///   - secrets: texts that the failure must not repeat from the server; nil for a message without explanation.
     package static func of(
         _ response: TokenEndpointResponse, for name: String, at place: String = "token endpoint", isLogin: Bool = false,
         isPoll: Bool = false, hiding secrets: @autoclosure () -> [Secret]? = nil
@@ -150,7 +150,7 @@ package enum TokenVerdict: Sendable, Equatable {
         return word.isEmpty || (!isKnown && OAuthText.shows(word, secrets)) ? "unknown" : word
     }
 
-    /// They reveal nothing, even if a secret has a part of one.
+    /// Such words reveal nothing, even if a part stands in a secret.
     private static let standard: Set = [
         "authorization_pending", "invalid_client", "invalid_request", "invalid_scope", "invalid_target", "server_error",
         "slow_down", "temporarily_unavailable", "unauthorized_client", "unsupported_grant_type",

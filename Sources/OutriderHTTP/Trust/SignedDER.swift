@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// What an authority has signed, in DER (RFC 5280 section 5.1, RFC 6960 section 4.2.1).
+/// A document that an authority has signed, in DER (RFC 5280 section 5.1, RFC 6960 section 4.2.1).
 package struct SignedDER: Sendable {
     package let bytes: ArraySlice<UInt8>
     /// The contents of the object identifier.
     package let algorithm: ArraySlice<UInt8>
     package let signature: ArraySlice<UInt8>
-    /// What was signed, and what follows the signature.
+    /// The signed part, and the elements behind the signature.
     let fields: DERScanner
     let rest: DERScanner
 

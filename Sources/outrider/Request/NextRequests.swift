@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// The requests of a command line with `--next`, each with URLs and options of its own.
+/// The requests of a command line with `--next`, each with URLs and options.
 enum NextRequests {
-    /// Options that hold for all requests, wherever one stands: those of curl, and those of the service.
+    /// Options that hold for all requests, wherever an option stands: global options of curl, and of the service.
     private static let flags: Set = [
         "-s", "--silent", "-S", "--show-error", "-v", "--verbose", "-Z", "--parallel", "--fail-early", "--stdio",
         "--spawn", "--curl",
@@ -36,14 +36,14 @@ enum NextRequests {
         return parts.map { common + $0 }
     }
 
-    /// Refuses requests that would get what another has left of standard input: nothing.
+    /// Refuses several requests that read standard input: the second would get nothing.
     static func check(_ calls: [RequestCall]) throws(CommandFailure) {
         if calls.count(where: \.namesInput) < 2 { return }
         throw CommandFailure(
             .usage, "standard input can be read once, and several requests of --next name it: write a file for each")
     }
 
-    /// Makes the requests in their order. The status is that of the last failure, each of which is told at its time.
+    /// Makes the requests in their order. The status comes from the last failure; each failure is told at once.
     static func run(_ requests: [() throws -> Void], failsEarly: Bool) throws {
         var code: Int32?
         for request in requests {

@@ -53,7 +53,7 @@ struct RequestCall: ParsableArguments {
     @Flag(name: .long, help: "Send nothing: write the request as a curl command, secrets masked.")
     var curl = false
 
-    // NextRequests takes the option: here it has its help
+    // NextRequests takes the option: here is the help
     @Flag(name: .long, help: "Begin a further request, with a URL and options of its own.")
     private var next = false
 

@@ -173,7 +173,7 @@ def test_another_thread_cancels_a_task() -> None:
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     give_up(task)
-    # its destruction would be told otherwise
+    # asyncio would tell of the task's destruction
     task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 

@@ -61,7 +61,7 @@ function Spec:content(bytes)
   return { base64 = base64.encode(bytes) }
 end
 
--- what a field of a form can be; vim.NIL is userdata
+-- types of the fields of a form; vim.NIL is userdata
 local SIMPLE = { string = true, number = true, boolean = true, userdata = true }
 
 -- whether a table has neither names nor gaps
@@ -71,7 +71,7 @@ local function is_list(values)
   return count == #values
 end
 
---- Names and values as a list of pairs, where a list of values repeats its name; a list of pairs keeps its order.
+--- Names and values as a list of pairs, where a list of values repeats the name; a list of pairs keeps the order.
 local function pairs_of(fields, what)
   if type(fields) ~= "table" then error(("`%s` is a table of names and values"):format(what), 0) end
   local given, out = fields, {}
@@ -98,7 +98,7 @@ local function pairs_of(fields, what)
   return out
 end
 
--- a number has all its digits, which `tostring` cuts to 14
+-- a number has all digits, which `tostring` cuts to 14
 local function with_digits(value) return type(value) == "number" and json.encode(value) or value end
 
 -- fields with numbers as text; nil if there are none

@@ -58,7 +58,7 @@ class AsyncEventSource(Dropped, AsyncClosing):
         self._client = client
         self._invoke = client.invoke
         self._opening = opening  # async
-        # the task that opens it, for all tasks that wait: one of them may be cancelled  # async
+        # the task that opens the stream, for all tasks that wait: a waiting task may be cancelled  # async
         self._opens: Future[Opened] | None = None  # async
         self.response: AsyncResponse | None = None  # async
         # sync: self._open(*opening())
@@ -105,10 +105,10 @@ class AsyncEventSource(Dropped, AsyncClosing):
                     self._opens = None  # async
                     self._open(*opens.result())  # async
                 elif not opens.cancelled():  # async
-                    # another task has seen it first  # async
+                    # another task has seen the opening first  # async
                     opens.result()  # async
             finally:  # async
-                # its exception knows this frame  # async
+                # the exception of the task knows this frame  # async
                 del opens  # async
         return self  # async
 

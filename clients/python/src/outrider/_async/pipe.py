@@ -130,7 +130,7 @@ async def open_pipe(path: str, reading: Reading, ended: Callable[[int], Awaitabl
             raise ValueError("the stream is closed")
         pipe: AsyncPipe = piping.result()
     finally:
-        # its exception knows this frame
+        # the exception of the task knows this frame
         del piping
     pipe._ended = ended
     return pipe

@@ -209,7 +209,7 @@ class Session(Verbs, Dropped, Closing):
             self._client._defaults.sessions[made[0]] = self._plan
         if made[1] != wanted or self._is_orphan():
             if self._owner is not None and self._owner.pid != os.getpid():
-                # they would end with this child, and the parent would not know
+                # the functions would end with this child, and the parent would not know
                 raise RuntimeError("a forked child adds no function to a shared session: add it before the fork")
             own = {"interceptors": self._plan.interceptors, "trust": self._owner and self._plan.callbacks.get("trust")}
             changes = {"session": made[0], **{name: value for name, value in own.items() if value}}
