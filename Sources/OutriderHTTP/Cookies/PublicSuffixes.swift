@@ -63,7 +63,8 @@ package struct PublicSuffixes: Sendable {
         marks.append(mark)
     }
 
-    /// The public suffix and a further label; nil if the host is itself a public suffix, or has no name.
+    /// The public suffix and a further label; nil if the host is itself a public suffix, or has no name. As in browsers,
+    /// nil also for the name of a wildcard, such as `kobe.jp` for `*.kobe.jp`.
     ///
     /// - Parameter host: lower case, in punycode, without a dot at the end; no address.
     package func registrableDomain(of host: String) -> String? {

@@ -101,7 +101,8 @@ func pins(_ input: Input) {
 /// The registrable domain by the algorithm of publicsuffix.org, rule by rule; nil where two exceptions compete.
 private func registrable(_ host: [Substring], _ rules: [(labels: [Substring], isException: Bool)]) -> String?? {
     let matching = rules.filter { rule in
-        rule.labels.count <= host.count
+        // as in browsers, the name below which all names are suffixes cannot be registered
+        (rule.labels.count <= host.count || rule.labels.count == host.count + 1 && rule.labels.first == "*")
             && zip(rule.labels.reversed(), host.reversed()).allSatisfy { $0 == "*" || $0 == $1 }
     }
     let exceptions = matching.filter(\.isException)
