@@ -13,7 +13,8 @@ enum HostName {
             throw .invalidURL("the host is not UTF-8 text")
         }
         let mapped = decoded.utf8.allSatisfy { $0 < 0x80 } ? decoded.lowercased() : try map(decoded)
-        let labels = mapped.split(separator: ".", omittingEmptySubsequences: false)
+        // not by characters: a dot and the mark behind the dot are a single one
+        let labels = mapped.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false)
         let ascii = try labels.map { label throws(HTTPFailure) in try asciiLabel(label) }
         let host = ascii.joined(separator: ".")
         try check(host)
@@ -47,9 +48,13 @@ enum HostName {
         return label > 0 && !startsAsNumber
     }
 
-    private static func asciiLabel(_ label: Substring) throws(HTTPFailure) -> String {
-        if label.utf8.allSatisfy({ $0 < 0x80 }) { return String(label) }
-        guard let encoded = Punycode.encode(Array(label.unicodeScalars)) else {
+    private static func asciiLabel(_ label: Substring.UnicodeScalarView) throws(HTTPFailure) -> String {
+        if label.allSatisfy(\.isASCII) { return String(label) }
+        // UTS #46 section 4.1
+        if let first = label.first, isMark(first) {
+            throw .invalidURL("the host has a label that begins with a combining mark")
+        }
+        guard let encoded = Punycode.encode(Array(label)) else {
             throw .invalidURL("the host has a label that is too long")
         }
         return "xn--" + encoded
@@ -114,6 +119,13 @@ enum HostName {
             .spaceSeparator, .enclosingMark:
             return false
         default: return true
+        }
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark: true
+        default: false
         }
     }
 

@@ -37,6 +37,14 @@ import Testing
         #expect(failure?.message.contains("write the name in ASCII") == true, "\(failure?.message ?? "")")
     }
 
+    @Test(arguments: [
+        ".\u{301}", "a.\u{301}b.c", "\u{301}a.b", "good.\u{308}evil.example", "a\u{ff0e}\u{93e}",
+    ])
+    func `a label that begins with a mark is refused`(written: String) {
+        let failure = #expect(throws: HTTPFailure.self) { try HTTPURL(parsing: "http://\(written)/") }
+        #expect(failure?.message.contains("begins with a combining mark") == true, "\(failure?.message ?? "")")
+    }
+
     @Test func `a full-width letter cannot smuggle a separator`() {
         for written in ["good\u{ff0f}evil", "good\u{ff20}evil", "good\u{ff1a}80", "good\u{ff1f}x", "good\u{ff03}x"] {
             #expect(throws: HTTPFailure.self) { try HTTPURL(parsing: "http://\(written)/") }
