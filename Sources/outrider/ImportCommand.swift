@@ -34,7 +34,7 @@ extension CredentialsCommand {
         func run() async throws {
             CredentialHelper.hide()
             var wanted = try Self.read(try StandardInput.whole(most: 1 << 18))
-            if let issuer = wanted.wantsIssuer { wanted.complete(by: try metadata(issuer)) }
+            if let issuer = wanted.wantsIssuer { try complete(&wanted, by: issuer) }
             let given = wanted
             let kept = try await CredentialsCommand.reporting { () async throws(OAuthFailure) in
                 try await store.vault(trustRoots: environmentVariable("SSL_CERT_FILE"))
@@ -59,13 +59,14 @@ extension CredentialsCommand {
             }
         }
 
-        /// The issuer's published metadata, requested through a service, which learns nothing else.
-        private func metadata(_ issuer: String) throws(CommandFailure) -> ServerMetadata {
+        /// Adds the issuer's published metadata, requested through a service, which learns nothing else.
+        private func complete(_ wanted: inout CredentialImport, by issuer: String) throws(CommandFailure) {
             var service = try service.connect(orPrivate: true)
             let found = try service.client.result("oauth.discover", ["issuer": .string(issuer)])
             do throws(OAuthFailure) {
-                return try ServerMetadata(
+                let metadata = try ServerMetadata(
                     JSONWriter.bytes(of: found["metadata"] ?? .null), issuer: found["issuer"]?.string ?? "")
+                try wanted.complete(by: metadata)
             } catch {
                 throw CommandFailure(.error, error.message)
             }

@@ -4,6 +4,7 @@
 import ArgumentParser
 import Glibc
 import OutriderEngine
+import OutriderHTTP
 import OutriderJSON
 
 /// Logs in to a credential; with a description creates the credential first.
@@ -82,7 +83,10 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "NAME=VALUE, a further parameter of the address, such as access_type=offline; may be repeated.")
+        help: """
+            NAME=VALUE, a further parameter that the server wants, such as access_type=offline; may be repeated. With \
+            --client-id, later logins have the parameter, too.
+            """)
     var parameter: [String] = []
 
     @Option(name: .long, help: "Seconds to wait; a browser has 300 at most.")
@@ -112,10 +116,13 @@ struct LoginCommand: AsyncParsableCommand {
         if memory, service.stdio {
             throw ValidationError("--memory keeps it as long as the service runs, which --stdio ends with this command")
         }
-        if device, paste || redirect != nil || !parameter.isEmpty {
-            throw ValidationError("--device opens no address: leave out --paste, --redirect and --parameter")
+        if device, paste || redirect != nil {
+            throw ValidationError("--device opens no address: leave out --paste and --redirect")
         }
-        for text in parameter where text.first == "=" || !text.contains("=") {
+        if device, clientID == nil, !parameter.isEmpty {
+            throw ValidationError("with --device, --parameter goes with --issuer and --client-id")
+        }
+        for text in parameter where text.halves(at: "=")?.before.isEmpty ?? true {
             throw ValidationError("--parameter must be NAME=VALUE, such as access_type=offline")
         }
         // no parameter may stand there twice (RFC 6749 section 3.1)
@@ -142,9 +149,15 @@ struct LoginCommand: AsyncParsableCommand {
         var service = try place.connect(orPrivate: true)
         if let clientID {
             let spec = try spec(clientID, origins, onDisk: isKept && !memory, &service.client)
-            _ = try service.client.result("oauth.create", spec)
+            try create(spec, &service.client)
         }
         let isDevice = try device || grant(&service.client) == "device"
+        if isDevice, clientID == nil, paste || redirect != nil || !parameter.isEmpty {
+            throw CommandFailure(
+                .usage,
+                "\(FieldRules.shown(name)) logs in on another device, with its own parameters: leave out --parameter, "
+                    + "--paste and --redirect")
+        }
         try isDevice ? showDevice(&service.client) : showURL(&service.client)
         let end = try service.client.result(
             "oauth.wait", ["credential": .string(name), "timeout": .real(timeout)], within: timeout + 10)
@@ -203,7 +216,36 @@ struct LoginCommand: AsyncParsableCommand {
         if let scope { spec["scope"] = .array(Self.words(scope)) }
         if !origins.isEmpty { spec["origins"] = .array(origins.map { .string($0) }) }
         if !resource.isEmpty { spec["resources"] = .array(resource.map { .string($0) }) }
+        if !parameter.isEmpty { spec["parameters"] = .object(parameters) }
         return spec
+    }
+
+    private var parameters: JSONObject {
+        var found = JSONObject()
+        for text in parameter {
+            if let (name, value) = text.halves(at: "=") { found[name] = .string(value) }
+        }
+        return found
+    }
+
+    /// Creates the credential. Another one of that name may be that of a first login with a wrong client, which never
+    /// succeeded: such a credential is replaced.
+    private func create(_ spec: JSONObject, _ client: inout ServiceClient) throws(CommandFailure) {
+        do throws(CommandFailure) {
+            _ = try client.result("oauth.create", spec)
+        } catch {
+            guard error.reason == "name_taken",
+                let known = try? client.result("oauth.get", ["credential": .string(name)]),
+                known["issuer"] == spec["issuer"], known["generation"] == .integer(0),
+                ["authorizationCode", "device"].contains(known["grant"]?.string),
+                ["clientId", "grant", "persist", "resources"].contains(where: { known[$0] != (spec[$0] ?? .array([])) })
+            else { throw error }
+            _ = try client.result("oauth.delete", ["credential": .string(name)])
+            StandardError.line(
+                "outrider: replaced the credential \(FieldRules.shown(name)), which never logged in; a login of it "
+                    + "elsewhere, if any, has ended")
+            _ = try client.result("oauth.create", spec)
+        }
     }
 
     private static func words(_ text: String) -> [JSONValue] { text.split(separator: " ").map { .string(String($0)) } }
@@ -211,14 +253,7 @@ struct LoginCommand: AsyncParsableCommand {
     private func showURL(_ client: inout ServiceClient) throws(CommandFailure) {
         var params: JSONObject = ["credential": .string(name)]
         if let scope { params["scope"] = .array(Self.words(scope)) }
-        if !parameter.isEmpty {
-            var further = JSONObject()
-            for text in parameter {
-                let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                further[String(parts[0])] = .string(String(parts[1]))
-            }
-            params["parameters"] = .object(further)
-        }
+        if clientID == nil, !parameter.isEmpty { params["parameters"] = .object(parameters) }
         if paste {
             params["redirect"] = .string(redirect ?? "http://127.0.0.1:1/callback")
         } else if let redirect {

@@ -13,7 +13,7 @@ package final class HelperVault: CredentialVault {
     private let proxy: String?
     private let memory = MemoryStore()
     /// The names of credentials in memory; no name occurs twice.
-    private let remembered = Mutex<Set<CredentialKey>>([])
+    private let remembered = Mutex<Set<ByteText>>([])
     private let prompt = Mutex<PassphrasePrompt?>(nil)
 
     /// - Parameters:
@@ -37,7 +37,7 @@ package final class HelperVault: CredentialVault {
         let response = await carryOut(order(.store(spec, secrets, access), in: place))
         let snapshot = try Self.one(response).orFail(.unknownCredential(spec.name))
         remembered.withLock { names in
-            let key = CredentialKey(spec.name)
+            let key = ByteText(spec.name)
             if spec.persistence == .memory { names.insert(key) } else { names.remove(key) }
         }
         return snapshot
@@ -52,7 +52,7 @@ package final class HelperVault: CredentialVault {
     }
 
     package func mark(of name: String) -> RecordMark? {
-        guard let disk, !remembered.withLock({ $0.contains(CredentialKey(name)) }) else { return nil }
+        guard let disk, !remembered.withLock({ $0.contains(ByteText(name)) }) else { return nil }
         return CredentialFiles.mark(of: "\(disk.directory)/\(CredentialFiles.place(of: name))")
     }
 
@@ -96,7 +96,7 @@ package final class HelperVault: CredentialVault {
         let work = HelperRequest.Work.erase(id.name, spec: spec, revoke: revoke, upTo: generation)
         let response = await carryOut(order(work, of: id.birth, in: place), recorder)
         if case .failure(let failure) = response { throw failure }
-        if spec { remembered.withLock { _ = $0.remove(CredentialKey(id.name)) } }
+        if spec { remembered.withLock { _ = $0.remove(ByteText(id.name)) } }
         if case .unrevoked(let failure) = response { return failure }
         return nil
     }
@@ -173,7 +173,7 @@ package final class HelperVault: CredentialVault {
 
     /// Nil if the credential cannot exist: its name is not in memory, and there is no key for the disk.
     private func place(of name: String) throws(OAuthFailure) -> CredentialPlace? {
-        if remembered.withLock({ $0.contains(CredentialKey(name)) }) { return try memory.place() }
+        if remembered.withLock({ $0.contains(ByteText(name)) }) { return try memory.place() }
         guard let key = try diskKey(), let disk else { return nil }
         return CredentialPlace(directory: disk.directory, key: key)
     }

@@ -66,6 +66,7 @@ struct RotationRunner {
             })
         switch outcome {
         case .responded(let response): return machine.responded(response, at: Clocks.now)
+        case .refused(let failure): return machine.refused(failure, at: Clocks.now)
         case .lost(let partial, let seconds, let why):
             let failure = OAuthFailure.outcomeUnknown(
                 record.spec.name, why: why.message, isLogin: request.isSoleLogin)

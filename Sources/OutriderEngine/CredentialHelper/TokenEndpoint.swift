@@ -19,6 +19,8 @@ protocol TokenEndpoint: Sendable {
 /// How a request to an authorization server ended.
 enum TokenOutcome {
     case responded(TokenEndpointResponse)
+    /// The server ended the TLS handshake, which ends after the first bytes of the request, and read nothing of it.
+    case refused(OAuthFailure)
     /// The request may have arrived; with the response so far.
     case lost(TokenEndpointResponse?, after: Double, why: HTTPFailure)
     case notSent(OAuthFailure)
@@ -98,7 +100,7 @@ struct EndpointCalls {
             guard case .refused(let failure) = verdict else { return response.body }
             throw failure
         case .lost(_, _, let why): throw OAuthFailure(.temporary, "connection_lost", why.message)
-        case .notSent(let failure): throw failure
+        case .refused(let failure), .notSent(let failure): throw failure
         }
     }
 }

@@ -53,6 +53,10 @@ struct TokenEndpointClient: TokenEndpoint {
             if error.kind == .proxyAuthenticationRequired {
                 return .notSent(OAuthFailure(.config, "proxy_refused", error.message))
             }
+            if error.isRefusalOfCertificate {
+                let failure = OAuthFailure(.temporary, "certificate_refused", error.message)
+                return watch.sentAt == nil ? .notSent(failure) : .refused(failure)
+            }
             if let sent = watch.sentAt { return .lost(partial, after: Clocks.now.boot - sent.boot, why: error) }
             return .notSent(.unreachable(error))
         }
@@ -88,7 +92,8 @@ struct TokenEndpointClient: TokenEndpoint {
         attempt.timeouts.firstByte = Self.seconds
         attempt.timeouts.idle = Self.seconds
         attempt.timeouts.total = Self.seconds
-        attempt.security = security
+        attempt.security =
+            form.identity.map { SecurityPlan(roots: security.table.settings.roots, identity: $0) } ?? security
         // http is for this machine alone (RFC 8252 section 8.3): no proxy gets to read the secrets of the form
         attempt.proxies = url.isSecure ? try proxies.get() : nil
         if let proxy = attempt.proxy, proxy.speaksHTTP, let user = proxy.credential {
@@ -172,11 +177,19 @@ private final class TokenRecording {
     }
 
     func ended(_ body: [UInt8], _ failure: HTTPFailure?) {
-        if let head { entry.take(head, body, kind) }
+        if let head { entry.take(head, body, kind, isComplete: failure == nil) }
         if let failure { entry.take(failure) }
         let total = milliseconds
         entry.time(started: started, wait: wait ?? total, total: total)
         log.add(entry.entry)
+    }
+}
+
+extension HTTPFailure {
+    /// Whether an alert of the server ended the handshake because of the certificate. Without an alert, the connection
+    /// may have ended after the request.
+    fileprivate var isRefusalOfCertificate: Bool {
+        kind == .clientCertificateRequired && details.contains { if case .alert = $0 { true } else { false } }
     }
 }
 

@@ -36,15 +36,15 @@ final class LoginAttempts: Sendable {
     }
 
     private struct State {
-        var entries: [CredentialKey: Entry] = [:]
+        var entries: [ByteText: Entry] = [:]
         /// Alarms that rang before their callers could wait.
         var early: Set<Int> = []
         var last = 0
 
         /// The entry of a credential.
         subscript(name: String) -> Entry? {
-            get { entries[CredentialKey(name)] }
-            set { entries[CredentialKey(name)] = newValue }
+            get { entries[ByteText(name)] }
+            set { entries[ByteText(name)] = newValue }
         }
     }
 
@@ -57,7 +57,7 @@ final class LoginAttempts: Sendable {
     func begin(_ name: String) -> Int {
         let (number, old) = state.withLock { state in
             state.last += 1
-            let old = state.entries.updateValue(Entry(number: state.last), forKey: CredentialKey(name))
+            let old = state.entries.updateValue(Entry(number: state.last), forKey: ByteText(name))
             if state.entries.count > Self.most,
                 let oldest = state.entries.filter({ $0.value.ending != nil }).min(by: {
                     $0.value.number < $1.value.number

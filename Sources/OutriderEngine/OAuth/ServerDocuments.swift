@@ -28,17 +28,25 @@ package final class ServerDocuments: Sendable {
         let memory = stage?.metadata ?? known
         if !fresh, let found = memory.metadata(of: issuer) { return found }
         var complaints: [String] = []
+        // one place may be that of another issuer on the same host
+        var refusal: OAuthFailure?
         for place in try ServerMetadata.places(of: issuer) {
-            switch try await fetch(place, stage) {
-            case .document(let bytes) where ServerMetadata.isForeign(bytes):
-                complaints.append("\(place): no issuer in its JSON")
-            case .document(let bytes):
-                let found = PublishedMetadata(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
-                memory.remember(found)
-                return found
-            case .nothing(let why): complaints.append("\(place): \(why)")
+            do throws(OAuthFailure) {
+                switch try await fetch(place, stage) {
+                case .document(let bytes) where ServerMetadata.isForeign(bytes):
+                    complaints.append("\(place): no issuer in its JSON")
+                case .document(let bytes):
+                    let found = PublishedMetadata(metadata: try ServerMetadata(bytes, issuer: issuer), place: place)
+                    memory.remember(found)
+                    return found
+                case .nothing(let why): complaints.append("\(place): \(why)")
+                }
+            } catch {
+                guard error.reason == "issuer_mismatch" || refusal != nil else { throw error }
+                refusal = refusal ?? error
             }
         }
+        if let refusal { throw refusal }
         throw OAuthFailure(
             .config, "no_metadata",
             "\(FieldRules.shown(issuer)) publishes no metadata (\(complaints.joined(separator: "; "))): name its tokenUrl"

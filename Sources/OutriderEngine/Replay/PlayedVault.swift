@@ -9,7 +9,7 @@ import Synchronization
 final class PlayedVault: CredentialVault, PlayedResponses {
     private let known: CredentialBroker
     private let endpoint: PlayedEndpoint
-    private let stores = Mutex<[CredentialKey: PlayedStore]>([:])
+    private let stores = Mutex<[ByteText: PlayedStore]>([:])
     /// Requests are played one after the other, as the lock of a credential has it.
     private let queue = SerialQueue()
 
@@ -23,7 +23,7 @@ final class PlayedVault: CredentialVault, PlayedResponses {
 
     /// Nil for a name that this service has not used: the store is not read.
     private func find(_ name: String) -> PlayedStore? {
-        if let store = stores.withLock({ $0[CredentialKey(name)] }) { return store }
+        if let store = stores.withLock({ $0[ByteText(name)] }) { return store }
         guard let snapshot = known.known(name), endpoint.plays(snapshot.spec.endpoints.token) else { return nil }
         return keep(CredentialRecord(played: snapshot, boot: Clocks.boot))
     }
@@ -37,8 +37,8 @@ final class PlayedVault: CredentialVault, PlayedResponses {
     private func keep(_ record: CredentialRecord) -> PlayedStore {
         let made = PlayedStore(record)
         return stores.withLock { stores in
-            if let other = stores[CredentialKey(record.spec.name)] { return other }
-            stores[CredentialKey(record.spec.name)] = made
+            if let other = stores[ByteText(record.spec.name)] { return other }
+            stores[ByteText(record.spec.name)] = made
             return made
         }
     }
@@ -86,9 +86,9 @@ final class PlayedVault: CredentialVault, PlayedResponses {
 
     func list() async throws(OAuthFailure) -> [CredentialSnapshot] {
         var found: [CredentialSnapshot] = []
-        let used = known.known.map { CredentialKey($0.spec.name) }
+        let used = known.known.map { ByteText($0.spec.name) }
         let names = Set(used).union(stores.withLock { Array($0.keys) })
-        for name in names.map(\.name).sorted() {
+        for name in names.map(\.text).sorted() {
             if let store = find(name) { found.append(try snapshot(store, name)) }
         }
         return found
@@ -143,7 +143,7 @@ final class PlayedVault: CredentialVault, PlayedResponses {
         }
         record.forgetTokens()
         store.replace(record)
-        if forgets { stores.withLock { $0[CredentialKey(id.name)] = nil } }
+        if forgets { stores.withLock { $0[ByteText(id.name)] = nil } }
         return failure
     }
 }

@@ -32,7 +32,7 @@ package struct CredentialSpec: Sendable, Equatable {
 
     /// A setting that may change while the tokens stay.
     package enum Setting: String, Sendable, CaseIterable {
-        case scope, origins, window, refreshBefore, refreshStatuses, holds, onFailure
+        case scope, parameters, origins, window, refreshBefore, refreshStatuses, holds, onFailure
     }
 
     /// Between 1 and 128 characters, unique for the user in the store, or in the service if kept in memory.
@@ -43,6 +43,8 @@ package struct CredentialSpec: Sendable, Equatable {
     package var authentication: ClientAuthentication
     package var endpoints: OAuthEndpoints
     package var scope: [String]
+    /// Sent wherever the scope is, such as `audience`.
+    package var parameters: [OAuthParameter]
     /// RFC 8707: tokens for a resource are never sent to another. Absolute URIs, sent and compared as written.
     package var resources: [String]
     package var grant: Grant
@@ -66,6 +68,7 @@ package struct CredentialSpec: Sendable, Equatable {
         issuer = nil
         authentication = .none
         scope = []
+        parameters = []
         resources = []
         origins = []
         window = RefreshWindow()
@@ -81,6 +84,7 @@ package struct CredentialSpec: Sendable, Equatable {
         for setting in settings {
             switch setting {
             case .scope: scope = other.scope
+            case .parameters: parameters = other.parameters
             case .origins: origins = other.origins
             case .window: window = other.window
             case .refreshBefore: refreshBefore = other.refreshBefore
@@ -92,10 +96,38 @@ package struct CredentialSpec: Sendable, Equatable {
     }
 }
 
-/// How the client authenticates at the token endpoint (RFC 6749 section 2.3, RFC 7523 section 2.2).
+/// How the client authenticates at the token endpoint: RFC 6749 section 2.3, RFC 7523 section 2.2, RFC 8705 section 2.
 package enum ClientAuthentication: Sendable, Equatable {
     case none, basic, body
     case privateKeyJWT(file: String, algorithm: String, keyID: String?)
+    /// PEM files; the key may be in the file of the certificate.
+    case certificate(file: String, key: String)
+}
+
+/// A parameter that some servers want beside those of the standards. No secret.
+package struct OAuthParameter: Sendable, Equatable {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// Whether requests have a parameter of that name from elsewhere.
+    package static func isReserved(_ name: String) -> Bool { isOfLogin(name) || ofForms.contains(name) }
+
+    /// Whether the URL of a login has a parameter of that name from elsewhere.
+    static func isOfLogin(_ name: String) -> Bool { ofLogins.contains(name) }
+
+    private static let ofLogins: Set<String> = [
+        "client_id", "client_secret", "code_challenge", "code_challenge_method", "nonce", "redirect_uri", "request",
+        "request_uri", "resource", "response_mode", "response_type", "scope", "state",
+    ]
+    private static let ofForms: Set<String> = [
+        "assertion", "client_assertion", "client_assertion_type", "code", "code_verifier", "device_code", "grant_type",
+        "refresh_token",
+    ]
 }
 
 /// The endpoints of an authorization server (RFC 8414 section 2).

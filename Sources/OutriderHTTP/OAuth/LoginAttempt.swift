@@ -12,8 +12,9 @@ package struct LoginAttempt: Sendable {
     package struct Options: Sendable {
         /// In place of the credential's own.
         package var scope: [String]?
-        /// Further parameters, such as `prompt` or `login_hint`; the service's own parameters are refused.
-        package var parameters: [(name: String, value: String)] = []
+        /// Further parameters, such as `prompt` or `login_hint`, in place of those of the same name in the credential
+        /// or in its URL.
+        package var parameters: [OAuthParameter] = []
 
         package init() {}
     }
@@ -47,7 +48,7 @@ package struct LoginAttempt: Sendable {
                 .config, "no_authorization_endpoint",
                 "\(FieldRules.shown(spec.name)) has no authorizationUrl: create it with one, or with an issuer")
         }
-        if let name = options.parameters.map(\.name).first(where: Self.isReserved) {
+        if let name = options.parameters.map(\.name).first(where: OAuthParameter.isReserved) {
             throw OAuthFailure(.config, "reserved_parameter", "the parameter \(name) is set by outrider itself")
         }
         // no parameter may stand there twice (RFC 6749 section 3.1)
@@ -73,22 +74,18 @@ package struct LoginAttempt: Sendable {
         if !scope.isEmpty { pairs.append((name: "scope", value: scope.joined(separator: " "))) }
         if let nonce { pairs.append((name: "nonce", value: nonce)) }
         pairs += spec.resources.map { (name: "resource", value: $0) }
-        url.append(query: FormText.query(pairs + options.parameters))
+        let given = Set(options.parameters.map(\.name))
+        let further = spec.parameters.filter { !given.contains($0.name) } + options.parameters
+        pairs += further.map { (name: $0.name, value: $0.value) }
+        url.removeQueryParameters(Set(further.map(\.name)))
+        url.append(query: FormText.query(pairs))
         self.url = url.description
     }
-
-    private static let ours: Set<String> = [
-        "client_id", "client_secret", "code_challenge", "code_challenge_method", "nonce", "redirect_uri", "request",
-        "request_uri", "resource", "response_mode", "response_type", "scope", "state",
-    ]
-
-    /// Whether a login sets the parameter of that name itself.
-    package static func isReserved(_ name: String) -> Bool { ours.contains(name) }
 
     /// The parameter in the query of an authorization endpoint that a login sets itself; nil for none.
     package static func reserved(in url: HTTPURL) -> String? {
         let query = url.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
-        return FormText(query.first ?? "").pairs.map(\.name).first(where: ours.contains)
+        return FormText(query.first ?? "").pairs.map(\.name).first(where: OAuthParameter.isOfLogin)
     }
 
     /// Reads the URL to which the server redirected the browser, whole or only its query. State and issuer are checked
@@ -161,6 +158,18 @@ package struct LoginAttempt: Sendable {
 
     private static func failure(_ reason: String, _ message: String) -> OAuthFailure {
         OAuthFailure(.needsLogin, reason, message)
+    }
+}
+
+extension HTTPURL {
+    /// The other parameters stay as written.
+    fileprivate mutating func removeQueryParameters(_ names: Set<String>) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return }
+        let kept = parts[1].split(separator: "&", omittingEmptySubsequences: false).filter { piece in
+            FormText(piece).pairs.allSatisfy { !names.contains($0.name) }
+        }
+        target = "\(parts[0])?\(kept.joined(separator: "&"))"
     }
 }
 

@@ -24,6 +24,9 @@ package struct OAuthForm: Sendable {
         .init("Content-Type", "application/x-www-form-urlencoded"),
     ]
 
+    /// The certificate that the client shows; nil for none.
+    package private(set) var identity: IdentitySpec?
+
     /// The encoded form.
     package var body: [UInt8] {
         var body: [UInt8] = []
@@ -53,8 +56,13 @@ package struct OAuthForm: Sendable {
         for resource in spec.resources { add("resource", resource) }
     }
 
-    private mutating func addScope(_ scope: [String]) {
+    private mutating func addParameters(_ spec: CredentialSpec) {
+        for parameter in spec.parameters { add(parameter.name, parameter.value) }
+    }
+
+    private mutating func addScope(_ scope: [String], _ spec: CredentialSpec) {
         if !scope.isEmpty { add("scope", scope.joined(separator: " ")) }
+        addParameters(spec)
     }
 }
 
@@ -80,7 +88,7 @@ extension OAuthForm {
             add("refresh_token", token)
         case .clientCredentials:
             add("grant_type", "client_credentials")
-            addScope(spec.scope)
+            addScope(spec.scope, spec)
         case .authorizationCode(let code, let verifier, let redirect, _, _, _):
             add("grant_type", "authorization_code")
             add("code", code)
@@ -89,10 +97,11 @@ extension OAuthForm {
         case .deviceCode(let code, _):
             add("grant_type", Self.deviceGrant)
             add("device_code", code)
+            addParameters(spec)
         case .jwtBearer:
             add("grant_type", Self.assertionGrant)
             add("assertion", try Self.assertion(spec, secrets, proof))
-            addScope(spec.scope)
+            addScope(spec.scope, spec)
         }
         addResources(spec)
         try authenticate(spec, secrets, proof)
@@ -103,7 +112,7 @@ extension OAuthForm {
         _ spec: CredentialSpec, _ secrets: CredentialSecrets, scope: [String]? = nil, proof: ClientProof? = nil
     ) throws(OAuthFailure) -> OAuthForm {
         var form = OAuthForm()
-        form.addScope(scope ?? spec.scope)
+        form.addScope(scope ?? spec.scope, spec)
         form.addResources(spec)
         try form.authenticate(spec, secrets, proof)
         return form
@@ -156,6 +165,9 @@ extension OAuthForm {
     ) throws(OAuthFailure) {
         switch spec.authentication {
         case .none: add("client_id", spec.clientID)
+        case .certificate(let file, let key):
+            add("client_id", spec.clientID)
+            identity = IdentitySpec(.pem(certificate: file, key: key), pointer: nil)
         case .basic: headers.add("Authorization", Self.basic(spec.clientID, try Self.secret(spec, secrets)))
         case .body:
             add("client_id", spec.clientID)

@@ -29,7 +29,8 @@ package struct ServerMetadata: Sendable, Equatable {
         guard said.utf8.elementsEqual(issuer.utf8) else {
             throw OAuthFailure(
                 .config, "issuer_mismatch",
-                "the metadata came from \(FieldRules.shown(said)), expected \(FieldRules.shown(issuer))")
+                "the metadata came from \(FieldRules.shown(said)), expected \(FieldRules.shown(issuer)): give the "
+                    + "issuer as its server writes it, or tokenUrl and the other endpoints without an issuer")
         }
         for name in Self.lists where !members.listsTexts(name) {
             throw Self.fault(issuer, "has \(name) that is no list of strings")
@@ -48,6 +49,26 @@ package struct ServerMetadata: Sendable, Equatable {
         self.endpoints = endpoints
         document = members
     }
+
+    /// With those of `mtls_endpoint_aliases` for a client that shows a certificate (RFC 8705 section 5). Other clients do
+    /// not look at the aliases, nor at faults in them.
+    package func endpoints(for authentication: ClientAuthentication) throws(OAuthFailure) -> OAuthEndpoints {
+        guard case .certificate = authentication, let value = document[Self.aliases], value != .null else {
+            return endpoints
+        }
+        guard let members = value.object else { throw Self.fault(issuer, "has \(Self.aliases) that is no object") }
+        func alias(_ name: String) throws(OAuthFailure) -> HTTPURL? {
+            try Self.endpoint(name, members, issuer, under: "\(Self.aliases).")
+        }
+        var endpoints = endpoints
+        endpoints.token = try alias("token_endpoint") ?? endpoints.token
+        endpoints.device = try alias("device_authorization_endpoint") ?? endpoints.device
+        endpoints.revocation = try alias("revocation_endpoint") ?? endpoints.revocation
+        endpoints.introspection = try alias("introspection_endpoint") ?? endpoints.introspection
+        return endpoints
+    }
+
+    private static let aliases = "mtls_endpoint_aliases"
 
     /// Whether the bytes are a JSON object without issuer: a document of another kind, such as the error of an API.
     package static func isForeign(_ bytes: [UInt8]) -> Bool {
@@ -72,9 +93,10 @@ package struct ServerMetadata: Sendable, Equatable {
     }
 
     private static func endpoint(
-        _ name: String, _ members: JSONObject, _ issuer: String
+        _ name: String, _ members: JSONObject, _ issuer: String, under parent: String = ""
     ) throws(OAuthFailure) -> HTTPURL? {
         guard let value = members[name], value != .null else { return nil }
+        let name = parent + name
         guard let text = value.string else { throw fault(issuer, "has a \(name) that is no string") }
         do throws(HTTPFailure) {
             let url = try HTTPURL(parsing: text)

@@ -35,9 +35,9 @@ package struct TokenEntry {
         return form
     }
 
-    /// Takes the response. Fields keep their names; a body that is no JSON keeps what tells its kind.
-    package mutating func take(_ head: AttemptScript.Head, _ body: [UInt8], _ kind: Kind) {
-        let scanned = TokenResponseScanner.scan(body)
+    /// Takes the response. Fields keep their names; a body without members keeps what tells its kind.
+    package mutating func take(_ head: AttemptScript.Head, _ body: [UInt8], _ kind: Kind, isComplete: Bool = true) {
+        let scanned = TokenResponseScanner.scan(body, isComplete: isComplete)
         var found = FoundSecrets()
         if let response = scanned.response {
             for secret in [response.accessToken, response.refreshToken, response.idToken].compactMap({ $0 }) {
@@ -97,6 +97,7 @@ package struct TokenEntry {
             }
             writer.member("scope", response.scope?.joined(separator: " "))
             writer.member("error", response.error)
+            if response.saidError != response.error { writer.member("message", response.saidError) }
             if let seconds = response.interval {
                 writer.member("interval", seconds)
             }
@@ -112,7 +113,7 @@ package struct TokenEntry {
         if first == UInt8(ascii: "{") { return Array("{\(mask)".utf8) }
         if first == UInt8(ascii: "<") { return Array("<\(mask)>".utf8) }
         let hasToken = body[...].firstRange(of: Array("access_token".utf8)) != nil
-        return Array((hasToken ? "access_token=\(mask)" : mask).utf8)
+        return Array((hasToken ? "access_token \(mask)" : mask).utf8)
     }
 }
 

@@ -143,6 +143,20 @@ package struct RotationMachine: ~Copyable {
         return run(plan)
     }
 
+    /// Notes that the server refused the request, and did not take the token.
+    package mutating func refused(_ failure: OAuthFailure, at now: ClockPair) -> Action {
+        guard let record, request == .refresh else {
+            let isPolling = failure.kind != .temporary || request?.isPoll == true
+            return run(isPolling ? [.end(.failed(failure))] : [pause(failure, at: now), .end(.failed(failure))])
+        }
+        if failure.kind == .needsLogin {
+            if repeated != nil { return giveUp(record) }
+            return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
+        }
+        let pausing = failure.kind == .temporary ? [pause(failure, at: now)] : []
+        return run([tidying(after: failure)] + pausing + [.end(.failed(failure))])
+    }
+
     // MARK: decisions
 
     private mutating func run(_ plan: [Action]) -> Action {
@@ -268,19 +282,6 @@ package struct RotationMachine: ~Copyable {
             began: now, boot: boot)
         self.intent = again
         return .send(.refresh, record, again)
-    }
-
-    private mutating func refused(_ failure: OAuthFailure, at now: ClockPair) -> Action {
-        guard let record, request == .refresh else {
-            let isPolling = failure.kind != .temporary || request?.isPoll == true
-            return run(isPolling ? [.end(.failed(failure))] : [pause(failure, at: now), .end(.failed(failure))])
-        }
-        if failure.kind == .needsLogin {
-            if repeated != nil { return giveUp(record) }
-            return run([.write(record.failing(failure)), .clear, .end(.failed(failure))])
-        }
-        let pausing = failure.kind == .temporary ? [pause(failure, at: now)] : []
-        return run([tidying(after: failure)] + pausing + [.end(.failed(failure))])
     }
 
     /// The outcome of a lost attempt remains unknown. An outage does not cost the login: a server that is out of order

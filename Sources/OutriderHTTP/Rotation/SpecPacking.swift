@@ -18,6 +18,10 @@ extension CredentialSpec: Packed {
         writer.put(13, holds)
         writer.put(14, onFailure.rawValue)
         writer.put(15, persistence.rawValue)
+        for parameter in parameters {
+            writer.put(16, parameter.name)
+            writer.put(17, parameter.value)
+        }
     }
 
     package init(packed scanner: PackedScanner) throws(PackedFault) {
@@ -36,6 +40,7 @@ extension CredentialSpec: Packed {
         holds = try scanner.flag(13).orFault()
         onFailure = try scanner.choice(14).orFault()
         persistence = try scanner.choice(15).orFault()
+        parameters = zip(try scanner.texts(16), try scanner.texts(17)).map { OAuthParameter($0, $1) }
     }
 
     /// The credential's identity: tokens of an identity never serve another.
@@ -60,6 +65,10 @@ extension ClientAuthentication: Packed {
             writer.put(2, file)
             writer.put(3, algorithm)
             writer.put(4, keyID)
+        case .certificate(let file, let key):
+            writer.put(1, "certificate")
+            writer.put(2, file)
+            writer.put(5, key)
         }
     }
 
@@ -72,6 +81,8 @@ extension ClientAuthentication: Packed {
             self = .privateKeyJWT(
                 file: try scanner.text(2).orFault(), algorithm: try scanner.text(3).orFault(),
                 keyID: try scanner.text(4))
+        case "certificate":
+            self = .certificate(file: try scanner.text(2).orFault(), key: try scanner.text(5).orFault())
         default: throw PackedFault()
         }
     }

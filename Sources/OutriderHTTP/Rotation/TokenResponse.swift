@@ -14,6 +14,8 @@ package struct TokenResponse: Sendable, Equatable {
     package var error: String?
     /// The server's explanation of the error for developers: may hold anything, also secrets.
     package var errorDescription: String?
+    /// The text that some servers send in place of both.
+    package var message: String?
     /// Seconds between polls (RFC 8628 section 3.2), at most an hour.
     package var interval: Double?
     /// The first present but unusable member.
@@ -37,7 +39,7 @@ package struct TokenResponse: Sendable, Equatable {
     /// The members that are read. All others are ignored, whatever their value.
     static let members: Set = [
         "access_token", "refresh_token", "id_token", "token_type", "scope", "error", "error_description", "expires_in",
-        "interval",
+        "interval", "message",
     ]
 
     /// Takes a member; false if the value has a wrong type.
@@ -53,6 +55,7 @@ package struct TokenResponse: Sendable, Equatable {
         case ("error", .text(let text)): error = text.isEmpty ? nil : text
         case ("error", .unreadable): error = "unknown"
         case ("error_description", .text(let text)): errorDescription = text
+        case ("message", .text(let text)): message = text
         case ("expires_in", .number(let number)), ("interval", .number(let number)): seconds(name, number)
         case ("expires_in", .text(let text)), ("interval", .text(let text)): seconds(name, Double(text) ?? 0)
         case ("access_token", .unreadable), ("refresh_token", .unreadable), ("token_type", .unreadable): spoil(name)
@@ -60,6 +63,21 @@ package struct TokenResponse: Sendable, Equatable {
         default: break
         }
         return true
+    }
+
+    /// The members of a form, in which older servers put their tokens. Nil for a text of another kind, and if two
+    /// parsers could choose different values.
+    init?(form body: [UInt8]) {
+        let text = body.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        guard text.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>{}".utf8.contains($0) }) else { return nil }
+        let form = FormText(String(decoding: text, as: UTF8.self))
+        for name in Self.members where name != "message" {
+            var values = form.all(name)
+            if name == "expires_in", values.isEmpty { values = form.all("expires") }
+            guard values.count < 2 else { return nil }
+            if let value = values.first { _ = take(name, .text(value)) }
+        }
+        if accessToken == nil, error == nil, fault == nil { return nil }
     }
 
     /// Of the characters that tokens have (RFC 6749 appendixes A.12 and A.17): with others they would be something else

@@ -20,6 +20,8 @@ package struct TokenResponseScanner {
     static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let mostDepth = 32
     private static let mostMembers = 256
+    /// Members that decide about no token.
+    private static let texts: Set = ["error_description", "message"]
 
     private enum Stop: Error {
         case cut, malformed
@@ -41,6 +43,13 @@ package struct TokenResponseScanner {
             let hasAll = response.accessToken != nil && response.refreshToken != nil
             return error == .cut || error == .malformed && hasAll ? .cut(response) : .malformed
         }
+    }
+
+    /// The same for a response that may be a form, whose end is only the end of the response.
+    package static func scan(_ bytes: [UInt8], isComplete: Bool) -> Outcome {
+        let outcome = scan(bytes)
+        guard outcome == .malformed, isComplete, bytes.count < mostBytes else { return outcome }
+        return TokenResponse(form: bytes).map { .whole($0) } ?? outcome
     }
 
     private init(bytes: [UInt8]) {
@@ -66,7 +75,7 @@ package struct TokenResponseScanner {
                 var next = response
                 guard next.take(name, value) else { throw .refused }
                 let isOther = next != response || value == .null
-                if !names.insert(name).inserted, isOther, name != "error_description" { throw .refused }
+                if !names.insert(name).inserted, isOther, !Self.texts.contains(name) { throw .refused }
                 response = next
             } while try goesOn(to: UInt8(ascii: "}"))
         }

@@ -19,7 +19,7 @@ package enum TokenVerdict: Sendable, Equatable {
         isPoll: Bool = false, hiding secrets: @autoclosure () -> [Secret]? = nil
     ) -> TokenVerdict {
         let isGood = (200..<300).contains(response.status)
-        let scanned = TokenResponseScanner.scan(response.body)
+        let scanned = TokenResponseScanner.scan(response.body, isComplete: response.isComplete)
         switch scanned {
         case .whole(let found) where isGood && found.isUsable && found.error == nil && response.isComplete:
             return usable(found, name)
@@ -27,13 +27,14 @@ package enum TokenVerdict: Sendable, Equatable {
         case .whole(let found) where isGood && found.isUsable && found.refreshToken != nil,
             .cut(let found) where isGood && found.isUsable && found.refreshToken != nil:
             return usable(found, name)
-        case .whole(let found) where found.error != nil && (response.isComplete || !isGood):
+        case .whole(let found)
+        where found.error != nil && (response.isComplete || !isGood) || found.message != nil && !isGood:
             let secrets = secrets()
-            let said = found.errorDescription.flatMap { said in
-                secrets.flatMap { OAuthText.explanation(said, hiding: $0) }
-            }
-            let word = word(found.error ?? "", hiding: secrets ?? [])
-            return .refused(failure(word, said, response, name, place, isLogin))
+            let error = isGood ? found.error : found.saidError
+            let text = found.errorDescription ?? (error == nil ? found.message : nil)
+            let said = text.flatMap { text in secrets.flatMap { OAuthText.explanation(text, hiding: $0) } }
+            let reason = error.map { Self.word($0, hiding: secrets ?? []) }
+            return .refused(failure(reason, said, response, name, place, isLogin))
         default:
             if !isGood { return .refused(failure(nil, nil, response, name, place, isLogin)) }
             if let member = scanned.fault { return .unclear(.unusableToken(name, member)) }
@@ -114,7 +115,7 @@ package enum TokenVerdict: Sendable, Equatable {
         // the words of GitHub and Slack
         case "bad_refresh_token", "invalid_refresh_token": true
         // a refresh involves no code that expires
-        case "expired_token", "code_expired", "bad_verification_code": isLogin
+        case "expired_token", "code_expired", "bad_verification_code", "invalid_device_code": isLogin
         case _ where declines.contains(error): isLogin
         default: false
         }
@@ -160,6 +161,15 @@ package enum TokenVerdict: Sendable, Equatable {
 
 extension TokenResponse {
     fileprivate var isUsable: Bool { accessToken != nil && fault == nil }
+
+    /// The error of a refusal, which Twitch says in `message`: alone, or beside the words of the status.
+    var saidError: String? {
+        let word = message?.lowercased().replacing(" ", with: "_")
+        guard error?.contains(" ") ?? true, let word, Self.messages.contains(word) else { return error }
+        return word
+    }
+
+    private static let messages: Set = ["authorization_pending", "invalid_device_code", "invalid_refresh_token"]
 }
 
 extension TokenResponseScanner.Outcome {

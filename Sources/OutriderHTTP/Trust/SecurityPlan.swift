@@ -74,12 +74,13 @@ package final class SecurityPlan: Sendable {
     }
 
     /// The service's own: the default policy with these roots.
-    package init(roots: RootsSpec? = nil) {
+    package init(roots: RootsSpec? = nil, identity: IdentitySpec? = nil) {
         var table = Table()
         table.settings.roots = roots
+        table.settings.identity = identity
         self.table = table
         isPlain = table.isPlain
-        common = roots == nil ? .standard : ConnectionSecurity(.default, table.settings)
+        common = isPlain ? .standard : ConnectionSecurity(.default, table.settings)
         byHost = HostTable()
         own = nil
         origin = nil

@@ -19,7 +19,7 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
 
     private let monitors: any ServiceMonitors
     private let caches: String?
-    private let watchers = Mutex<[CredentialKey: [Watcher]]>([:])
+    private let watchers = Mutex<[ByteText: [Watcher]]>([:])
 
     /// - Parameter caches: the directory of named caches, whose entries end with their credential.
     init(_ monitors: any ServiceMonitors, caches: String?) {
@@ -30,7 +30,7 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
     /// Sends the client events about that credential from now on.
     func watch(_ name: String, _ peer: any Peer, _ owner: MonitorOwner) {
         let watcher = Watcher(peer: peer, owner: owner)
-        let key = CredentialKey(name)
+        let key = ByteText(name)
         watchers.withLock { watchers in
             watchers = watchers.compactMapValues { list in
                 let alive = list.filter { $0.peer != nil }
@@ -55,7 +55,7 @@ final class CredentialEvents: CredentialObserver, CredentialWatchers {
     func receive(_ event: CredentialEvent, _ credential: CredentialSnapshot) {
         let name = credential.spec.name
         if case .deleted = event { CacheOwner.forget("oauth:\(name)", in: caches) }
-        let watchers = watchers.withLock { $0[CredentialKey(name)] ?? [] }
+        let watchers = watchers.withLock { $0[ByteText(name)] ?? [] }
         Self.tell(watchers, event, credential)
         let topic: MonitorTopic
         switch event {

@@ -32,8 +32,8 @@ package struct CredentialImport: Sendable {
     /// The issuer that has to say the rest; nil if nothing is missing.
     package var wantsIssuer: String? { params.lacksEndpoints ? params.spec.issuer : nil }
 
-    package mutating func complete(by metadata: ServerMetadata) {
-        params.spec = params.completed(by: metadata.endpoints)
+    package mutating func complete(by metadata: ServerMetadata) throws(OAuthFailure) {
+        params.spec = params.completed(by: try metadata.endpoints(for: params.spec.authentication))
     }
 
     package var spec: CredentialSpec { params.spec }

@@ -29,6 +29,7 @@ struct CredentialInfoShape: JSONEncodable {
             writer.member("clientId", spec.clientID)
             writer.member("scope", snapshot.access?.scope ?? spec.scope)
             writer.member("missingScope", snapshot.access?.listedMissingScope)
+            writer.member("parameters", spec.listedParameters)
             writer.member("resources", spec.resources)
             writer.member("origins", spec.origins.map(\.origin))
             writer.member("persist", spec.persistence.rawValue)
@@ -76,6 +77,16 @@ struct CredentialInfoShape: JSONEncodable {
 extension AccessToken {
     /// Nil if nothing is missing.
     var listedMissingScope: [String]? { missingScope.isEmpty ? nil : missingScope }
+}
+
+extension CredentialSpec {
+    /// Nil for none.
+    fileprivate var listedParameters: JSONObject? {
+        guard !parameters.isEmpty else { return nil }
+        var object = JSONObject()
+        for parameter in parameters { object[parameter.name] = .string(parameter.value) }
+        return object
+    }
 }
 
 extension CredentialSpec.Grant {

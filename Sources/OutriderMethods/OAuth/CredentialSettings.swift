@@ -7,6 +7,7 @@ import OutriderJSON
 /// What can be said of a credential when it is made, and changed later; what is left out stays as it is.
 struct CredentialSettings: Sendable {
     private var scope: ScopeParameter?
+    private var parameters: OAuthParametersParameter?
     private var origins: [TokenOriginParameter]?
     private var window: WindowParameter?
     private var when: WhenParameter?
@@ -19,6 +20,7 @@ struct CredentialSettings: Sendable {
     /// Reads its members where others stand beside them; `finish` is the caller's.
     init(_ fields: inout JSONFields) throws(JSONComplaint) {
         scope = try fields.optional("scope")
+        parameters = try fields.optional("parameters")
         origins = try fields.optional("origins") { (origins: [TokenOriginParameter]) in
             origins.count > Self.mostOrigins ? "must not hold more than \(Self.mostOrigins)" : nil
         }
@@ -31,15 +33,16 @@ struct CredentialSettings: Sendable {
     /// Those that are said.
     var given: [CredentialSpec.Setting] {
         let all: [(CredentialSpec.Setting, isGiven: Bool)] = [
-            (.scope, scope != nil), (.origins, origins != nil), (.window, window != nil),
-            (.refreshBefore, when?.before != nil), (.refreshStatuses, when?.statuses != nil), (.holds, holds != nil),
-            (.onFailure, onFailure != nil),
+            (.scope, scope != nil), (.parameters, parameters != nil), (.origins, origins != nil),
+            (.window, window != nil), (.refreshBefore, when?.before != nil),
+            (.refreshStatuses, when?.statuses != nil), (.holds, holds != nil), (.onFailure, onFailure != nil),
         ]
         return all.filter(\.isGiven).map(\.0)
     }
 
     func apply(to spec: inout CredentialSpec) throws(JSONComplaint) {
         if let scope { spec.scope = scope.words }
+        if let parameters { spec.parameters = parameters.list }
         if let origins { spec.origins = origins.map(\.url) }
         if let window { spec.window = window.window }
         if let when {

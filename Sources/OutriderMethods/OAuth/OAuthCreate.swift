@@ -67,7 +67,7 @@ struct OAuthCreate: Method {
         func completed(_ scope: ClientScope) async throws(OAuthFailure) -> CredentialSpec {
             guard let issuer = spec.issuer, lacksEndpoints else { return spec }
             let found = try await scope.service.documents.metadata(of: issuer, through: scope.tokenStage)
-            return completed(by: found.metadata.endpoints)
+            return completed(by: try found.metadata.endpoints(for: spec.authentication))
         }
 
         /// Whether an endpoint is missing that the grant needs.
@@ -97,7 +97,7 @@ struct OAuthCreate: Method {
             switch spec.authentication {
             case .basic, .body:
                 if secrets.clientSecret == nil { throw Self.fault("clientSecret", "clientAuth needs the clientSecret") }
-            case .none, .privateKeyJWT:
+            case .none, .privateKeyJWT, .certificate:
                 guard secrets.clientSecret != nil else { return }
                 throw Self.fault("clientAuth", "clientAuth sends no clientSecret: leave one of them out")
             }
@@ -239,7 +239,7 @@ private struct ResourceParameter: JSONDecodable {
     }
 }
 
-/// `none`, `basic`, `body`, or `{privateKeyJwt: {file, alg, kid}}`.
+/// `none`, `basic`, `body`, `{privateKeyJwt: {file, alg, kid}}`, or `{certificate: {file, key}}`.
 private struct ClientAuthenticationParameter: JSONDecodable {
     var authentication: ClientAuthentication
 
@@ -248,12 +248,28 @@ private struct ClientAuthenticationParameter: JSONDecodable {
         case "none": authentication = .none
         case "basic": authentication = .basic
         case "body": authentication = .body
-        case .some: throw JSONComplaint("must be none, basic, body or {privateKeyJwt}")
+        case .some: throw JSONComplaint("must be none, basic, body, {privateKeyJwt} or {certificate}")
         case nil:
             var fields = try JSONFields(json)
             let key: KeyParameter? = try fields.optional("privateKeyJwt")
+            let certificate: CertificateParameter? = try fields.optional("certificate")
             try fields.finish()
-            authentication = try JSONFields.need("privateKeyJwt", key).authentication
+            guard (key == nil) != (certificate == nil), let found = key?.authentication ?? certificate?.authentication
+            else { throw JSONComplaint("must hold one of privateKeyJwt and certificate") }
+            authentication = found
+        }
+    }
+
+    private struct CertificateParameter: JSONDecodable {
+        var authentication: ClientAuthentication
+
+        init(json: JSONValue) throws(JSONComplaint) {
+            var fields = try JSONFields(json)
+            let file = try fields.path("file")
+            let key = try fields.path("key")
+            try fields.finish()
+            let certificate = try JSONFields.need("file", file)
+            authentication = .certificate(file: certificate, key: key ?? certificate)
         }
     }
 

@@ -25,7 +25,7 @@ struct OAuthLogin: Method {
             let redirect: String? = try fields.optional("redirect", check: Self.faultInRedirect)
             let listen: ListenParameter? = try fields.optional("listen")
             options.scope = try fields.optional("scope", as: ScopeParameter.self)?.words
-            let parameters: JSONObject? = try fields.optional("parameters")
+            options.parameters = try fields.optional("parameters", as: OAuthParametersParameter.self)?.list ?? []
             opens = try fields.optional("open") ?? false
             try fields.finish()
             self.credential = try JSONFields.need("credential", credential)
@@ -34,19 +34,6 @@ struct OAuthLogin: Method {
                 throw JSONComplaint("listen goes with redirect \"loopback\" only", at: JSONPointer(member: "listen"))
             }
             self.listen = listen?.options ?? LoopbackWishes(path: "/\(OAuthRandom.text(bytes: 16))")
-            for member in parameters?.members ?? [] {
-                guard let value = member.value.string else {
-                    throw JSONComplaint("must be a string", at: JSONPointer(member: member.name)).under(
-                        member: "parameters")
-                }
-                if LoginAttempt.isReserved(member.name) {
-                    throw JSONComplaint(
-                        "the parameter \(member.name) is set by every login itself: leave it out",
-                        at: JSONPointer(member: member.name)
-                    ).under(member: "parameters")
-                }
-                options.parameters.append((name: member.name, value: value))
-            }
         }
 
         private static func faultInRedirect(_ text: String) -> String? {

@@ -88,6 +88,30 @@ extension ScopeParameter {
     }
 }
 
+/// Parameters that a server wants beside those of the standards, by name.
+struct OAuthParametersParameter: JSONDecodable, Sendable {
+    var list: [OAuthParameter] = []
+
+    init(json: JSONValue) throws(JSONComplaint) {
+        let members = try JSONObject(json: json).members
+        if members.count > 32 { throw JSONComplaint("must not hold more than 32 parameters") }
+        for member in members {
+            guard let value = member.value.string, (1...256).contains(member.name.utf8.count), value.utf8.count <= 8192
+            else {
+                throw JSONComplaint(
+                    "must be a string of at most 8192 bytes, under a name of 1 to 256 bytes",
+                    at: JSONPointer(member: member.name))
+            }
+            if OAuthParameter.isReserved(member.name) {
+                throw JSONComplaint(
+                    "the parameter \(member.name) is set by the service itself: leave it out",
+                    at: JSONPointer(member: member.name))
+            }
+            list.append(OAuthParameter(member.name, value))
+        }
+    }
+}
+
 /// A URL with https, or one on this machine.
 struct SafeURLParameter: JSONDecodable, Sendable {
     var url: HTTPURL

@@ -56,6 +56,7 @@ extension CommandFailure {
             "it follows from the url; only headers of a request to a local or private address may name another",
             "name that host in the URL, and the place of the server with --connect-to ::ADDRESS:"
         ),
+        ("or delete that one first", "or forget that one first with `outrider logout --forget NAME`"),
         ("make it with oauth.create", "make it with `outrider login NAME` (see its --help)"),
         ("log in again (oauth.login)", "log in again with `outrider login NAME`"),
         ("without onlyIfCached (in a shell, --offline)", "without --offline"),

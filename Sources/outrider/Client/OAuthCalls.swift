@@ -20,9 +20,12 @@ extension ServiceClient {
                 "there is no credential named \(FieldRules.shown(name)): make it with `outrider login NAME --client-id "
                     + "ID` and --issuer URL or --call URL, or with `outrider credentials import`")
         }
-        throw CommandFailure(
-            code: value["data"]?.object?["failure"] == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
+        let inner = value["data"]?.object?["failure"]?.object
+        var failure = CommandFailure(
+            code: inner == nil ? CommandFailure.Status.error.rawValue : Self.unauthorized,
             CommandFailure.inShell(value["message"]?.string ?? "\(method) failed"))
+        failure.reason = inner?["data"]?.object?["oauth"]?.object?["reason"]?.string
+        throw failure
     }
 
     private static let unknownHandle: Int64 = -32012

@@ -63,7 +63,7 @@ def test_a_coding_that_nobody_asked_for_is_undone(server, store, coding, pack):
 UNREADABLE = {
     "two tokens": with_member(b'"refresh_token": "another"'),
     "no token": with_member(b'"access_token": 7'),
-    "another format": lambda tokens: "&".join(f"{name}={value}" for name, value in tokens.items()).encode(),
+    "another format": lambda tokens: "\n".join(f"{name}: {value}" for name, value in tokens.items()).encode(),
     "a coding that is not named": lambda tokens: gzip.compress(json.dumps(tokens).encode()),
     "a half": lambda tokens: json.dumps(tokens)[:30].encode(),
 }

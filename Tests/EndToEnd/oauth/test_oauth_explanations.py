@@ -42,7 +42,7 @@ def test_a_login_that_the_server_refuses_says_why(env, server):
     assert status == 11 and f"(invalid_grant: {LOST}); log in again" in said, said
 
 
-@pytest.mark.parametrize("body", [b"{garbled", b"access_token=a&token_type=bearer"])
+@pytest.mark.parametrize("body", [b"{garbled", b"access_token=a&access_token=b"])
 def test_a_login_whose_response_is_of_no_use_is_to_be_begun_anew(env, server, body):
     server.script = [(200, {}, body)]
     status, said = login(env, making(server), browse)

@@ -133,6 +133,15 @@ def test_a_foreign_object_and_a_byte_order_mark_end_no_search(wire, server):
     assert result(wire.call("oauth.discover", {"issuer": server.issuer}, 20))["issuer"] == server.issuer
 
 
+def test_a_place_of_another_issuer_on_the_same_host_ends_no_search(wire, server):
+    issuer = server.url("/tenant")
+    setattr(server, "at_tenant/.well-known/openid-configuration", server.at_well_known)
+    taken = iter([server.issuer, issuer])
+    server.metadata = lambda document: {**document, "issuer": next(taken)}
+    found = result(wire.call("oauth.discover", {"issuer": issuer}, 20))
+    assert found["issuer"] == issuer and found["url"].endswith("/tenant/.well-known/openid-configuration")
+
+
 def test_the_server_that_it_names_is_held_against_its_own(wire, server):
     server.metadata = lambda document: {**document, "issuer": "https://other.example"}
     assert refusal(wire, server.url("/api")) == "issuer_mismatch"

@@ -27,7 +27,7 @@ import Testing
 
     @Test func `the URL asks for a code with a challenge, and keeps what the endpoint says`() throws {
         var options = LoginAttempt.Options()
-        options.parameters = [("prompt", "consent"), ("login_hint", "a b@c")]
+        options.parameters = [OAuthParameter("prompt", "consent"), OAuthParameter("login_hint", "a b@c")]
         let attempt = try Self.attempt(options: options) { $0.resources = ["https://api.example", "urn:x"] }
         #expect(attempt.url.hasPrefix("https://as.example/authorize?tenant=1&response_type=code&"))
         let requested = try Self.requested(attempt)
@@ -44,6 +44,32 @@ import Testing
         #expect(requested.all("nonce") == [])
     }
 
+    @Test func `a login has the parameters of its credential, unless it is given others`() throws {
+        var options = LoginAttempt.Options()
+        options.parameters = [OAuthParameter("prompt", "consent")]
+        let attempt = try Self.attempt(options: options) { spec in
+            spec.parameters = [OAuthParameter("audience", "a b"), OAuthParameter("prompt", "none")]
+        }
+        let requested = try Self.requested(attempt)
+        #expect(requested.all("audience") == ["a b"] && requested.all("prompt") == ["consent"])
+    }
+
+    @Test(
+        "a parameter stands once, in place of that of the URL, and the others stay as written",
+        arguments: [
+            ("?audience=1&tenant=%41+b&audi%65nce=2&p=/", "?tenant=%41+b&p=/&response_type=code&"),
+            ("?audience", "?response_type=code&"), ("?", "?response_type=code&"), ("", "?response_type=code&"),
+            ("?code=1&grant_type=a&&assertion", "?code=1&grant_type=a&&assertion&response_type=code&"),
+        ])
+    func twice(query: String, begin: String) throws {
+        let attempt = try Self.attempt { spec in
+            spec.parameters = [OAuthParameter("audience", "a b")]
+            spec.endpoints.authorization = try? HTTPURL(parsing: "https://as.example/authorize\(query)")
+        }
+        #expect(attempt.url.hasPrefix("https://as.example/authorize\(begin)"))
+        #expect(try Self.requested(attempt).all("audience") == ["a b"])
+    }
+
     @Test func `openid brings a nonce`() throws {
         let attempt = try Self.attempt { $0.scope = ["openid"] }
         let nonce = try #require(attempt.nonce)
@@ -53,7 +79,7 @@ import Testing
 
     @Test func `what is ours cannot be asked for by others`() throws {
         var options = LoginAttempt.Options()
-        options.parameters = [("redirect_uri", "https://evil.example")]
+        options.parameters = [OAuthParameter("redirect_uri", "https://evil.example")]
         let failure = #expect(throws: OAuthFailure.self) { try Self.attempt(options: options) }
         #expect(failure?.reason == "reserved_parameter")
         let twice = #expect(throws: OAuthFailure.self) {

@@ -66,6 +66,26 @@ import Testing
                 + "&client_id=cli")
     }
 
+    @Test(
+        "further parameters go with the scope, and with each poll of a device",
+        arguments: [
+            (TokenRequest.clientCredentials, true), (.jwtBearer, true), (.deviceCode(Secret("d"), scope: []), true),
+            (.refresh, false),
+            (
+                .authorizationCode(
+                    code: Secret("c"), verifier: Secret("v"), redirect: "r", nonce: nil, keys: nil, scope: []),
+                false
+            ),
+        ])
+    func parameters(request: TokenRequest, isSent: Bool) throws {
+        var spec = try Self.spec()
+        spec.parameters = [OAuthParameter("audience", "https://a/&"), OAuthParameter("x", "")]
+        let sent = "&audience=https%3A%2F%2Fa%2F%26&x="
+        #expect(Self.body(try OAuthForm(request, spec, Self.secrets)).contains(sent) == isSent)
+        #expect(Self.body(try OAuthForm.deviceAuthorization(spec, Self.secrets)).contains(sent))
+        #expect(!Self.body(try OAuthForm.about(Secret("t"), .access, spec, Self.secrets)).contains("audience"))
+    }
+
     @Test func `for Basic, name and secret are form-encoded before they are joined`() throws {
         var spec = try Self.spec(.refresh, .basic)
         spec.clientID = "a:b c"

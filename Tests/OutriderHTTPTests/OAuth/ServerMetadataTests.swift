@@ -106,6 +106,27 @@ import Testing
     }
 
     @Test(
+        "the aliases for certificates count for clients with certificates alone",
+        arguments: [
+            JSONValue.object(["token_endpoint": "https://mtls.example/token", "revocation_endpoint": .null]),
+            .object(["token_endpoint": "http://mtls.example/token"]), .object(["introspection_endpoint": .integer(1)]),
+            "https://mtls.example/", .null,
+        ])
+    func aliases(value: JSONValue) throws {
+        let metadata = try ServerMetadata(
+            Self.document { $0["mtls_endpoint_aliases"] = value }, issuer: Self.issuer)
+        #expect(try metadata.endpoints(for: .basic) == metadata.endpoints)
+        let authentication = ClientAuthentication.certificate(file: "/a", key: "/a")
+        var expected = metadata.endpoints
+        if value != .null { expected.token = try HTTPURL(parsing: "https://mtls.example/token") }
+        do throws(OAuthFailure) {
+            #expect(try metadata.endpoints(for: authentication) == expected)
+        } catch {
+            #expect(error.reason == "invalid_metadata" && error.message.contains("mtls_endpoint_aliases"))
+        }
+    }
+
+    @Test(
         "what is no document is refused",
         arguments: [
             "", "null", "[]", "\"x\"", "<!doctype html><p>{}</p>", "{\"issuer\":\"https://as.example/tenant\"",

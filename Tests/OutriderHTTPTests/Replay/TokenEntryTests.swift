@@ -33,7 +33,9 @@ import Testing
         #"{"access_token":"TOKEN"#,
         #"{"error":"invalid_grant","error_description":"TOKEN"}"#,
         #"{"access_token":"a\u0001TOKEN"}"#,
-        "<html>TOKEN</html>", "access_token=TOKEN", "TOKEN", "", "[\"TOKEN\"]",
+        #"{"message":"authorization_pending","x":"TOKEN"}"#, #"{"error":"Bad x","message":"invalid refresh token"}"#,
+        #"{"message":"TOKEN"}"#, "<html>TOKEN</html>", "access_token=TOKEN", "access_token=TOKEN&expires=60&scope=a+b",
+        "access_token=TOKEN&access_token=b", "TOKEN", "", "[\"TOKEN\"]",
     ])
     func `a response keeps its meaning without its secrets`(text: String) throws {
         for status in [200, 400, 503] {

@@ -17,6 +17,7 @@ import Testing
         spec.issuer = "https://as.test"
         spec.authentication = .privateKeyJWT(file: "/key", algorithm: "ES256", keyID: nil)
         spec.scope = ["a", "b"]
+        spec.parameters = [OAuthParameter("audience", "https://r.test/?a=b&c"), OAuthParameter("empty", "")]
         spec.resources = ["urn:x", "https://r.test/"]
         spec.origins = [url("/")]
         spec.refreshStatuses = [401, 498]

@@ -31,7 +31,7 @@ struct Choices {
 struct RotationWorld {
     struct Killed: Error {}
 
-    enum Fault: CaseIterable { case none, unreachable, busy, lostBefore, lostAfter }
+    enum Fault: CaseIterable { case none, unreachable, handshake, busy, lostBefore, lostAfter }
 
     // the server
     let forgives: Bool
@@ -146,6 +146,9 @@ struct RotationWorld {
         files.intent = .whole(intent)
         announced[number, default: 0] += 1
         try step(&choices)
+        if fault == .handshake {
+            return machine.refused(OAuthFailure(.temporary, "certificate_refused", ""), at: now)
+        }
         if fault == .lostBefore {
             presented[number, default: 0] += 1
             return machine.lost(nil, after: 1, at: now)

@@ -30,6 +30,36 @@ import Testing
         #expect(response.idToken == Secret("i"))
     }
 
+    private static func form(_ text: String, isComplete: Bool = true) -> TokenResponse? {
+        switch TokenResponseScanner.scan(Array(text.utf8), isComplete: isComplete) {
+        case .whole(let response): response
+        default: nil
+        }
+    }
+
+    @Test func `a form is read as JSON is`() throws {
+        let text = "access_token=a%2Fb%7Cc&token_type=bearer&expires_in=3600&refresh_token=r&scope=x+y%20z&more=1\n"
+        let response = try #require(Self.form(text))
+        #expect(response.accessToken == Secret("a/b|c") && response.refreshToken == Secret("r"))
+        #expect(response.type == "bearer" && response.expiresIn == 3600 && response.scope == ["x", "y", "z"])
+        // the end of a form does not show in the form
+        #expect(Self.form(text, isComplete: false) == nil)
+        #expect(Self.form("access_token=a&expires=60")?.expiresIn == 60)
+        #expect(Self.form("access_token=a&expires=60&expires_in=5")?.expiresIn == 5)
+        let refusal = Self.form("error=invalid_grant&error_description=it+is+old")
+        #expect(refusal?.error == "invalid_grant" && refusal?.errorDescription == "it is old")
+        #expect(Self.form("access_token=a%0Ab")?.fault == "access_token")
+        #expect(Self.form("access_token=a%FFb")?.fault == "access_token")
+    }
+
+    @Test(arguments: [
+        "", "\n", "access_token", "access_token=", "refresh_token=r", "error=", "a=b", "Sign in: access_token=a",
+        "access_token=a&access_token=b", "error=a&error=b", "<p>access_token=a", "\"access_token=a\"",
+        "https://a.example/?access_token=a", "{access_token=a}", "access_token=\u{E4}",
+        "access_token=" + String(repeating: "a", count: 128 << 10),
+    ])
+    func `a text that is no form of tokens is none`(text: String) { #expect(Self.form(text) == nil) }
+
     @Test(arguments: [
         ("bearer", "Bearer"), ("BEARER", "Bearer"), ("Bot", "Bearer"), ("user", "Bearer"), ("JWT", "JWT"),
         ("", "Bearer"),

@@ -97,7 +97,8 @@ import Testing
         "what may have given tokens is no page",
         arguments: [
             #"{"access_token":"a","access_token":"b"}"#, #"{"access_token":7}"#, #"{"access_token":"a\nb"}"#,
-            #"{"access_token":"a","x":tru3}"#, #"{"acc"#, #"{"refresh_token":"r"}"#, "access_token=a&refresh_token=r",
+            #"{"access_token":"a","x":tru3}"#, #"{"acc"#, #"{"refresh_token":"r"}"#,
+            "access_token=a&refresh_token=r&access_token=b",
             "{\u{1}",
         ])
     func unclear(body: String) {
@@ -109,6 +110,57 @@ import Testing
             #expect(failure.kind == .unknownOutcome)
         }
         #expect(Self.verdict(400, body)?.kind == .config)
+    }
+
+    @Test func `a form is used once it has come whole`() {
+        let body = Array("access_token=a&refresh_token=r&expires=60".utf8)
+        guard case .tokens(let found) = Self.whole(200, body) else {
+            Issue.record("it is refused")
+            return
+        }
+        #expect(found.refreshToken == Secret("r") && found.expiresIn == 60)
+        guard case .unclear(let failure) = Self.whole(200, body, isComplete: false) else {
+            Issue.record("half of it is used")
+            return
+        }
+        #expect(failure.kind == .unknownOutcome)
+        for status in [200, 400, 401, 403] {
+            #expect(Self.verdict(status, "error=invalid_grant&error_description=old")?.kind == .needsLogin)
+        }
+        #expect(Self.verdict(503, "error=invalid_grant")?.kind == .temporary)
+    }
+
+    @Test(arguments: [#""#, #""error":"Bad Request","#])
+    func `Twitch says its errors as messages`(before: String) {
+        func verdict(_ message: String, _ status: Int = 400) -> OAuthFailure? {
+            Self.verdict(status, #"{\#(before)"status":400,"message":"\#(message)"}"#, isLogin: true)
+        }
+        #expect(verdict("authorization_pending")?.reason == "authorization_pending")
+        #expect(verdict("invalid device code")?.kind == .needsLogin)
+        #expect(verdict("Invalid refresh token")?.kind == .needsLogin)
+        #expect(verdict("Invalid refresh token", 503)?.kind == .temporary)
+        #expect(verdict("authorization_pending", 200)?.reason != "authorization_pending")
+        // of a server that says an error, too, the error counts
+        let other = Self.verdict(400, #"{"error":"invalid_client","message":"authorization_pending"}"#)
+        #expect(other?.reason == "invalid_client")
+    }
+
+    @Test func `a message in place of an error is shown`() {
+        func message(_ text: String, _ more: String = "", hiding secrets: [Secret]? = []) -> String {
+            let body = #"{"message":"\#(text)"\#(more)}"#
+            let response = TokenEndpointResponse(
+                attempt: 1, status: 404, sentAt: ClockPair(wall: 1e9, boot: 5), body: Array(body.utf8),
+                isComplete: true)
+            guard case .refused(let failure) = TokenVerdict.of(response, for: "work", hiding: secrets) else {
+                return ""
+            }
+            return failure.message
+        }
+        #expect(message("no such app").contains("answered 404 (no such app); is it the right address?"))
+        #expect(message("no such app", #","message":"b""#).contains("404"))
+        #expect(!message("no such app", hiding: nil).contains("app"))
+        #expect(!message("no such s3cret-app", hiding: [Secret("s3cret-app")]).contains("such"))
+        #expect(!message("no such app", #","error":"e""#).contains("such"))
     }
 
     @Test func `bytes of a coding that was not requested are no page either`() {

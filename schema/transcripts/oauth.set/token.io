@@ -9,3 +9,8 @@
 << {"jsonrpc":"2.0","id":4,"result":{"credential":"transcript-set","state":"empty","...":"<any>"}}
 >> {"jsonrpc":"2.0","id":5,"method":"oauth.token","params":{"credential":"transcript-set"}}
 << {"jsonrpc":"2.0","id":5,"error":{"code":-32018,"message":"<any>","data":{"failure":{"code":1320,"...":"<any>"}}}}
+// the parameters of a login are those of its credential, and a parameter that every login has is refused
+>> {"jsonrpc":"2.0","id":6,"method":"oauth.set","params":{"credential":"transcript-set","parameters":{"audience":"a"}}}
+<< {"jsonrpc":"2.0","id":6,"result":{"credential":"transcript-set","parameters":{"audience":"a"},"...":"<any>"}}
+>> {"jsonrpc":"2.0","id":7,"method":"oauth.set","params":{"credential":"transcript-set","parameters":{"state":"a"}}}
+<< {"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"<any>","data":{"pointer":"/parameters/state"}}}

@@ -203,7 +203,7 @@ class Authorizing(Listening):
                 return status, dict(fields), body if isinstance(body, bytes) else json.dumps(body).encode()
             name = "well_known" if path.startswith("/.well-known/") else path[1:]
             try:
-                outcome, status, fields, response = getattr(self, "at_" + name)(request)
+                outcome, status, fields, response = getattr(self, "at_" + name, self.at_nowhere)(request)
             except Refused as refused:
                 outcome, status, fields, response = refused.outcome, refused.status, {}, {"error": refused.error}
             self.log(path, request, outcome)
@@ -216,6 +216,9 @@ class Authorizing(Listening):
         self.note(self.audit, now)
 
     # Endpoints
+
+    def at_nowhere(self, request):
+        raise Refused("not_found", 404)
 
     def at_token(self, request):
         self.check_client(request)
