@@ -45,8 +45,7 @@ package struct AuthenticationMachine: Sendable {
         var origin: String
         /// Nil for all.
         var realm: String?
-        var username: String
-        var password: String
+        var credential: UserCredential
     }
 
     private struct Pending: Sendable {
@@ -209,14 +208,14 @@ package struct AuthenticationMachine: Sendable {
         refusals.append(
             Refusal(
                 origin: pending.url.securityOrigin, realm: isWhole ? nil : sent.space.realm,
-                username: sent.credential.username, password: sent.credential.password))
+                credential: sent.credential))
     }
 
     /// Whether the server refused this credential before, with any scheme: no weaker scheme is tried.
     private func isRefused(_ credential: UserCredential, at url: HTTPURL, realm: String) -> Bool {
         let origin = url.securityOrigin
         return refusals.contains {
-            $0.origin == origin && $0.username == credential.username && $0.password == credential.password
+            $0.origin == origin && $0.credential.hasLogin(of: credential)
                 && ($0.realm == nil || $0.realm == realm)
         }
     }

@@ -49,8 +49,16 @@ package struct ProtectionSpaces: Sendable {
         var paths: [String]
         /// Whether the server has accepted the credential.
         var isProven: Bool
-        /// The server has refused the nonce or the credential: another request may prove that the nonce was the reason.
-        var isDoubted = false
+
+        func isDigest(_ space: ProtectionSpace, _ credential: UserCredential) -> Bool {
+            digest != nil && self.space == space && self.credential == credential
+        }
+
+        /// Whether the nonce is that of the signature; true for Basic.
+        func hasNonce(of signature: Signature) -> Bool {
+            guard case .digest(let challenge, _, _) = signature.proof else { return true }
+            return digest?.challenge.nonce == challenge.nonce
+        }
     }
 
     private struct Digest: Sendable {
@@ -70,6 +78,8 @@ package struct ProtectionSpaces: Sendable {
 
     /// Most remembered spaces; beyond that, the least recently used is forgotten.
     package static let mostLearned = 256
+    /// Most remembered nonces of a space before the server has accepted the credential.
+    private static let mostUnproven = 16
     /// Most credentials that no server has accepted yet; beyond that, the oldest is dropped.
     package static let mostTried = 16
     /// Most credentials kept from callbacks; beyond that, the oldest is dropped.
@@ -166,7 +176,9 @@ package struct ProtectionSpaces: Sendable {
     }
 
     /// Signs for a Digest challenge. If another request has received a newer nonce meanwhile, that nonce is used
-    /// instead, so that many requests refused at once agree on a single nonce.
+    /// instead, so that many requests refused at once agree on a single nonce. Before the server has accepted the
+    /// credential each request uses the nonce of its own challenge: a refusal then means a wrong password, also where
+    /// a nonce counts once.
     ///
     /// - Parameters:
     ///   - refused: the nonce of the refused signature, if any.
@@ -177,8 +189,10 @@ package struct ProtectionSpaces: Sendable {
         refused: String?, clientNonce: String, agrees: Bool
     ) -> Signature? {
         let space = ProtectionSpace(source, of: url, realm: challenge.realm)
-        let index = learned.firstIndex { $0.space == space && $0.credential == credential && $0.digest != nil }
-        if let index, let known = learned[index].digest, agrees, !learned[index].isDoubted,
+        let index = learned.firstIndex {
+            $0.isDigest(space, credential) && ($0.isProven || $0.digest?.challenge.nonce == challenge.nonce)
+        }
+        if let index, let known = learned[index].digest, agrees,
             known.challenge.nonce != refused, known.challenge.isLike(challenge),
             let signature = use(index, isEarly: false)
         {
@@ -186,9 +200,9 @@ package struct ProtectionSpaces: Sendable {
         }
         var digest = Digest(challenge: challenge, clientNonce: clientNonce, count: 0)
         let turn = digest.turn(space, credential, isEarly: false)
-        if index != nil, !agrees { return turn }
+        if !agrees, learned.contains(where: { $0.isDigest(space, credential) }) { return turn }
         let isProven = index.map { learned[$0].isProven } ?? false
-        forget(space, credential)
+        if isProven { forget(space, credential) } else { makeRoom(space, credential) }
         let paths = challenge.paths.isEmpty ? ["/"] : challenge.paths
         remember(Learned(space: space, credential: credential, digest: digest, paths: paths, isProven: isProven))
         return turn
@@ -198,8 +212,8 @@ package struct ProtectionSpaces: Sendable {
     /// not say so: the server has accepted the credential, and other requests use the nonce, too, or use a newer nonce.
     package func mayBeUsedUp(_ sent: Signature) -> Bool {
         guard case .digest(let challenge, let count, _) = sent.proof else { return false }
-        let known = learned.last { $0.space == sent.space && $0.credential == sent.credential && $0.digest != nil }
-        guard let known, known.isProven, let digest = known.digest else { return false }
+        let known = learned.last { $0.isDigest(sent.space, sent.credential) && $0.isProven }
+        guard let digest = known?.digest else { return false }
         return count > 1 || digest.count > 1 || digest.challenge.nonce != challenge.nonce
     }
 
@@ -207,7 +221,9 @@ package struct ProtectionSpaces: Sendable {
 
     /// Notes that the server accepted the signature of a request to that URL.
     package mutating func proved(_ signature: Signature, at url: HTTPURL) {
-        let index = learned.lastIndex { $0.space == signature.space && $0.credential == signature.credential }
+        let index = learned.lastIndex {
+            $0.space == signature.space && $0.credential == signature.credential && $0.hasNonce(of: signature)
+        }
         if tried.contains(where: { $0.isLike(signature) }) { keep(signature, at: url) }
         switch (signature.proof, index) {
         case (.basic, let index?) where learned[index].digest == nil:
@@ -221,22 +237,22 @@ package struct ProtectionSpaces: Sendable {
                 space: signature.space, credential: signature.credential, digest: nil, isUTF8: isUTF8,
                 paths: [url.folder], isProven: true)
             remember(learned)
-        case (.digest, let index?): learned[index].isProven = true
+        case (.digest, let index?):
+            guard !learned[index].isProven else { return }
+            learned[index].isProven = true
+            learned.removeAll { $0.isDigest(signature.space, signature.credential) && !$0.isProven }
         case (.digest, nil): break
         }
     }
 
-    /// Notes that the server refused a signature: the credential is no longer sent before a challenge.
+    /// Notes that the server refused a signature: the credential is no longer sent before a challenge. The counts of
+    /// nonces that other requests use remain.
     package mutating func refused(_ signature: Signature) {
         tried.removeAll { $0.isLike(signature) }
-        let isDigest = signature.scheme == .digest
-        let unproven = learned.last {
-            $0.space == signature.space && $0.credential == signature.credential && $0.digest != nil && !$0.isProven
+        learned.removeAll {
+            $0.space == signature.space && $0.credential == signature.credential
+                && (signature.scheme == .basic || $0.digest == nil || $0.isProven)
         }
-        forget(signature.space, signature.credential)
-        guard isDigest, var unproven else { return }
-        unproven.isDoubted = true
-        learned.append(unproven)
     }
 
     /// Sets the nonce of the space (`nextnonce`, RFC 7616 section 3.5). Only the first successor of a nonce counts,
@@ -277,6 +293,12 @@ package struct ProtectionSpaces: Sendable {
     private mutating func remember(_ space: Learned) {
         if learned.count >= Self.mostLearned { learned.removeFirst() }
         learned.append(space)
+    }
+
+    /// Forgets the oldest nonce before any proof.
+    private mutating func makeRoom(_ space: ProtectionSpace, _ credential: UserCredential) {
+        let unproven = learned.indices.filter { learned[$0].isDigest(space, credential) }
+        if unproven.count >= Self.mostUnproven, let oldest = unproven.first { learned.remove(at: oldest) }
     }
 
     private mutating func forget(_ space: ProtectionSpace, _ credential: UserCredential) {

@@ -45,14 +45,22 @@ package struct UserCredential: Sendable, Hashable, CustomStringConvertible, Cust
         return scheme == .digest || isConfidential
     }
 
+    /// Compares bytes: a password that was typed again in another normal form is another one for most servers. Equal bytes
+    /// have equal hashes, so that the hash of the texts serves.
+    package static func == (one: UserCredential, other: UserCredential) -> Bool {
+        one.hasLogin(of: other) && one.schemes == other.schemes
+    }
+
+    /// Whether both are the same user with the same password.
+    func hasLogin(of other: UserCredential) -> Bool {
+        username.utf8.elementsEqual(other.username.utf8) && password.utf8.elementsEqual(other.password.utf8)
+    }
+
     /// The credential in NFC, for servers that say `charset="UTF-8"` (RFC 7617 section 2.1, RFC 7616 section 4). For
     /// other servers the credential stays as typed.
     package var normalized: UserCredential {
-        UserCredential(Self.nfc(username), Self.nfc(password), schemes: schemes)
+        UserCredential(username.composed, password.composed, schemes: schemes)
     }
-
-    /// The standard library keeps its normalizer, by which strings are compared, under this name only.
-    private static func nfc(_ text: String) -> String { String(decoding: text._nfcCodeUnits, as: UTF8.self) }
 
     /// The value of the field for Basic, in UTF-8 (RFC 7617 section 2).
     package var basicValue: String { "Basic \(Base64.encode(Array("\(username):\(password)".utf8)))" }

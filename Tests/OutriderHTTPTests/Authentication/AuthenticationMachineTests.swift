@@ -202,6 +202,15 @@ import Testing
         #expect(try silent.challenged("Negotiate") == "leave")
     }
 
+    @Test func `a password in another normal form is another password`() throws {
+        var stage = Stage(hasCallback: true)
+        try stage.begin()
+        for password in ["cafe\u{301}", "caf\u{e9}"] {
+            #expect(try stage.challenged(Self.digest(password)) == "ask")
+            #expect(stage.replied(UserCredential("ada", password)) == "ada:MD5")
+        }
+    }
+
     @Test func `a password that may not be sent there does not go there`() throws {
         var stage = Stage(hasCallback: true)
         try stage.begin("http://example.org/")
