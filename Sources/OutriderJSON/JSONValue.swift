@@ -19,6 +19,22 @@ package enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object(JSONObject)
 
+    /// Compares texts by their bytes: Swift's own equality would equate two spellings of an accent.
+    package static func == (one: JSONValue, other: JSONValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.integer(let one), .integer(let other)): one == other
+        case (.real(let one), .real(let other)): one == other
+        case (.written(let one), .written(let other)), (.string(let one), .string(let other)):
+            one.utf8.elementsEqual(other.utf8)
+        case (.secret(let one), .secret(let other)): one == other
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
+
     /// The name of the type in complaints: "a string", "an object".
     package var typeName: String {
         switch self {
@@ -89,6 +105,10 @@ package struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         package init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
+        }
+
+        package static func == (one: Member, other: Member) -> Bool {
+            same(one.name, other.name) && one.value == other.value
         }
     }
 

@@ -188,6 +188,15 @@ struct ChangeQueueTests {
         }
     }
 
+    @Test func `a tag is compared by its bytes, as in the database`() {
+        let stored = entry(1, tags: ["\u{E9}"])
+        var queue = ChangeQueue()
+        queue.append(.purge(.tag("e\u{301}")))
+        #expect(!queue.removes(stored, row: 3) && !CachePurge.tag("e\u{301}").matches(stored))
+        queue.append(.purge(.tag("\u{E9}")))
+        #expect(queue.removes(stored, row: 3) && CachePurge.tag("\u{E9}").matches(stored))
+    }
+
     @Test func `only the body of the chosen variant is checked`() async throws {
         let stores = try Stores()
         let disk = try stores.open()

@@ -19,6 +19,24 @@ import Testing
         #expect(written(passed) == expected)
     }
 
+    @Test func `values are equal by their bytes`() {
+        let texts = ["\u{e9}", "e\u{301}", "\u{212a}", "K"]
+        for one in texts {
+            for other in texts {
+                let isSame = Array(one.utf8) == Array(other.utf8)
+                #expect((JSONValue.string(one) == .string(other)) == isSame)
+                #expect((JSONValue.object([one: .null]) == .object([other: .null])) == isSame)
+                #expect((ByteText(one) == ByteText(other)) == isSame)
+            }
+        }
+        let values: [JSONValue] = [
+            .null, .bool(true), .integer(1), .real(1), .written("1.0"), .string("1.0"), .array([]), .object([:]),
+        ]
+        for (place, one) in values.enumerated() {
+            for (index, other) in values.enumerated() { #expect((one == other) == (place == index)) }
+        }
+    }
+
     @Test(arguments: ["", "{", "[1,]", "\"\\ud800\"", "nul", "\"\u{1}\"", "1 1"])
     func `what is no JSON is refused`(text: String) {
         #expect(throws: JSONFailure.self) { try JSONText(checking: utf8(text)) }

@@ -309,8 +309,8 @@ extension CacheDatabase {
             statement.bind(3, origin)
             while try statement.step() {
                 if statement.integer(3) == 1 { return true }
-                if let tag = statement.text(0), entry.tags.contains(tag) { return true }
-                if let prefix = statement.text(1), entry.url.hasPrefix(prefix) { return true }
+                if let tag = statement.text(0), entry.has(tag) { return true }
+                if let prefix = statement.text(1), entry.url.utf8.starts(with: prefix.utf8) { return true }
                 if let moment = statement.integer(2), entry.storedAt < moment { return true }
             }
             return false

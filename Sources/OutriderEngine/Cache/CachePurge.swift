@@ -17,8 +17,8 @@ package enum CachePurge: Sendable {
         switch self {
         case .all: true
         case .storedBefore(let moment): entry.storedAt < moment
-        case .prefix(let text): entry.url.hasPrefix(text)
-        case .tag(let tag): entry.tags.contains(tag)
+        case .prefix(let text): entry.url.utf8.starts(with: text.utf8)
+        case .tag(let tag): entry.has(tag)
         case .number: false
         }
     }

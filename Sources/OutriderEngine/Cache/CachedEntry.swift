@@ -66,6 +66,9 @@ package final class CachedEntry: Sendable {
         self.cost = cost
     }
 
+    /// Whether the entry has the very tag, as the database compares.
+    package func has(_ tag: String) -> Bool { tags.contains { $0.utf8.elementsEqual(tag.utf8) } }
+
     /// The same response with another head and body.
     func with(_ head: CachedHead, body: Body) -> CachedEntry {
         CachedEntry(

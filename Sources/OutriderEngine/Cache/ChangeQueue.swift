@@ -90,10 +90,10 @@ private struct RemovalIndex {
     /// The moments up to which entries are superseded.
     private var superseded: [CacheEntryID: [Int64]] = [:]
     private var keys: [CacheDigest: Int] = [:]
-    private var tags: [String: Int] = [:]
+    private var tags: [ByteText: Int] = [:]
     private var others: [Int: CacheChange] = [:]
     /// The numbers of equal lines in `others`.
-    private var numbers: [String: [Int]] = [:]
+    private var numbers: [ByteText: [Int]] = [:]
     private var last = 0
 
     mutating func add(_ change: CacheChange) {
@@ -102,7 +102,7 @@ private struct RemovalIndex {
         case .remove(let id): ids[id, default: 0] += 1
         case .supersede(let id, let moment): superseded[id, default: []].append(moment)
         case .removeKey(let key): keys[key, default: 0] += 1
-        case .purge(.tag(let tag)): tags[tag, default: 0] += 1
+        case .purge(.tag(let tag)): tags[ByteText(tag), default: 0] += 1
         case .purge, .rest:
             last &+= 1
             others[last] = change
@@ -119,7 +119,7 @@ private struct RemovalIndex {
             superseded[id]?.remove(at: index)
             if superseded[id]?.isEmpty == true { superseded[id] = nil }
         case .removeKey(let key): Self.countDown(key, &keys)
-        case .purge(.tag(let tag)): Self.countDown(tag, &tags)
+        case .purge(.tag(let tag)): Self.countDown(ByteText(tag), &tags)
         case .purge, .rest:
             let name = Self.name(of: change)
             guard let number = numbers[name]?.popLast() else { return }
@@ -131,16 +131,16 @@ private struct RemovalIndex {
     func removes(_ entry: CachedEntry, row number: Int64) -> Bool {
         if ids[entry.id] != nil || keys[entry.id.key] != nil { return true }
         if let moments = superseded[entry.id], moments.contains(where: { entry.storedAt <= $0 }) { return true }
-        if !tags.isEmpty, entry.tags.contains(where: { tags[$0] != nil }) { return true }
+        if !tags.isEmpty, entry.tags.contains(where: { tags[ByteText($0)] != nil }) { return true }
         return others.values.contains { $0.removes(entry, row: number) }
     }
 
     /// Equal for changes that remove the same rows.
-    private static func name(of change: CacheChange) -> String {
-        guard case .rest(let rows, let first) = change else { return change.line ?? "" }
-        let line = first.line ?? ""
-        if case .supersede(_, let moment) = first { return "\(rows.after) \(rows.last ?? -1) \(line) \(moment)" }
-        return "\(rows.after) \(rows.last ?? -1) \(line)"
+    private static func name(of change: CacheChange) -> ByteText {
+        guard case .rest(let rows, let first) = change else { return ByteText(change.line ?? "") }
+        let name = "\(rows.after) \(rows.last ?? -1) \(first.line ?? "")"
+        if case .supersede(_, let moment) = first { return ByteText("\(name) \(moment)") }
+        return ByteText(name)
     }
 
     private static func countDown<Key: Hashable>(_ key: Key, _ counts: inout [Key: Int]) {

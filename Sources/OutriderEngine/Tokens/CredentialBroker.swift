@@ -10,7 +10,7 @@ package final class CredentialBroker: Sendable {
     package static let most = 1024
 
     private struct State {
-        var credentials: [CredentialKey: SharedCredential] = [:]
+        var credentials: [ByteText: SharedCredential] = [:]
         var observer: (any CredentialObserver)?
         var vault: (any CredentialVault)?
     }
@@ -40,7 +40,7 @@ package final class CredentialBroker: Sendable {
     ///
     /// - Parameter atOnce: check the store now for changes by other processes; else at most every two seconds.
     package func find(_ name: String, atOnce: Bool = false) async throws(OAuthFailure) -> SharedCredential? {
-        let (known, vault) = state.withLock { ($0.credentials[CredentialKey(name)], $0.vault) }
+        let (known, vault) = state.withLock { ($0.credentials[ByteText(name)], $0.vault) }
         if let known {
             if await known.isCurrent(at: clock().boot, atOnce: atOnce) { return known }
             drop(known)
@@ -123,7 +123,7 @@ package final class CredentialBroker: Sendable {
             await credential.changes.take {
                 let known = credential.snapshot
                 let saved = try? await vault?.change(known.id, [], of: known.spec, CredentialSecrets(), access: nil)
-                if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(key.name) }
+                if let saved, saved.state != .unsaved { credential.take(saved) } else { unsaved.append(key.text) }
             }
         }
         return unsaved.sorted()
@@ -140,7 +140,7 @@ package final class CredentialBroker: Sendable {
         var failure: OAuthFailure?
         do throws(OAuthFailure) {
             for one in try await vault?.list() ?? [] {
-                let key = CredentialKey(one.spec.name)
+                let key = ByteText(one.spec.name)
                 if all[key] == nil { all[key] = one }
             }
         } catch {
@@ -154,12 +154,12 @@ package final class CredentialBroker: Sendable {
 
     /// The same of one name; nil if this service has not used it.
     func known(_ name: String) -> CredentialSnapshot? {
-        state.withLock { $0.credentials[CredentialKey(name)] }?.snapshot
+        state.withLock { $0.credentials[ByteText(name)] }?.snapshot
     }
 
     /// Whether the credential is one of these.
     package func holds(_ credential: SharedCredential) -> Bool {
-        state.withLock { $0.credentials[CredentialKey(credential.name)] } === credential
+        state.withLock { $0.credentials[ByteText(credential.name)] } === credential
     }
 
     /// Credentials of their own, whose events have the same observer.
@@ -212,7 +212,7 @@ package final class CredentialBroker: Sendable {
     @discardableResult
     private func forget(_ credential: SharedCredential) -> Bool {
         state.withLock { state in
-            let key = CredentialKey(credential.name)
+            let key = ByteText(credential.name)
             guard state.credentials[key] === credential else { return false }
             state.credentials[key] = nil
             return true
@@ -224,7 +224,7 @@ package final class CredentialBroker: Sendable {
             vault: vault, clock: clock, later: later, tell: { [weak self] in self?.tell($0, $1) })
         let made = SharedCredential(snapshot, source, refresher: refresher)
         return state.withLock { state in
-            let key = CredentialKey(snapshot.spec.name)
+            let key = ByteText(snapshot.spec.name)
             if let other = state.credentials[key] { return other }
             state.credentials[key] = made
             return made

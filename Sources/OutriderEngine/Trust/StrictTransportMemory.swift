@@ -96,17 +96,17 @@ package final class StrictTransportFiles: Sendable {
         weak var memory: StrictTransportMemory?
     }
 
-    private let memories = Mutex<[String: Weak]>([:])
+    private let memories = Mutex<[ByteText: Weak]>([:])
 
     /// Throws the errors of reading a file.
     package func memory(at path: String, for client: ClientKey) async throws(HTTPFailure) -> StrictTransportMemory {
-        if let known = memories.withLock({ $0[path]?.memory }) { return known }
+        if let known = memories.withLock({ $0[ByteText(path)]?.memory }) { return known }
         let store = try await offLoop(for: client) { () throws(HTTPFailure) in try StrictTransportMemory.read(path) }
         return memories.withLock { memories in
-            if let known = memories[path]?.memory { return known }
+            if let known = memories[ByteText(path)]?.memory { return known }
             memories = memories.filter { $0.value.memory != nil }
             let memory = StrictTransportMemory(path, store)
-            memories[path] = Weak(memory: memory)
+            memories[ByteText(path)] = Weak(memory: memory)
             return memory
         }
     }

@@ -126,37 +126,39 @@ package struct CachedHead: Sendable, Equatable {
     /// Whether a 304 names a validator that the stored response has.
     package func isConfirmed(by fields: HTTPFields) -> Bool {
         ["ETag", "Last-Modified"].contains { name in
-            fields.first(name).map { isOwn($0, of: name) } ?? false
+            fields.texts(name).first.map { isOwn($0, of: name) } ?? false
         }
     }
 
     /// Whether the stored response has the validator. Entity tags are compared weakly (RFC 9110 section 8.8.3.2): nginx
     /// makes the tag of a compressed response weak, and leaves that of the 304 strong.
-    private func isOwn(_ value: String, of name: String) -> Bool {
-        guard let own = fields.first(name) else { return false }
-        return own == value || name == "ETag" && Self.opaque(own) == Self.opaque(value)
+    private func isOwn(_ value: FieldText, of name: String) -> Bool {
+        guard let own = fields.texts(name).first?.bytes else { return false }
+        return own == value.bytes || name == "ETag" && Self.opaque(own) == Self.opaque(value.bytes)
     }
 
-    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/\"") ? tag.dropFirst(2) : tag[...] }
+    private static func opaque(_ tag: [UInt8]) -> ArraySlice<UInt8> {
+        tag.starts(with: "W/\"".utf8) ? tag.dropFirst(2) : tag[...]
+    }
 
     /// Whether the field is the strong form of the weak entity tag of the stored response, which stays weak: its bytes may
     /// be others.
     private func isStronger(_ field: HTTPFields.Field) -> Bool {
         guard HTTPFields.same(field.name, "ETag"), let etag, etag.hasPrefix("W/") else { return false }
-        return !field.value.hasPrefix("W/") && isOwn(field.value, of: "ETag")
+        return !field.value.hasPrefix("W/") && isOwn(field.text, of: "ETag")
     }
 
     /// Whether a 304 is about this response (RFC 9111 section 4.3.4). The entity tag decides: servers that share the load
     /// may have other dates for the same file.
     package func isSelected(by fields: HTTPFields) -> Bool {
-        if let tag = fields.first("ETag"), etag != nil { return isOwn(tag, of: "ETag") }
+        if let tag = fields.texts("ETag").first, etag != nil { return isOwn(tag, of: "ETag") }
         return agrees(with: fields)
     }
 
     /// Whether a response to HEAD is about this very representation (RFC 9111 section 4.3.5).
     package func agrees(with fields: HTTPFields) -> Bool {
         for name in ["ETag", "Last-Modified"] {
-            guard let value = fields.first(name) else { continue }
+            guard let value = fields.texts(name).first else { continue }
             if !isOwn(value, of: name) { return false }
         }
         return true
@@ -167,8 +169,8 @@ extension CachedHead {
     /// Whether both responses have the same strong validator, so that their parts belong to one body (RFC 9110 section
     /// 15.3.7.3).
     package func isCombinable(with other: CachedHead) -> Bool {
-        guard let tag = etag, tag.hasPrefix("\"") else { return false }
-        return tag == other.etag
+        guard let tag = fields.texts("ETag").first?.bytes, tag.first == UInt8(ascii: "\"") else { return false }
+        return tag == other.fields.texts("ETag").first?.bytes
     }
 
     /// Digests of the very bytes of a message (RFC 9530 section 2) are wrong for other bytes of the representation.

@@ -14,8 +14,8 @@ package struct ShownCookie: Sendable, Equatable {
 
     /// All cookies of the Cookie fields.
     package static func sent(_ fields: HTTPFields) -> [ShownCookie] {
-        fields.all("Cookie").flatMap { $0.split(separator: ";") }.map { item in
-            let (name, value) = pair(item)
+        fields.all("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }.map { item in
+            let (name, value) = pair(Substring(item))
             return ShownCookie(name: name, value: value)
         }
     }
@@ -23,10 +23,10 @@ package struct ShownCookie: Sendable, Equatable {
     /// A cookie per Set-Cookie field.
     package static func received(_ fields: HTTPFields) -> [ShownCookie] {
         fields.all("Set-Cookie").map { field in
-            let parts = field.split(separator: ";", omittingEmptySubsequences: false)
-            let (name, value) = pair(parts.first ?? "")
+            let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            let (name, value) = pair(Substring(parts[0]))
             var cookie = ShownCookie(name: name, value: value)
-            for part in parts.dropFirst() { cookie.take(part) }
+            for part in parts.dropFirst() { cookie.take(Substring(part)) }
             return cookie
         }
     }

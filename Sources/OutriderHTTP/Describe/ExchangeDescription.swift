@@ -71,7 +71,9 @@ package enum ExchangeDescription {
             return ["    [Body]: \(bytes(size))"]
         }
         let text = String(decoding: redaction.body(body, contentType: type), as: UTF8.self)
-        return ["    [Body]:"] + text.split(separator: "\n", omittingEmptySubsequences: false).map { "        \($0)" }
+        // CR LF is a single character
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        return ["    [Body]:"] + lines.map { "        \($0)" }
     }
 
     private static func isText(_ type: String?) -> Bool {

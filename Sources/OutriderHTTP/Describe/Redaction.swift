@@ -59,7 +59,7 @@ package enum Redaction: Sendable {
 
     /// Masks each URL that stands between white space in a text.
     static func masked(urlsIn text: String, _ names: SecretNames) -> String {
-        guard text.contains("://") else { return text }
+        guard text.utf8.contains("://".utf8) else { return text }
         var result = ""
         var rest = text[...]
         while !rest.isEmpty {
@@ -74,7 +74,7 @@ package enum Redaction: Sendable {
 
     /// The URLs that stand between white space in a text.
     static func urls(in text: String) -> [String] {
-        guard text.contains("://") else { return [] }
+        guard text.utf8.contains("://".utf8) else { return [] }
         return text.split(whereSeparator: \.isWhitespace).map(String.init).filter(isURL)
     }
 

@@ -42,8 +42,8 @@ package struct CassetteMask: Sendable {
     /// The credentials of a URL, and parameters of its query and its fragment.
     private func find(inURL url: String, _ found: inout FoundSecrets) {
         if let at = Redaction.credentials(of: url) {
-            for part in at.split(separator: ":") {
-                found.add(String(decoding: PercentEncoding.decode(part.utf8), as: UTF8.self))
+            for part in at.utf8.split(separator: UInt8(ascii: ":")) {
+                found.add(String(decoding: PercentEncoding.decode(part), as: UTF8.self))
             }
         }
         for part in url.utf8.split(whereSeparator: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }).dropFirst() {
@@ -64,14 +64,16 @@ package struct CassetteMask: Sendable {
             case "set-cookie":
                 for cookie in ShownCookie.received([field]) { found.add(cookie.value, shortest: 8) }
             case "authorization", "proxy-authorization":
-                let parts = field.value.split(separator: " ", maxSplits: 1)
-                guard let credential = parts.last else { continue }
-                found.add(String(credential))
-                guard parts.count == 2, HTTPFields.same(String(parts[0]), "Basic"),
-                    let bytes = Base64.decode(String(credential)), let login = String(validating: bytes, as: UTF8.self),
-                    let colon = login.firstIndex(of: ":")
+                let parts = field.value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+                guard let credential = parts.last.map({ String(Substring($0)) }) else { continue }
+                found.add(credential)
+                guard parts.count == 2, HTTPFields.same(String(Substring(parts[0])), "Basic"),
+                    let bytes = Base64.decode(credential),
+                    let login = String(validating: bytes, as: UTF8.self),
+                    let colon = login.utf8.firstIndex(of: UInt8(ascii: ":"))
                 else { continue }
-                found.add(username: String(login[..<colon]), password: String(login[login.index(after: colon)...]))
+                let password = login.utf8[login.utf8.index(after: colon)...]
+                found.add(username: String(login[..<colon]), password: String(Substring(password)))
             default: found.add(field.value, shortest: 8)
             }
         }
@@ -169,7 +171,7 @@ package struct CassetteMask: Sendable {
         switch field.name.lowercased() {
         case "cookie": return Self.cookies(field.value)
         case "set-cookie":
-            let end = field.value.firstIndex(of: ";") ?? field.value.endIndex
+            let end = field.value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? field.value.endIndex
             return Self.cookies(String(field.value[..<end])) + values.replaced(String(field.value[end...]))
         case "authorization", "proxy-authorization":
             let scheme = field.value.prefix { $0 != " " }
@@ -179,9 +181,9 @@ package struct CassetteMask: Sendable {
     }
 
     private static func cookies(_ text: String) -> String {
-        text.split(separator: ";").map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return SecretFields.mask }
-            return pair[...equals] + SecretFields.mask
+        text.utf8.split(separator: UInt8(ascii: ";")).map { pair in
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return SecretFields.mask }
+            return String(Substring(pair[...equals])) + SecretFields.mask
         }.joined(separator: ";")
     }
 

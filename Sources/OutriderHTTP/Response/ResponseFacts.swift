@@ -38,12 +38,12 @@ package struct ResponseFacts: Sendable {
     package var shown: String { url.isEmpty ? method : "\(method) \(Self.bare(url))" }
 
     private static func bare(_ url: String) -> String {
-        var bare = url.prefix { $0 != "?" && $0 != "#" }
-        if let colon = bare.firstIndex(of: ":"), bare[colon...].hasPrefix("://") {
-            let start = bare.index(colon, offsetBy: 3)
-            let authority = bare[start...].prefix { $0 != "/" }
-            if let at = authority.lastIndex(of: "@") {
-                bare = bare[..<start] + bare[bare.index(after: at)...]
+        var bare = Substring(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" })
+        if let scheme = bare.utf8.firstRange(of: "://".utf8) {
+            let start = scheme.upperBound
+            let authority = bare[start...].utf8.prefix { $0 != UInt8(ascii: "/") }
+            if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+                bare = bare[..<start] + bare[bare.utf8.index(after: at)...]
             }
         }
         return bare.utf8.count > 300 ? "\(bare.prefix(297))…" : String(bare)

@@ -40,7 +40,9 @@ package struct OpenAPIImport {
     /// The schemas that schemas of parameters refer to.
     var definitions: JSONObject = [:]
     /// The next number for a repeated endpoint name.
-    private var names: [String: Int] = [:]
+    private var names: Set<String> = []
+    /// The next number of a name that occurs again.
+    private var numbers: [String: Int] = [:]
 
     static let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
     /// The temporary member that holds the schemas of parameters during compilation; no document has this member.
@@ -66,9 +68,22 @@ package struct OpenAPIImport {
         let title = run.source.root["info"]?.object?["title"]?.string
         return Outcome(
             router: RouterSpec(
-                name: options.name ?? String((title ?? "api").prefix(64)), baseURL: base, defaults: options.defaults,
+                name: options.name ?? name(ofTitle: title ?? ""), baseURL: base, defaults: options.defaults,
                 endpoints: run.endpoints, definitions: run.definitions),
             notes: run.source.notes, moreNotes: run.source.moreNotes)
+    }
+
+    /// A name that a client may also choose.
+    private static func name(ofTitle title: String) -> String {
+        let name = cut(String(FieldRules.trimmed(String(title.prefix(64)).printable[...])))
+        return name.isEmpty || name.hasPrefix("rtr_") ? "api" : name
+    }
+
+    /// Names have at most 128 bytes.
+    private static func cut(_ name: String, to most: Int = 128) -> String {
+        var name = name
+        while name.utf8.count > most { name.unicodeScalars.removeLast() }
+        return name
     }
 
     private func checkVersion() throws(JSONComplaint) {
@@ -221,17 +236,15 @@ package struct OpenAPIImport {
         var name = operation["operationId"]?.string ?? ""
         if name.isEmpty || name.utf8.count > 128 || name.hasPrefix("rtr_") {
             let words = path.split { !($0.isLetter || $0.isNumber) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
-            name = String((method + words.joined()).prefix(120))
+            name = Self.cut(String((method + words.joined()).prefix(120)))
             source.note(pointer, "the operation has no usable operationId, and is called \(name)")
         }
-        guard var number = names[name] else {
-            names[name] = 2
-            return name
-        }
-        while names["\(name)\(number)"] != nil { number += 1 }
-        names[name] = number + 1
-        let own = "\(name)\(number)"
-        names[own] = 2
+        if names.insert(name).inserted { return name }
+        let beginning = Self.cut(name, to: 120)
+        var number = numbers[beginning] ?? 2
+        while !names.insert("\(beginning)\(number)").inserted { number += 1 }
+        numbers[beginning] = number + 1
+        let own = "\(beginning)\(number)"
         source.note(pointer, "the operationId \(name) occurs twice; this one is called \(own)")
         return own
     }

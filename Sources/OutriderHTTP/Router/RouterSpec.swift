@@ -13,7 +13,7 @@ package struct RouterSpec: Sendable {
     package let endpoints: [RouterEndpoint]
     /// Schemas that `params` of endpoints refer to, by the names in `#/definitions/NAME`.
     package let definitions: JSONObject
-    private let indexes: [String: Int]
+    private let indexes: [ByteText: Int]
 
     /// Of endpoints with the same name the first counts.
     package init(
@@ -26,10 +26,10 @@ package struct RouterSpec: Sendable {
         self.defaults = defaults
         self.endpoints = endpoints
         indexes = Dictionary(
-            endpoints.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+            endpoints.enumerated().map { (ByteText($1.name), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    package func endpoint(_ name: String) -> RouterEndpoint? { indexes[name].map { endpoints[$0] } }
+    package func endpoint(_ name: String) -> RouterEndpoint? { indexes[ByteText(name)].map { endpoints[$0] } }
 }
 
 /// A kind of request to an API.

@@ -4,7 +4,7 @@
 /// The canonical form of host names, for comparison, lookup and sending (WHATWG URL section 3.5).
 ///
 /// Names beyond ASCII: full-width ASCII and ideographic stops become ASCII, letters are lower-cased, a letter and its
-/// accent are combined if a single character for both exists, labels become Punycode. Characters that the full mapping
+/// marks are combined (systems such as macOS write them apart), labels become Punycode. Characters that the full mapping
 /// of UTS #46 would change further are refused, so that different hosts never get the same name.
 enum HostName {
     static func canonical(_ written: ArraySlice<UInt8>) throws(HTTPFailure) -> String {
@@ -95,19 +95,22 @@ enum HostName {
         var folded = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0xAD, 0x200B, 0x2060, 0xFEFF: continue
+            case 0xAD, 0x200B, 0x2060, 0xFE00...0xFE0F, 0xFEFF: continue
             case 0x3002, 0xFF61: folded.append(".")
             case 0xFF01...0xFF5E: folded.append(Unicode.Scalar(UInt8(truncatingIfNeeded: scalar.value &- 0xFEE0)))
+            // signs that stand for two marks, which the standard library does not put in order
+            case 0xF73, 0xF75, 0xF81: throw refused(scalar)
             default: folded.append(scalar)
             }
         }
-        let mapped = composed(String(folded).lowercased())
-        for scalar in mapped.unicodeScalars where scalar.value >= 0x80 && !isStable(scalar) {
-            throw .invalidURL(
-                "the host contains U+\(String(scalar.value, radix: 16, uppercase: true)): write the name in ASCII (xn--…)"
-            )
-        }
+        let mapped = String(folded).lowercased().composed
+        for scalar in mapped.unicodeScalars where scalar.value >= 0x80 && !isStable(scalar) { throw refused(scalar) }
         return mapped
+    }
+
+    private static func refused(_ scalar: Unicode.Scalar) -> HTTPFailure {
+        .invalidURL(
+            "the host contains U+\(String(scalar.value, radix: 16, uppercase: true)): write the name in ASCII (xn--…)")
     }
 
     /// Letters, digits and marks that no further mapping would change; ß and ς are kept as they are (UTS #46).
@@ -128,29 +131,11 @@ enum HostName {
         default: false
         }
     }
+}
 
-    private static func composed(_ text: String) -> String {
-        if text.unicodeScalars.allSatisfy({ $0.properties.canonicalCombiningClass == .notReordered }) { return text }
-        var result = ""
-        for character in text {
-            if character.unicodeScalars.count > 1, let scalar = precomposed[character] {
-                result.unicodeScalars.append(scalar)
-            } else {
-                result.append(character)
-            }
-        }
-        return result
-    }
-
-    /// Letters with accents, by their decomposed form: Latin, Greek, Cyrillic and their extensions.
-    private static let precomposed: [Character: Unicode.Scalar] = {
-        var found: [Character: Unicode.Scalar] = [:]
-        let ranges: [ClosedRange<UInt32>] = [0xC0...0x04FF, 0x1E00...0x1FFF]
-        for value in ranges.joined() {
-            guard let scalar = Unicode.Scalar(value), scalar.properties.isAlphabetic else { continue }
-            let character = Character(scalar)
-            if found[character] == nil { found[character] = scalar }
-        }
-        return found
-    }()
+extension String {
+    /// The text in normalization form C of Unicode.
+    ///
+    /// The standard library keeps its normalizer, by which strings are compared, under this name only.
+    var composed: String { String(decoding: _nfcCodeUnits, as: UTF8.self) }
 }

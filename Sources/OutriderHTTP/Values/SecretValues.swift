@@ -12,7 +12,7 @@ package struct SecretValues: Sendable {
     /// What a form takes beside its bytes.
     private static let formBytes = 64
 
-    private var known: Set<String> = []
+    private var known: Set<ByteText> = []
     private var held = 0
     /// About what all forms take, in bytes.
     package private(set) var bytes = 0
@@ -28,7 +28,7 @@ package struct SecretValues: Sendable {
     package var isEmpty: Bool { known.isEmpty }
 
     /// Whether some of the secrets are not known yet.
-    package func lacks(_ found: FoundSecrets) -> Bool { found.list.contains { !known.contains($0) } }
+    package func lacks(_ found: FoundSecrets) -> Bool { found.list.contains { !known.contains(ByteText($0)) } }
 
     package mutating func add(_ found: FoundSecrets) { for value in found.list { insert(value) } }
 
@@ -40,13 +40,13 @@ package struct SecretValues: Sendable {
     }
 
     private mutating func insert(_ value: String) {
-        if known.contains(value) { return }
+        if known.contains(ByteText(value)) { return }
         guard known.count < Self.most, held + value.utf8.count <= Self.mostBytes else {
             isFull = true
             return
         }
         held += value.utf8.count
-        known.insert(value)
+        known.insert(ByteText(value))
         for form in Self.forms(of: value) where form.count >= 4 { insert(form) }
     }
 

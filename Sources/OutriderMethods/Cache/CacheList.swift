@@ -50,8 +50,8 @@ struct CacheList: Method {
         while !Task.isCancelled {
             let page = await store.list(after: number, most: slice)
             for one in page.entries {
-                if let prefix = params.prefix, !one.entry.url.hasPrefix(prefix) { continue }
-                if let tag = params.tag, !one.entry.tags.contains(tag) { continue }
+                if let prefix = params.prefix, !one.entry.url.utf8.starts(with: prefix.utf8) { continue }
+                if let tag = params.tag, !one.entry.has(tag) { continue }
                 result.entries.append(CacheEntryShape(entry: one.entry, principal: principal))
                 guard result.entries.count < params.limit else {
                     result.next = one.number

@@ -60,7 +60,7 @@ extension RequestRecord {
 
     /// Throws `wrongState` if another request of the user has that name.
     func name(_ label: String, in table: HandleTable) throws(RPCError) {
-        if self.label == label { return }
+        if self.label.map(ByteText.init) == ByteText(label) { return }
         guard table.names.add(self, as: label) else {
             throw RPCError(
                 .wrongState, "there is a detached request named \(label) already: forget it, or take another name",

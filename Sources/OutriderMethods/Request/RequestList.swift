@@ -35,7 +35,7 @@ struct RequestList: Method {
             let owner = call.scope.owner
             records += call.scope.share.handles.all(RequestRecord.self).filter { owner.shares($0.handle.name) }
         }
-        if let tag = params.tag { records.removeAll { $0.tag != tag } }
+        if let tag = params.tag { records.removeAll { $0.tag.map(ByteText.init) != ByteText(tag) } }
         records.sort { $0.exchange.number < $1.exchange.number }
         var requests = records.map { RequestInfoShape($0, for: call.scope) }
         if let state = params.state { requests.removeAll { $0.snapshot.phase != state } }

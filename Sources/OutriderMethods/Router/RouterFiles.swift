@@ -23,8 +23,9 @@ package enum RouterFiles {
     package static func load(_ path: String, into service: Service) throws(RouterFileFault) {
         for file in try files(path) {
             let record = try read(file)
+            let name = ByteText(record.router.name)
             do throws(RPCError) {
-                if service.routers.all.contains(where: { $0.router.name == record.router.name }) {
+                if service.routers.all.contains(where: { ByteText($0.router.name) == name }) {
                     throw RPCError(.wrongState, "another file defines the router \(record.router.name), too")
                 }
                 try service.routers.keep(record)

@@ -75,7 +75,7 @@ extension RouterRecord: JSONEncodable {
 /// Routers by name and by handle: a table per connection, a shared table per user, and a table for all users.
 package final class RouterTable: Sendable {
     private struct Contents {
-        var byName: [String: RouterRecord] = [:]
+        var byName: [ByteText: RouterRecord] = [:]
         var byHandle: [String: RouterRecord] = [:]
     }
 
@@ -87,12 +87,12 @@ package final class RouterTable: Sendable {
     /// Keeps the router; replaces a router of the same name. Throws `tooMany`.
     func keep(_ record: RouterRecord) throws(RPCError) {
         let isKept = contents.withLock { contents -> Bool in
-            if let old = contents.byName[record.router.name] {
+            if let old = contents.byName[ByteText(record.router.name)] {
                 contents.byHandle[old.handle.name] = nil
             } else if contents.byName.count >= HandleKind.router.limit {
                 return false
             }
-            contents.byName[record.router.name] = record
+            contents.byName[ByteText(record.router.name)] = record
             contents.byHandle[record.handle.name] = record
             return true
         }
@@ -118,7 +118,7 @@ package final class RouterTable: Sendable {
     func remove(_ record: RouterRecord) {
         contents.withLock { contents in
             if contents.byHandle.removeValue(forKey: record.handle.name) != nil {
-                contents.byName[record.router.name] = nil
+                contents.byName[ByteText(record.router.name)] = nil
             }
         }
         shared?.remove(record)
@@ -127,11 +127,12 @@ package final class RouterTable: Sendable {
     /// The client's own and shared routers, by name.
     var all: [RouterRecord] {
         let own = contents.withLock { Array($0.byName.values) }
-        let others = shared?.all.filter { other in !own.contains { $0.router.name == other.router.name } } ?? []
+        let names = Set(own.map { ByteText($0.router.name) })
+        let others = shared?.all.filter { !names.contains(ByteText($0.router.name)) } ?? []
         return (own + others).sorted { $0.router.name < $1.router.name }
     }
 
     private func look(_ reference: String) -> RouterRecord? {
-        contents.withLock { $0.byHandle[reference] ?? $0.byName[reference] } ?? shared?.look(reference)
+        contents.withLock { $0.byHandle[reference] ?? $0.byName[ByteText(reference)] } ?? shared?.look(reference)
     }
 }

@@ -6,8 +6,8 @@ import X509
 
 /// The contents of the files that a policy names. They are read before the evaluation, which must not block.
 struct PolicyFiles: Sendable {
-    private var certificates: [String: Result<[Certificate], HTTPFailure>] = [:]
-    private var lists: [String: Result<[CRLScanner], HTTPFailure>] = [:]
+    private var certificates: [ByteText: Result<[Certificate], HTTPFailure>] = [:]
+    private var lists: [ByteText: Result<[CRLScanner], HTTPFailure>] = [:]
 
     /// Blocks while it reads.
     init(_ policy: TrustPolicy) { read(policy) }
@@ -15,22 +15,26 @@ struct PolicyFiles: Sendable {
     private mutating func read(_ policy: TrustPolicy) {
         switch policy {
         case .pinnedCertificates(let pins):
-            for file in pins.files where certificates[file] == nil {
-                certificates[file] = Result { () throws(HTTPFailure) in try CertificateFile.certificates(in: file) }
+            for file in pins.files where certificates[ByteText(file)] == nil {
+                certificates[ByteText(file)] = Result { () throws(HTTPFailure) in
+                    try CertificateFile.certificates(in: file)
+                }
             }
         case .revocation(let revocation):
-            for file in revocation.crlFiles where lists[file] == nil {
-                lists[file] = Result { () throws(HTTPFailure) in try Self.list(file) }
+            for file in revocation.crlFiles where lists[ByteText(file)] == nil {
+                lists[ByteText(file)] = Result { () throws(HTTPFailure) in try Self.list(file) }
             }
         case .all(let policies): for policy in policies { read(policy) }
         case .default, .none, .publicKeys, .callback: break
         }
     }
 
-    func certificates(in file: String) throws(HTTPFailure) -> [Certificate] { try certificates[file]?.get() ?? [] }
+    func certificates(in file: String) throws(HTTPFailure) -> [Certificate] {
+        try certificates[ByteText(file)]?.get() ?? []
+    }
 
     /// Throws `revocationPolicyCreationFailed` if the file cannot be read.
-    func lists(in file: String) throws(HTTPFailure) -> [CRLScanner] { try lists[file]?.get() ?? [] }
+    func lists(in file: String) throws(HTTPFailure) -> [CRLScanner] { try lists[ByteText(file)]?.get() ?? [] }
 
     private static func list(_ file: String) throws(HTTPFailure) -> [CRLScanner] {
         let bytes: [UInt8]

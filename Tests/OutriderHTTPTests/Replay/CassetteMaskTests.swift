@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Outrider authors
 
 import OutriderHTTP
+import OutriderJSON
 import Testing
 
 @Suite struct CassetteMaskTests {
@@ -31,6 +32,29 @@ import Testing
         values.add("päss😀\"w")
         let quote = written.contains("E4") ? #"\u0022"# : #"\""#
         #expect(values.replaced(written.replacing("\"", with: quote)) == "***")
+    }
+
+    @Test func `a value in another normal form is another value`() {
+        var values = SecretValues()
+        for value in ["caf\u{e9}-secret", "cafe\u{301}-secret"] { values.add(value) }
+        #expect(values.replaced("caf\u{e9}-secret cafe\u{301}-secret") == "*** ***")
+    }
+
+    @Test func `a mark behind a separator hides no secret`() {
+        let mask = CassetteMask()
+        let login = Base64.encode(Array("ada:\u{301}wolf-secret".utf8))
+        let fields: HTTPFields = [
+            HTTPFields.Field("Cookie", "a=1; b=\u{301}hidden-1=x;\u{301}c=hidden-2=y"),
+            HTTPFields.Field("Set-Cookie", "d=\u{301}hidden-3=z;\u{301}Path=/"),
+            HTTPFields.Field("Authorization", "Basic \(login)"),
+        ]
+        #expect(
+            mask.fields(fields).list.map(\.value) == [
+                "a=***; b=***;\u{301}c=***", "d=***;\u{301}Path=/", "Basic ***",
+            ])
+        var values = SecretValues()
+        values.add(mask.secrets(of: fields, body: []))
+        #expect(values.replaced("\u{301}hidden-1=x \u{301}wolf-secret") == "*** ***")
     }
 
     @Test func `the longest of the values that begin alike is masked`() {

@@ -26,6 +26,24 @@ import Testing
     }
 
     @Test(arguments: [
+        ("Wolves\\n", "Wolves"), ("", "api"), ("rtr_x", "api"), ("a\\tb\\u0001", "a b\\u{1}"),
+        (String(repeating: "狼", count: 70), String(repeating: "狼", count: 42)),
+    ])
+    func `the name by the title of a document is one that clients may choose`(title: String, name: String) throws {
+        let text = #"{"openapi":"3.0.3","info":{"title":"\#(title)"},"servers":[{"url":"http://x"}],"paths":{}}"#
+        #expect(try OpenAPIImport.router(from: Self.parsed(text)).router.name == name)
+    }
+
+    @Test(arguments: [120, 121, 128, 129])
+    func `a name that occurs again has at most 128 bytes with its number`(length: Int) throws {
+        let operation = #"{"operationId":"\#(String(repeating: "n", count: length))"}"#
+        let paths = (1...12).map { #""/\#(String(repeating: "狼", count: 50))/\#($0)":{"get":\#(operation)}"# }
+        let text = #"{"openapi":"3.0.3","servers":[{"url":"http://x"}],"paths":{\#(paths.joined(separator: ","))}}"#
+        let names = try OpenAPIImport.router(from: Self.parsed(text)).router.endpoints.map(\.name)
+        #expect(Set(names).count == 12 && names.allSatisfy { $0.utf8.count <= 128 }, "\(names)")
+    }
+
+    @Test(arguments: [
         (#"{"name":"n"}"#, true), (#"{"id":1,"name":"n"}"#, true), (#"{"name":"n","id":"x"}"#, false), ("{}", false),
     ])
     func `members that only responses have are not required of a request`(body: String, fits: Bool) throws {

@@ -26,6 +26,14 @@ import Testing
             router, try #require(router.endpoint("one")), params: try parsed(params), overrides: try parsed(overrides))
     }
 
+    @Test func `an endpoint in another normal form is another endpoint`() throws {
+        let names = ["caf\u{e9}", "cafe\u{301}"]
+        let endpoints = try names.map { RouterEndpoint(name: $0, path: try PathTemplate("/\($0.utf8.count)")) }
+        let router = RouterSpec(name: "r", baseURL: try RouterURL("http://x"), defaults: [:], endpoints: endpoints)
+        let found = names.map { router.endpoint($0)?.name.utf8.count }
+        #expect(found == [5, 6] && router.endpoint("cafe") == nil)
+    }
+
     private static func url(_ base: String, _ path: String, _ params: String) throws -> String? {
         try built(base: base, path: path, params: params)["url"]?.string
     }

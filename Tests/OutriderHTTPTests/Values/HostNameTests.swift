@@ -22,6 +22,11 @@ import Testing
         ("xn--bcher-kva.example", "xn--bcher-kva.example"),
         ("EXAMPLE%2Eorg", "example.org"),
         ("\u{ff11}\u{ff12}\u{ff17}.1", "127.0.0.1"),
+        // decomposed, as macOS stores names
+        ("\u{1112}\u{1161}\u{11ab}.example", "xn--6q8b.example"), ("\u{304b}\u{3099}.example", "xn--v8j.example"),
+        ("a\u{323}\u{302}.example", "xn--zkg.example"), ("a\u{302}\u{323}.example", "xn--zkg.example"),
+        ("e\u{301}\u{323}.example", "xn--lsa503l.example"), ("\u{b95}\u{bc6}\u{bbe}.example", "xn--clc0i.example"),
+        ("\u{5e9}\u{5bc}\u{5c1}.example", "xn--kdbk2j.example"), ("i\u{2764}\u{fe0f}.example", "xn--i-7iq.example"),
     ])
     func `names beyond ASCII become Punycode`(written: String, host: String) throws {
         #expect(try HTTPURL(parsing: "http://\(written)/").host == host)
@@ -30,7 +35,7 @@ import Testing
     @Test(arguments: [
         "\u{2100}.example", "\u{fb01}.example", "a\u{2028}b", "a\u{202e}b", "\u{fffd}", "a\u{e000}b",
         "\u{2460}.example",
-        "a\u{2024}b",
+        "a\u{2024}b", "a\u{361}\u{f73}.example",
     ])
     func `characters that would need the full mapping are refused`(written: String) {
         let failure = #expect(throws: HTTPFailure.self) { try HTTPURL(parsing: "http://\(written)/") }
