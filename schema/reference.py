@@ -200,7 +200,8 @@ Programs branch on `code`, or on `kind` and `reason`; people read `message`. Cod
    "message":"127.0.0.1:1 refused the connection","retryable":true,"phase":"connect",
    "underlying":{"domain":"posix","code":111,"message":"Connection refused"}},…}}
 >> {"jsonrpc":"2.0","id":2,"method":"data.send","params":{"uri":"http://127.0.0.1:1/"}}
-<< {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"unknown parameter uri","data":{"pointer":"/uri",…}}}
+<< {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"unknown parameter uri (did you mean url?)",
+   "data":{"pointer":"/uri",…}}}
 ```
 
 """

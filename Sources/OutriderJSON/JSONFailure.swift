@@ -10,6 +10,9 @@ package struct JSONFailure: Error, Equatable {
     /// The innermost value that had begun there.
     package var pointer: JSONPointer
 
+    /// The beginning of the reason, for bytes behind the value.
+    package static let trailing = "unexpected text after the value"
+
     package init(reason: String, offset: Int, pointer: JSONPointer = .root) {
         self.reason = reason
         self.offset = offset

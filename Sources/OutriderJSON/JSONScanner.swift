@@ -85,7 +85,7 @@ package struct JSONScanner {
             if members < 0 { try afterElement() } else { try afterMember() }
         }
         skipSpace()
-        if position < bytes.count { throw fault("unexpected text after the value") }
+        if position < bytes.count { throw fault(JSONFailure.trailing) }
     }
 
     private mutating func afterElement() throws(JSONFailure) {

@@ -53,6 +53,25 @@ struct ShapeTests {
         #expect(Self.complaint(#"{"url":"x","heders":{}}"#)?.known?.contains("headers") == true)
     }
 
+    @Test(arguments: [
+        (#"{"json":{}}"#, #"unknown parameter json (write body: {"json": …})"#),
+        (#"{"allow_redirects":true}"#, #"(write redirect: "follow", "none" or {"max": 5})"#),
+        (#"{"maxRedirects":3}"#, #"(write redirect: "follow", "none" or {"max": 5})"#),
+        (#"{"rejectUnauthorized":false}"#, #"(write trust: "none" to accept any certificate)"#),
+        (#"{"retries":3}"#, #"(write retry: {"limit": 3})"#),
+        (#"{"as":"json"}"#, #"(write serialize: {"as": "json"})"#),
+        (#"{"ulr":"x"}"#, "(did you mean url?)"), (#"{"heders":{}}"#, "(did you mean headers?)"),
+        (#"{"ca":"x"}"#, "unknown parameter ca"),
+        (#"{"body":"x"}"#, #"body must be an object, not a string (such as {"text": …})"#),
+        (#"{"body":{"id":1}}"#, #"body has no member id (a JSON body is {"json": …})"#),
+        (#"{"headers":[["a","b"]]}"#, #"headers[0] must be an object, not an array (write {"name": …, "value": …})"#),
+        (#"{"body":{"form":[["a","b"]]}}"#, #"must be an object, not an array (write {"name": …, "value": …})"#),
+    ]) func `an error shows how a habit of other clients is written here`(text: String, message: String) throws {
+        let whole = #"{"url":"x","# + text.dropFirst()
+        let complaint = try #require(Self.complaint(whole))
+        #expect(RPCError(complaint).message.hasSuffix(message), "\(RPCError(complaint).message)")
+    }
+
     @Test func `null is the same as absent, and empty lists are empty objects`() throws {
         let text = #"{"url":"x","method":null,"headers":[],"query":[],"timeout":null,"events":{},"body":null}"#
         let params = try RequestParameters(json: JSONParser.parse(Array(text.utf8)))

@@ -67,7 +67,15 @@ struct NameSuggestionsTests {
         #expect(NameSuggestions.of("Data.Send", among: names).first == "data.send")
     }
 
+    @Test func `exchanged letters are one slip`() {
+        #expect(NameSuggestions.of("ulr", among: ["url", "tag"]) == ["url"])
+        #expect(NameSuggestions.of("bdoy", among: ["body", "body2"]).first == "body")
+        #expect(NameSuggestions.of("mehtod", among: ["metrics", "method"]) == ["method"])
+    }
+
     @Test func `something else is not`() {
+        #expect(NameSuggestions.of("as", among: ["tag", "url"]).isEmpty)
+        #expect(NameSuggestions.of("mode", among: ["body", "name"]).isEmpty)
         #expect(NameSuggestions.of("textDocument/hover", among: names).isEmpty)
         #expect(NameSuggestions.of("", among: names).isEmpty)
     }

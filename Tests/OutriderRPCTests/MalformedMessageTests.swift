@@ -136,8 +136,27 @@ struct MalformedMessageTests {
         let framed = try bytes.withUnsafeBufferPointer {
             MalformedMessage.reply(to: $0, try #require(failure), framing: .header)
         }
-        guard case .broken(_, let other) = framed else { return }
-        #expect(other.data?["hint"] == nil)
+        guard case .broken(_, let other) = framed else {
+            Issue.record("\(framed)")
+            return
+        }
+        #expect(other.data?["hint"]?.string?.contains("bytes") == true)
+        #expect(other.message.contains("Content-Length"))
+    }
+
+    @Test(arguments: [
+        (#"{"id":5,"method":"x"}{"id":6,"method":"x"}"#, Framing.line, "send one message per line"),
+        (#"{"id":5,"method":"x"}C"#, .header, "; check that Content-Length is the number of bytes"),
+        (#"{"id":5,"method":"x""#, .header, "; check that Content-Length is the number of bytes"),
+    ])
+    func `text behind the message says what to do`(text: String, framing: Framing, remedy: String) throws {
+        let bytes = Array(text.utf8)
+        let failure = #expect(throws: JSONFailure.self) { try JSONParser.parse(bytes) }
+        let reply = try bytes.withUnsafeBufferPointer {
+            MalformedMessage.reply(to: $0, try #require(failure), framing: framing)
+        }
+        guard case .broken(_, let error) = reply else { return #expect(Bool(false)) }
+        #expect(error.message.contains(remedy), "\(error.message)")
     }
 
     @Test func `a message over the limit names the limit`() {

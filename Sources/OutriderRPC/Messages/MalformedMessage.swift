@@ -40,13 +40,21 @@ package enum MalformedMessage {
         to bytes: UnsafeBufferPointer<UInt8>, _ failure: JSONFailure, framing: Framing
     ) -> Message {
         var data: JSONObject = ["reason": .string(failure.reason)]
-        if framing == .line, failure.offset >= bytes.count {
-            data["hint"] = .string(
-                "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing"
-            )
-        }
-        let error = RPCError(.parseError, "Parse error: \(failure.reason)", data: data)
+        let hint = hint(failure, isCut: failure.offset >= bytes.count, framing)
+        if let hint { data["hint"] = .string(hint) }
+        // many clients show the message alone
+        let remedy = hint.map { "; \($0)" } ?? ""
+        let error = RPCError(.parseError, "Parse error: \(failure.reason)\(remedy)", data: data)
         return callbackReply(bytes, error, within: RequestID.callbacks) ?? .broken(id: id(in: bytes), error)
+    }
+
+    /// The usual cause of a message that ends too early, or too late.
+    private static func hint(_ failure: JSONFailure, isCut: Bool, _ framing: Framing) -> String? {
+        guard isCut || failure.reason.hasPrefix(JSONFailure.trailing) else { return nil }
+        if framing == .header { return "check that Content-Length is the number of bytes, not of characters" }
+        return isCut
+            ? "the line ended before the JSON value did; send one message per line (jq -c), or use Content-Length framing"
+            : "send one message per line"
     }
 
     /// The error as the reply to a callback, which would wait for its timeout otherwise; nil if the message does not

@@ -51,12 +51,13 @@ extension RPCError {
         self.init(.invalidParams, Self.sentence(complaint), data: data)
     }
 
-    /// The sentence of the complaint, with the closest known name for an unknown member.
+    /// The sentence of the complaint, with the way to write what was meant, as far as that can be told.
     private static func sentence(_ complaint: JSONComplaint) -> String {
         guard let name = complaint.pointer.names.last else { return complaint.placed(orUnder: "params") }
-        guard let known = complaint.known, complaint.isUnknown(name) else { return complaint.placed() }
-        let hint = NameSuggestions.of(name, among: known).first.map { " (did you mean \($0)?)" } ?? ""
-        return complaint.placed() + hint
+        guard let known = complaint.known, complaint.isUnknown(name) else {
+            return complaint.placed() + Habits.shape(for: complaint)
+        }
+        return complaint.placed() + Habits.hint(for: name, among: known)
     }
 }
 

@@ -217,7 +217,8 @@ extension Connection {
         var data: JSONObject = ["method": .string(method)]
         let near = method.hasPrefix("$/") ? [] : NameSuggestions.of(method, among: names)
         if !near.isEmpty { data["near"] = .array(near.map { .string($0) }) }
-        let suggestion = near.first.map { "; did you mean \($0)?" } ?? ""
+        let all = method.contains("/") ? "" : "; data.send makes a request, and rpc.discover lists all methods"
+        let suggestion = near.first.map { "; did you mean \($0)?" } ?? all
         return RPCError(.methodNotFound, "Method not found: \(method)\(suggestion)", data: data)
     }
 

@@ -30,7 +30,7 @@ struct Contract {
                 .usage, "\(name) is a family of methods (choose one: \(family.joined(separator: ", ")))")
         }
         throw CommandFailure(
-            .usage, "there is no method \(name)\(Self.hint(name, names)); outrider describe lists them")
+            .usage, "there is no method \(name)\(Habits.hint(for: name, among: names)); outrider describe lists them")
     }
 
     /// Refuses a method or parameters that are not known, and says which are needed.
@@ -43,7 +43,7 @@ struct Contract {
         for member in params.members where member.name != "_meta" && !names.contains(member.name) {
             let all = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
             throw CommandFailure(
-                .usage, "\(name) has no parameter \(member.name)\(Self.hint(member.name, names)); \(all)")
+                .usage, "\(name) has no parameter \(member.name)\(Habits.hint(for: member.name, among: names)); \(all)")
         }
         for parameter in known {
             guard let name = parameter["name"]?.string, case .string(let text)? = params[name],
@@ -70,11 +70,6 @@ struct Contract {
         if let type = schema["type"]?.string { return type == "string" }
         if let types = schema["type"]?.array { return types.contains(.string("string")) }
         return true
-    }
-
-    /// " (did you mean …?)", or nothing.
-    private static func hint(_ name: String, _ names: [String]) -> String {
-        NameSuggestions.of(name, among: names).first.map { " (did you mean \($0)?)" } ?? ""
     }
 
     /// The method, event or type with a similar name; nil if there is none, and for a family of methods.
