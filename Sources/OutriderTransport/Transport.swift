@@ -101,6 +101,9 @@ package protocol AttemptObserver: AnyObject, Sendable {
     func sendsAgain(_ attempt: Attempt) -> Attempt
     /// The attempt ended without a response, with this timeline.
     func gaveUp(_ timeline: Timeline)
+    /// The attempt ended within its body, at a moment when no reader waited for the next piece. The reader gets the
+    /// failure with the first piece that is not there.
+    func endedUnread(_ failure: HTTPFailure)
 }
 
 extension AttemptObserver {
@@ -110,6 +113,7 @@ extension AttemptObserver {
     package func callbackRuns(_ isCallbackRunning: Bool) {}
     package func connected(_ timeline: Timeline) {}
     package func gaveUp(_ timeline: Timeline) {}
+    package func endedUnread(_ failure: HTTPFailure) {}
     package func bodyEnded() {}
     package func sendsAgain(_ attempt: Attempt) -> Attempt { attempt.unproved }
 }

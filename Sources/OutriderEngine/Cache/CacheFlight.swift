@@ -311,6 +311,7 @@ final class CacheFlight: @unchecked Sendable {
         case .failure(let failure):
             tail = .failure(failure)
             end(cancels: false)
+            for reader in readers.values where reader.waiting == nil { reader.observer.endedUnread(failure) }
         }
         for reader in readers.values { reader.wake() }
         forget()
@@ -359,8 +360,7 @@ final class CacheFlight: @unchecked Sendable {
         reserved &-= bytes
     }
 
-    /// A reader has taken a piece. The pieces that all readers have are looked for after as many steps as there are readers, so
-    /// that the search costs no more than the steps.
+    /// A reader has taken a piece. The search for pieces that all readers have costs no more than the steps.
     func stepped() {
         steps &+= 1
         guard steps >= readers.count else { return }

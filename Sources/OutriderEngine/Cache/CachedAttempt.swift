@@ -134,9 +134,11 @@ final class CachedAttempt: PolledAttempt, @unchecked Sendable {
         case .flight(let flight, let number): flight.leave(number)
         default: break
         }
-        let waiting = waiting
-        self.waiting = nil
-        waiting?(.failure(failure))
+        if let waiting = waiting.take() {
+            waiting(.failure(failure))
+        } else if completion == nil {
+            observer.endedUnread(failure)
+        }
         finish(.failure(failure))
     }
 

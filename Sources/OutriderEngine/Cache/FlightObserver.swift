@@ -55,6 +55,8 @@ final class FlightObserver: AttemptObserver {
         observer?.gaveUp(timeline)
     }
 
+    func endedUnread(_ failure: HTTPFailure) { observer?.endedUnread(failure) }
+
     /// From now on no single request holds the exchange up.
     func share() { relay.detach() }
 

@@ -101,7 +101,7 @@ final class EventSource: BodyOutlet, RequestParticipant {
     ) async throws(HTTPFailure) -> RetryVerdict {
         guard name == Self.key else { return try await inner?.retry(name, failure, moment) ?? .doNotRetry }
         // ends the cut-off event for the streams, too; then the last id is known
-        if outlet.hasTaken { try await hub.bodyEnded() }
+        if hub.hasBegun { try await hub.bodyEnded() }
         let now = now
         let serverDelay = memory.note.reconnectionTime
         let retryAfter = moment.head.flatMap { RetryAfter.seconds($0.fields, now: Int64(WallTime.now.seconds)) }

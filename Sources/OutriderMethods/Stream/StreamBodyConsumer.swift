@@ -17,6 +17,8 @@ final class StreamBodyConsumer: BodyOutlet {
         var state: State?
         var waiter: CheckedContinuation<Void, Never>?
         var begun: (@Sendable () -> ExchangeOutcome?)?
+        /// The head goes to the client, who could not tell that the body belongs to another one.
+        var tellsHead = false
     }
 
     private let hub: StreamFanout
@@ -57,11 +59,13 @@ final class StreamBodyConsumer: BodyOutlet {
         }?.resume()
     }
 
-    var hasTaken: Bool { hub.hasBegun }
+    var hasTaken: Bool { hub.hasBegun || contents.withLock { $0.tellsHead } }
 
     func begin(_ head: ExchangeHead, expecting bytes: Int64?) async throws(HTTPFailure) {
         try hub.begin(contentType: head.fields.first("Content-Type"), size: bytes.flatMap { Int(exactly: $0) })
-        reach(.begun(contents.withLock { $0.begun.take() }?()))
+        let head = contents.withLock { $0.begun.take() }?()
+        if head != nil { contents.withLock { $0.tellsHead = true } }
+        reach(.begun(head))
     }
 
     func take(_ chunk: BodyChunk) async throws(HTTPFailure) { try await hub.take(chunk) }

@@ -149,8 +149,8 @@ final class AttemptRunner: LoopAttempt, @unchecked Sendable {
         opening = nil
         letGo()
         let hand = body.fail(failure)
+        if let hand { hand(.failure(failure)) } else if waiting == nil { observer.endedUnread(failure) }
         resume(.failure(failure))
-        hand?(.failure(failure))
     }
 
     /// Gives up the stream, or the slot for a stream.

@@ -215,6 +215,39 @@ def test_a_request_is_repeated_only_while_nothing_was_taken(wire, feeder):
     assert response(wire, opened["request"])["attempts"] == 2 and feeder.arrived.count("/flaky") == 2
 
 
+@pytest.mark.parametrize("method, params", [("data.send", {"bodyTo": "stream"}), ("stream.open", {"wait": "response"})])
+def test_no_other_body_follows_a_head_that_was_told(wire, feeder, method, params):
+    """Its fields, such as the length, would be those of another response."""
+    spec = {"url": feeder.url("/hand/a"), "retry": {"limit": 2, "scale": 0.001}, **params}
+    told = result(wire.call(method, spec))
+    feeder.cut("/hand/a")
+    last = read(wire, told.get("stream") or told["body"]["stream"])
+    assert (last["end"], last["error"]["code"], last["error"]["retryable"]) == (True, 1404, True)
+    assert response(wire, told["request"])["attempts"] == 1 and feeder.arrived == ["/hand/a"]
+
+
+@pytest.mark.parametrize("events, cache", [(False, False), (["state"], False), (False, True), (False, {"maxAge": 60})])
+def test_a_time_limit_ends_an_unread_stream(wire, feeder, events, cache):
+    """And gives its place in the session to the next request."""
+    place = result(wire.call("session.create", {"limits": {"concurrent": 1}, "cache": cache}))["session"]
+    limited = {"session": place, "timeout": {"total": 3}, "events": events}
+    unread = named(wire, feeder.url("/endless"), **limited)
+    assert named(wire, feeder.url("/length/4"), session=place)["ok"]
+    ended = response(wire, unread["request"])
+    assert (ended["ok"], ended["error"]["code"], ended["body"]["complete"]) == (False, 1405, False)
+    found, last = everything(wire, unread["body"]["stream"])
+    assert found == pattern(len(found)) and found and last["error"]["code"] == 1405
+
+
+def test_a_time_limit_ends_each_unread_stream_of_an_exchange(wire, feeder):
+    place = result(wire.call("session.create", {"cache": {"maxAge": 60}}))["session"]
+    limited = {"session": place, "timeout": {"total": 3}, "bodyTo": "stream", "url": feeder.url("/late")}
+    calls = [wire.start("data.send", limited) for _ in range(2)]
+    feeder.give("/late", *[pattern(65536)] * 40)
+    for opened in [result(wire.reply(call)) for call in calls]:
+        assert response(wire, opened["request"])["error"]["code"] == 1405
+
+
 def test_a_limit_of_the_body_ends_it(wire, feeder):
     opened = named(wire, feeder.url("/hand/a"), maxBody=50_000)
     feeder.give("/hand/a", pattern(40_000), pattern(40_000))
