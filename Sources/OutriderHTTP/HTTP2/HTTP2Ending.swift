@@ -39,7 +39,8 @@ extension HTTP2Machine {
     mutating func finish(_ id: HTTP2StreamID, trailers: HTTPFields) {
         guard let stream = streams[id] else { return }
         if let declared = stream.declared, !stream.hasNoBody, stream.got != declared {
-            return refuse(id, "ends after \(stream.got) bytes of \(declared)")
+            // so haproxy, lighttpd and Varnish pass on that their own server was lost
+            return refuse(id, "ends after \(stream.got) bytes of \(declared)", .connectionLost)
         }
         _ = streams.change(id) { $0.remote = .closed }
         // the server does not need the rest of a body that is still being sent

@@ -85,11 +85,8 @@ extension HTTP2Machine {
             stream.hasNoBody = hasNoBody
             stream.declared = fields.length
         }
-        if endStream, !hasNoBody, let length = fields.length, length > 0 {
-            return refuse(id, "ends after 0 bytes of \(length)")
-        }
-        let framing: BodyFraming =
-            if hasNoBody || endStream { .none } else { fields.length.map { .length($0) } ?? .untilClose }
+        let isEmpty = hasNoBody || endStream && (fields.length ?? 0) == 0
+        let framing: BodyFraming = if isEmpty { .none } else { fields.length.map { .length($0) } ?? .untilClose }
         emit(.response(id, head, framing, stopSending: !stream.localClosed && status >= 300))
         if endStream { finish(id, trailers: []) }
     }

@@ -8,9 +8,12 @@ import OutriderHTTP
 
 /// Maps errors of libraries and the system to failures of the service.
 enum FailureBridge {
-    /// The failure of connecting to an address. `isOffline` is evaluated only if relevant.
+    /// The failure of connecting to an address.
+    ///
+    /// The last two are evaluated only if relevant.
     static func connecting(
-        _ error: any Error, to address: SocketAddress, isOffline: @autoclosure () -> Bool
+        _ error: any Error, to address: SocketAddress, isOffline: @autoclosure () -> Bool,
+        hasOwnAddress: @autoclosure () -> Bool
     ) -> HTTPFailure {
         if let failure = error as? HTTPFailure { return failure }
         let underlying = underlying(error)
@@ -27,7 +30,14 @@ enum FailureBridge {
             let text =
                 "no connection to \(place) could be opened: the service has too many open files (try again later)"
             return HTTPFailure(.tooManyOpenFiles, text, phase: .connect, underlying: underlying)
-        case ENETUNREACH, ENETDOWN, EADDRNOTAVAIL:
+        case EADDRNOTAVAIL where hasOwnAddress():
+            let text =
+                "no local address or port is free for a connection to \(place): "
+                + "too many connections to it are open, or were closed within the last minute"
+            return HTTPFailure(.unreachable, text, phase: .connect, underlying: underlying)
+        case ENETUNREACH, ENETDOWN,
+            // the network does not bring an address of this machine
+            EADDRNOTAVAIL where address.outwardBytes != nil:
             guard isOffline() else { fallthrough }
             return HTTPFailure(
                 .offline, "there is no network, and so no way to \(place)", phase: .connect, underlying: underlying)
@@ -164,6 +174,9 @@ enum FailureBridge {
         switch error {
         case let error as NIOSSLError where error.isUncleanShutdown: "\(host) closed the connection"
         case is NIOSSLError, is BoringSSLError: "the TLS connection to \(host) failed"
+        case let error as IOError where error.errnoCode != ECONNRESET && error.errnoCode != EPIPE:
+            "the connection to \(host) was lost"
+        case is LostAddress: "the connection to \(host) was lost"
         default: "\(host) closed the connection"
         }
     }
@@ -176,6 +189,7 @@ enum FailureBridge {
         case let error as IOError:
             // safe: CInt is narrower
             return .init(.posix, Int(error.errnoCode), String(cString: strerror(error.errnoCode)))
+        case is LostAddress: return .init(.posix, Int(ENETDOWN), "this machine has lost its address")
         case let fault as HTTP2Fault:
             return .init(.http2, Int(fault.code.rawValue), fault.described)  // safe: 32 bits
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
@@ -213,6 +227,9 @@ enum FailureBridge {
         }
     }
 }
+
+/// The end of a connection whose address this machine does not have any more.
+struct LostAddress: Error {}
 
 extension String {
     /// The first occurrence of another text.

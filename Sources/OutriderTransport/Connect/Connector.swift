@@ -66,7 +66,9 @@ final class Connector: @unchecked Sendable {
                 self.tryAgain(address)
             case .failure(let error):
                 self.failed(
-                    FailureBridge.connecting(error, to: address, isOffline: !NetworkPath.isAvailable))
+                    FailureBridge.connecting(
+                        error, to: address, isOffline: !NetworkPath.isAvailable,
+                        hasOwnAddress: NetworkPath.hasAddress(towards: address)))
             }
         }
         guard completion != nil, !left.isEmpty else { return }
@@ -167,10 +169,10 @@ extension SocketAddress {
     }
 
     /// The same, but nil for the loopback, too.
-    var outwardBytes: [UInt8]? {
-        guard let bytes = networkBytes else { return nil }
-        let isLoopback = bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
-        return isLoopback ? nil : bytes
+    var outwardBytes: [UInt8]? { networkBytes.flatMap { Self.isLoopback($0) ? nil : $0 } }
+
+    static func isLoopback(_ bytes: [UInt8]) -> Bool {
+        bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
     }
 
     /// "127.0.0.1:80", "[::1]:80" or the path of a socket.

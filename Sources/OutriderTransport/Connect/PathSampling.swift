@@ -30,6 +30,24 @@ extension NetworkPath {
     /// The local addresses of this machine, 4 or 16 bytes each; nil if unknown.
     static func localAddresses() -> Set<[UInt8]>? { interfaceAddresses().map { Set($0.map(\.bytes)) } }
 
+    /// Whether a socket of this machine may have the address; true if unknown.
+    static func isOwn(_ bytes: [UInt8]) -> Bool {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0) else { return true }
+        // safe: the constants are small
+        let kind = CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(bytes.count == 4 ? AF_INET : AF_INET6, kind, 0)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        return address.withSockAddr { pointer, size in bind(descriptor, pointer, socklen_t(clamping: size)) == 0 }
+    }
+
+    /// Whether this machine has an address for connections to the other, so that a port is what they lack.
+    static func hasAddress(towards other: SocketAddress) -> Bool {
+        guard let bytes = other.networkBytes, let own = localAddresses() else { return true }
+        if other.outwardBytes == nil { return bytes.count == 4 || own.contains(bytes) }
+        return own.contains { $0.count == bytes.count && !SocketAddress.isLoopback($0) }
+    }
+
     /// Whether there is any route out of this machine. A failed call does not make the machine offline.
     static var isAvailable: Bool { interfaceAddresses().map { !waysOut($0, wayOut).isEmpty } ?? true }
 

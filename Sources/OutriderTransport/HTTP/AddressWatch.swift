@@ -1,32 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Outrider authors
 
-/// Notices that this machine may have lost an address: nothing would arrive on connections from that address.
+import NIOCore
+import OutriderHTTP
+
+/// Notices that this machine has lost an address: nothing arrives on connections from that address.
 ///
 /// A check costs a system call, and happens only once there was a connection beyond the loopback.
 struct AddressWatch {
+    /// Seconds between two looks while there are connections of HTTP/1.
+    static let interval = 5.0
+
     private var socket: RouteSocket?
     private var isOpened = false
-    /// Whether there was a change after which the addresses could not be read.
+    /// Whether the addresses are to be read, though the socket tells no change.
     private var isDue = false
+    /// The addresses at the last look; nil before it.
+    private var own: Set<[UInt8]>?
+    /// Connections of HTTP/1 beyond the loopback; those of HTTP/2 send PINGs.
+    private var outward: [PoolMachine.ConnectionID: HTTP1Connection] = [:]
+    /// Those whose address was gone at the last look.
+    private var suspects: Set<PoolMachine.ConnectionID> = []
+    fileprivate var lookout: Scheduled<Void>?
 
     /// A connection that later attempts may use could lose its address.
     mutating func watch(for facts: ConnectionFacts) {
         guard !isOpened, facts.local != nil else { return }
-        isOpened = true
+        // the connection is older than the socket
+        (isOpened, isDue) = (true, true)
         socket = RouteSocket()
     }
 
-    /// The addresses of this machine; nil if none has changed since the last call.
+    /// The addresses of this machine; nil if they are known, and none has changed since the last call.
     mutating func changed() -> Set<[UInt8]>? {
         guard let socket, socket.hasRung() || isDue else { return nil }
-        let own = NetworkPath.localAddresses()
-        isDue = own == nil
-        return own
+        let now = NetworkPath.localAddresses()
+        isDue = now == nil
+        own = now ?? own
+        return now
+    }
+
+    fileprivate mutating func add(_ connection: HTTP1Connection) {
+        watch(for: connection.facts)
+        outward[connection.id] = connection
+    }
+
+    fileprivate mutating func remove(_ id: PoolMachine.ConnectionID) { outward[id] = nil }
+
+    fileprivate var isEmpty: Bool { outward.isEmpty }
+
+    /// The connections whose address has been gone for two looks: an address may be back soon, with its connections.
+    fileprivate mutating func lost() -> [HTTP1Connection] {
+        guard let own else { return [] }
+        let gone = outward.filter { $0.value.facts.isLost(own) }
+        defer { suspects = Set(gone.keys) }
+        return gone.filter { suspects.contains($0.key) }.map(\.value)
+    }
+}
+
+extension ConnectionPool {
+    /// Watches the local address of a new connection. TCP would notice the loss after two minutes.
+    func watch(_ connection: HTTP1Connection) {
+        guard connection.facts.local != nil else { return }
+        addresses.add(connection)
+        lookLater()
+    }
+
+    /// The connection has ended.
+    func unwatch(_ connection: HTTP1Connection) {
+        if connection.facts.local != nil { addresses.remove(connection.id) }
+    }
+
+    private func lookLater() {
+        guard addresses.lookout == nil, !addresses.isEmpty else { return }
+        addresses.lookout = loop.assumeIsolated().scheduleTask(in: .seconds(AddressWatch.interval)) {
+            self.addresses.lookout = nil
+            self.endUnreachable()
+            for connection in self.addresses.lost() { connection.lose() }
+            self.lookLater()
+        }
+    }
+
+    /// Ends connections without a request from addresses that are gone.
+    func endUnreachable() {
+        if let own = addresses.changed() { end { $0.facts.isLost(own) } }
     }
 }
 
 extension ConnectionFacts {
     /// Whether the connection's own address is missing among these.
-    func isLost(_ own: Set<[UInt8]>) -> Bool { local.map { !own.contains($0) } ?? false }
+    ///
+    /// A route to this machine itself may lead whole networks here, whose addresses no interface has.
+    func isLost(_ own: Set<[UInt8]>) -> Bool { local.map { !own.contains($0) && !NetworkPath.isOwn($0) } ?? false }
 }

@@ -313,6 +313,7 @@ final class ConnectionOpening: @unchecked Sendable {
                     id: pool.makeID(), key: key, channel: channel, facts: facts, generation: generation, place: place,
                     holder: holder, pool: pool)
                 try connection.install()
+                pool.watch(connection)
                 return opened(connection, capacity: nil)
             }
             let connection = HTTP2Connection(

@@ -44,7 +44,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Shared connections that take no new attempts and have not ended.
     private(set) var draining: [PoolMachine.ConnectionID: any AttemptConnection] = [:]
     private var plainOrigins = OriginMemory()
-    private var addresses = AddressWatch()
+    var addresses = AddressWatch()
     private var expiry: Scheduled<Void>?
     /// The time of `expiry`.
     private var expiryTime = 0.0
@@ -90,7 +90,7 @@ final class ConnectionPool: @unchecked Sendable {
             waiter.refused(HTTPFailure(.sessionInvalidated, "the service is stopping", phase: .queue))
             return nil
         }
-        if let own = addresses.changed() { end { $0.facts.isLost(own) } }
+        endUnreachable()
         if firstEnd != .distantFuture, firstEnd <= .now() { endOverdue() }
         let id = makeID()
         switch machine.ask(

@@ -93,6 +93,7 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         isClosed = true
         channel.close(promise: nil)
         place.giveBack()
+        pool.unwatch(self)
     }
 
     func drain() {}
@@ -267,7 +268,12 @@ final class HTTP1Connection: ChannelDuplexHandler, AttemptConnection, AttemptStr
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { failed(error) }
+
+    /// This machine has lost the address of the connection.
+    func lose() { failed(LostAddress()) }
+
+    private func failed(_ error: any Error) {
         guard !isClosed else { return }
         let end = machine.closed()
         // a broken connection ends no body, not even a body that is delimited by the close

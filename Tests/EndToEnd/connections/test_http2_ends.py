@@ -58,6 +58,28 @@ def test_a_reset_of_a_stream_is_not_called_the_end_of_the_connection(wire, respo
     assert error["code"] == 1404 and error["message"] == f"127.0.0.1 {words}"
 
 
+def whole_response(status, body, **fields):
+    """A response whose stream ends with the body; the fields go into no table."""
+    named = {":status": status, **{name.replace("_", "-"): value for name, value in fields.items()}}
+    block = b"".join(bytes([0, len(name)]) + name.encode() + bytes([len(text)]) + text.encode()
+                     for name, text in named.items())
+    return lambda stream: frame(HEADERS, 4, stream, block) + frame(DATA, 1, stream, body)
+
+
+def test_a_download_whose_response_a_proxy_cut_short_is_resumed(wire, tmp_path):
+    """haproxy, lighttpd and Varnish end the stream when they lose their own server."""
+    cut = whole_response("200", b"abc", etag='"1"', content_length="6")
+    rest = whole_response("206", b"def", etag='"1"', content_length="3", content_range="bytes 3-5/6")
+    responses = iter([cut, cut, rest])
+    with Ending(lambda stream: next(responses)(stream)) as server:
+        spec = {"url": server.url("/"), "httpVersion": "2"}
+        lost = wire.call("data.send", spec, 20)["result"]
+        assert (lost["status"], lost["error"]["code"], lost["error"]["retryable"]) == (200, 1404, True), lost
+        whole = {**spec, "destination": {"path": str(tmp_path / "file")}, "retry": True}
+        result = wire.call("download.send", whole, 30)["result"]
+    assert (result["ok"], result["attempts"], (tmp_path / "file").read_bytes()) == (True, 2, b"abcdef"), result
+
+
 def test_a_server_that_wants_http1_for_a_request_that_wants_http2_is_named(wire):
     with Ending(reset(HTTP_1_1_REQUIRED)) as server:
         error = wire.call("data.send", {"url": server.url("/"), "httpVersion": "2"}, 20)["result"]["error"]

@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: The Outrider authors
 """Requests of a machine that has no network, and of one that gets it back."""
 
+import subprocess
 import time
 
 import contract
 import pytest
-from network_namespace import island
+from network_namespace import FAR, island
 from request_client import get, result
 from subscription_client import pulled, subscribe, topics
 
@@ -37,6 +38,47 @@ def test_without_a_network_a_request_says_so(alone):
     for url in (alone.url, "http://[2001:db8::1]/", "http://example.org/"):
         error = get(alone.wire, url)["error"]
         assert error["code"] == 1412 and error["retryable"] and "no network" in error["message"], error
+
+
+def test_ports_that_are_used_up_are_no_missing_network(alone):
+    alone.switch(True)
+    few = 'echo "20000 20001" > /proc/sys/net/ipv4/ip_local_port_range'
+    if subprocess.run([*alone.inside, "sh", "-c", few], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("the system's settings cannot be written here")
+    held = [result(alone.wire.call("data.start", {"url": alone.url + "/delay/60"}))["request"] for _ in range(2)]
+    deadline = time.monotonic() + 30
+    while {result(alone.wire.call("request.get", {"request": one}))["state"] for one in held} != {"sent"}:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    error = get(alone.wire, alone.url)["error"]
+    assert error["reason"] == "unreachable" and error["retryable"] and "port is free" in error["message"], error
+
+
+def test_a_version_of_ip_that_is_off_lacks_no_port(alone):
+    alone.switch(True)
+    off = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
+    if subprocess.run([*alone.inside, "sh", "-c", off], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("the system's settings cannot be written here")
+    error = get(alone.wire, "http://[::1]:9/")["error"]
+    assert error["reason"] == "unreachable" and "[::1]:9 cannot be reached" in error["message"], error
+
+
+def test_a_response_from_an_address_that_is_gone_is_lost(alone):
+    """Nothing arrives there any more, and TCP says so only after two minutes."""
+    alone.switch(True)
+    with alone.far() as url:
+        request = result(alone.wire.call("data.start", {"url": url, "timeout": {"idle": 100}}))
+        result(alone.wire.call("request.wait", {**request, "until": "response"}, 30))
+        silent = result(alone.wire.call("data.start", {"url": f"{url}/silent", "timeout": 100}))
+        deadline = time.monotonic() + 30
+        while result(alone.wire.call("request.get", silent))["state"] != "sent":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        alone.leave()
+        ended, unanswered = [result(alone.wire.call("request.wait", one, 60)) for one in (request, silent)]
+    assert (ended["error"]["code"], ended["error"]["retryable"], ended["body"]["text"]) == (1404, True, "far"), ended
+    text = f"{FAR} was lost without an answer: this machine has lost its address"
+    assert unanswered["error"]["message"].endswith(text), unanswered
 
 
 def test_requests_wait_for_the_network_and_go_together(alone):

@@ -15,6 +15,8 @@ import contract
 
 SIOCSIFFLAGS, SIOCSIFADDR = 0x8914, 0x8916
 UP = 1
+# an address beyond the loopback, though its packets stay in the machine
+FAR = "198.51.100.9"
 # the module runs as a program as well, and imports the same modules there
 HERE = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -39,7 +41,24 @@ class Island:
         self.inside = ["nsenter", "--target", pid, "--user", "--net", "--preserve-credentials", "--"]
 
     def switch(self, on):
-        subprocess.run([*self.inside, sys.executable, __file__, "on" if on else "off"], check=True, env=HERE)
+        self.run("on" if on else "off")
+
+    def run(self, word):
+        subprocess.run([*self.inside, sys.executable, __file__, word], check=True, env=HERE)
+
+    @contextlib.contextmanager
+    def far(self):
+        """A server at an address that `leave` removes. No response ends, and that of `/silent` does not begin."""
+        self.run("come")
+        command = [*self.inside, sys.executable, __file__, "serve"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=HERE) as server:
+            try:
+                yield f"http://{FAR}:{server.stdout.readline().strip()}"
+            finally:
+                server.kill()
+
+    def leave(self):
+        self.run("leave")
 
     def close(self):
         self.process.send_signal(signal.SIGKILL)
@@ -65,8 +84,29 @@ def loopback(on):
         fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", UP if on else 0))
 
 
+def far(address):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        words = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
+        fcntl.ioctl(one, SIOCSIFADDR, struct.pack("16s16s8x", b"lo:1", words))
+
+
+def serve():
+    with socket.create_server((FAR, 0)) as server:
+        print(server.getsockname()[1], flush=True)
+        kept = []
+        while True:
+            kept.append(server.accept()[0])
+            if b" /silent " not in kept[-1].recv(65536):
+                kept[-1].sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfar")
+
+
 if __name__ == "__main__":
     word, *command = sys.argv[1:]
-    loopback(word != "off")
-    if word not in ("on", "off"):
-        os.execvp(word, [word, *command])
+    if word in ("come", "leave"):
+        far(FAR if word == "come" else "0.0.0.0")
+    elif word == "serve":
+        serve()
+    else:
+        loopback(word != "off")
+        if word not in ("on", "off"):
+            os.execvp(word, [word, *command])
