@@ -97,6 +97,12 @@ package enum FileFault: Error, Equatable {
         case .linked: EMLINK
         }
     }
+
+    /// "remove it, or ", in front of another remedy; empty if a new file at the path would be no better.
+    package var removal: String {
+        if case .system(let code) = self, code != EACCES { return "" }
+        return "remove it, or "
+    }
 }
 
 extension FileFault: CustomStringConvertible {

@@ -84,4 +84,22 @@ struct SpilledBytesTests {
             #expect(fourth.file === third.file && fourth.offset == 4096)
         }
     }
+    @Test func `a directory that was removed is made again`() async throws {
+        try await withDirectory { directory in
+            let workspace = Workspace(in: directory)
+            defer { workspace.remove() }
+            let first = Self.directory(of: try workspace.newPath())
+            #expect(Self.directory(of: try workspace.newPath()) == first)
+            try #require(rmdir(first) == 0)
+            let second = Self.directory(of: try workspace.newPath())
+            #expect(access(second, W_OK) == 0)
+            let parent = Self.directory(of: second)
+            let left = ["", ".lock"].map { String(second.dropFirst(parent.utf8.count + 1)) + $0 }
+            #expect(DirectoryNames.all(in: parent).sorted() == left)
+        }
+    }
+
+    private static func directory(of path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+    }
 }

@@ -45,6 +45,13 @@ struct CheckedFileTests {
         #expect(throws: FileFault.notRegular(S_IFCHR)) { try CheckedFile.open("/dev/zero", O_RDONLY, .regular) }
     }
 
+    @Test func `the removal of a file is no remedy for its place`() {
+        #expect(FileFault.system(EROFS).removal.isEmpty)
+        #expect(FileFault.system(ENOSPC).removal.isEmpty)
+        #expect(FileFault.linked.removal == "remove it, or ")
+        #expect(FileFault.system(EACCES).removal == "remove it, or ")
+    }
+
     @Test func `a symbolic link is refused where links are`() {
         make("file")
         symlink("\(directory)/file", "\(directory)/link")

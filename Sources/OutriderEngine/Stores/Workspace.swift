@@ -24,10 +24,16 @@ package final class Workspace: Sendable {
         self.root = root.isEmpty ? "/tmp" : root
     }
 
-    /// A path for a new file. Blocks; the first call makes the directory.
+    /// A path for a new file. Blocks; the first call makes the directory. So does the first call after a cleaner of
+    /// temporary files has removed the directory, as such programs do where nothing happens for days.
     func newPath() throws(HTTPFailure) -> String {
         let root = root
         return try state.withLock { state throws(HTTPFailure) in
+            if let directory = state.directory, access(directory, F_OK) != 0, errno == ENOENT {
+                unlink("\(directory).lock")
+                close(state.lock)
+                state.directory = nil
+            }
             if state.directory == nil {
                 let (directory, lock) = try Self.make(in: WorkspaceParent.make(in: root))
                 state.directory = directory

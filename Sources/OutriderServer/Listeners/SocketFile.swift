@@ -65,7 +65,7 @@ final class SocketFile: Sendable {
             lock = try CheckedFile.open(file, O_RDWR | O_CREAT, .own)
         } catch {
             throw StartFailure(
-                "the lock file \(file) cannot be used: \(error) (remove it, or choose another path with --socket)")
+                "the lock file \(file) cannot be used: \(error) (\(error.removal)choose another path with --socket)")
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let holder = holder(lock)

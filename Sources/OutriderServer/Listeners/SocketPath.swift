@@ -54,9 +54,9 @@ package struct SocketPath: Sendable, Equatable {
     /// The longest path that fits into `sun_path` with its final zero.
     package static let longest = 107
 
-    var directory: String { Self.directory(of: path) }
+    package var directory: String { Self.directory(of: path) }
 
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

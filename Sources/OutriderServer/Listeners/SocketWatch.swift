@@ -4,11 +4,15 @@
 import Glibc
 
 /// Waits until the path of a listening socket no longer leads to that socket: the file was removed or replaced, or its
-/// directory went away.
+/// directory went away, or its file system was unmounted.
 ///
 /// No client can reach a service without its file, and its lock keeps a second service from starting. The kernel
-/// reports the change (inotify(7)), so an idle service is not woken.
+/// reports the change, so an idle service is not woken: inotify(7) a change of the directory, and `mountinfo` (proc(5))
+/// an unmounting, such as that of the runtime directory when its user logs out.
 enum SocketWatch {
+    /// Between looks at mounted file systems, which change in rows, in microseconds.
+    private static let pause: UInt32 = 100_000
+
     /// Calls `lost` once, on a thread of its own; never after `file.remove()`.
     static func start(_ file: SocketFile, lost: @escaping @Sendable () -> Void) {
         let queue = inotify_init1(Int32(IN_CLOEXEC))
@@ -18,8 +22,13 @@ enum SocketWatch {
             close(queue)
             return
         }
+        let mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
         let isWatched = BlockingThread.start {
-            defer { close(queue) }
+            defer { for end in [queue, mounts] { close(end) } }
+            var changes = [
+                pollfd(fd: queue, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: mounts, events: Int16(POLLPRI), revents: 0),
+            ]
             var events = [UInt8](repeating: 0, count: 4096)
             while !file.isReleased {
                 guard file.isInPlace else {
@@ -28,9 +37,15 @@ enum SocketWatch {
                     return
                 }
                 // the content does not matter: every event triggers a check of the path
-                if read(queue, &events, events.count) < 0, errno != EINTR { return }
+                if poll(&changes, 2, -1) < 0 {
+                    if errno != EINTR { return }
+                } else if changes[0].revents != 0, read(queue, &events, events.count) < 0, errno != EINTR {
+                    return
+                } else if changes[1].revents != 0 {
+                    usleep(pause)
+                }
             }
         }
-        if !isWatched { close(queue) }
+        if !isWatched { for end in [queue, mounts] { close(end) } }
     }
 }

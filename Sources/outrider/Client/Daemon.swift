@@ -77,7 +77,7 @@ struct Daemon {
             return try CheckedFile.open(path, flags, .own)
         } catch {
             throw CommandFailure(
-                .noConnection, "cannot use \(path): \(error) (remove it, or choose another path with --socket)")
+                .noConnection, "cannot use \(path): \(error) (\(error.removal)choose another path with --socket)")
         }
     }
 

@@ -71,6 +71,16 @@ struct ServicePath {
         return lstat(path, &info) == 0 && info.st_mode & S_IFMT != S_IFSOCK
     }
 
+    /// Why no service can start at the path; nil if nothing is known to prevent that.
+    var obstacle: String? {
+        var place = socket.directory
+        // a missing one is made
+        if access(place, F_OK) != 0, errno == ENOENT { place = SocketPath.directory(of: place) }
+        guard access(place, W_OK | X_OK) != 0 else { return nil }
+        let own = isNamed ? "" : "set XDG_RUNTIME_DIR to a directory of your own, or "
+        return "the directory \(place) cannot be used: \(systemError(errno)) (\(own)choose another path with --socket)"
+    }
+
     /// Whether a process holds the lock of the path: a service that starts, serves or ends. `/proc/locks` names files by
     /// numbers that file systems share.
     var isLocked: Bool {

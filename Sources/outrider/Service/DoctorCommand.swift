@@ -49,6 +49,9 @@ struct DoctorCommand: ParsableCommand {
                 if path.isOfAnotherKind {
                     return .fault("\(path.path) is no socket (remove it, or choose another path with --socket)")
                 }
+                if let obstacle = path.obstacle {
+                    return .fault("none runs at \(path.path), and none can start: \(obstacle)")
+                }
                 return access(path.path, F_OK) == 0
                     ? .note("a socket without a service is at \(path.path): the next start replaces it")
                     : .note("none runs at \(path.path) (outrider serve, or --spawn)")

@@ -284,6 +284,19 @@ def test_the_doctor_finds_faults_and_names_remedies(home):
     assert "FAULT  configuration" in said and "FAULT  key: " in said and "CommandFailure" not in said, said
 
 
+def test_the_doctor_finds_that_no_service_can_start(home):
+    place, env = home
+    absent = place / "absent"
+    sick = outrider("doctor", env={**env, "XDG_RUNTIME_DIR": str(absent)})
+    said = sick.stdout.decode()
+    assert sick.returncode == 1 and f"none can start: the directory {absent} cannot be used" in said, said
+    assert "set XDG_RUNTIME_DIR" in said and not absent.exists()
+    said = outrider("doctor", "--socket", str(absent / "below/socket"), env=env).stdout.decode()
+    assert f"none can start: the directory {absent} cannot be used" in said and "set XDG_RUNTIME_DIR" not in said
+    # the start makes a directory
+    assert "none can start" not in outrider("doctor", "--socket", str(absent / "socket"), env=env).stdout.decode()
+
+
 def test_the_doctor_compares_all_variables_that_settings_have(home):
     _, env = home
     outrider("restart", env=env)

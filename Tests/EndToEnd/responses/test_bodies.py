@@ -35,14 +35,27 @@ def test_what_is_too_long_is_stored(wire, server):
 
 
 def test_a_body_that_cannot_be_kept_is_not_said_to_be_elsewhere(server, tmp_path, monkeypatch):
-    """The directory of private files was removed, as by a program that tidies up temporary files."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    """All of $TMPDIR was removed."""
+    place = tmp_path / "private"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
     with contract.Wire() as wire:
-        path = get(wire, server.url("/bytes/100"), bodyTo="file")["body"]["path"]
-        shutil.rmtree(pathlib.Path(path).parent)
+        get(wire, server.url("/bytes/100"), bodyTo="file")
+        shutil.rmtree(place)
         response = get(wire, server.url("/bytes/100"), bodyTo="file")
     assert response["error"]["code"] == 1803, response
     assert response["body"]["note"] == "the bytes that came could not be kept", response
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_a_directory_that_was_tidied_up_is_made_again(server, tmp_path, monkeypatch, above):
+    """Programs that tidy up temporary files remove directories in which nothing happens for days."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with contract.Wire() as wire:
+        path = get(wire, server.url("/bytes/100"), bodyTo="file")["body"]["path"]
+        shutil.rmtree(pathlib.Path(path).parents[above])
+        body = get(wire, server.url("/bytes/100"), bodyTo="file")["body"]
+        assert pathlib.Path(body["path"]).read_bytes() == expected(100)
 
 
 def test_what_is_far_too_long_does_not_fill_the_memory(wire, server, tmp_path):

@@ -14,6 +14,8 @@ import time
 import contract
 import pytest
 from shell import outrider
+from small_disk import on_small_disk, unmount
+from socket_service import running
 
 pytestmark = pytest.mark.skipif(contract.binary() is None, reason="nothing is built; make build builds it")
 
@@ -85,6 +87,16 @@ def test_a_service_can_start_after_the_directory_was_removed(home, served):
     shutil.rmtree(home.rename(home.with_name("gone")))
     home.mkdir(0o700, exist_ok=True)
     assert instance(home / "s", "--spawn")
+
+
+def test_an_unmounted_directory_is_noticed(home):
+    """As the runtime directory of a user who logs out: the kernel sends no event of the file."""
+    with running(home / "s", under=on_small_disk(home, 64)) as process:
+        unmount(process, home)
+        await_file(home / "s")
+        contract.await_socket(home / "s", process)
+        with contract.Wire(str(home / "s")) as wire:
+            assert wire.call("server.info")["result"]["pid"] == process.pid
 
 
 def test_a_command_waits_for_the_end_of_a_service_that_stops(home, served):

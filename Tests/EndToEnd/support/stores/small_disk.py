@@ -22,10 +22,17 @@ def on_read_only_disk(place):
 
 def make_writable(process, place):
     """The process of a command behind `on_read_only_disk` may write from now on."""
+    _inside(process, "mount", "-o", "remount,bind,rw", str(place))
+
+
+def unmount(process, place):
+    """The disk of a command behind `on_small_disk` goes away under its open files, as at a logout."""
+    _inside(process, "umount", "--lazy", str(place))
+
+
+def _inside(process, *words):
     user = [] if os.getuid() == 0 else ["--user", "--preserve-credentials"]
-    subprocess.run(
-        ["nsenter", f"--target={process.pid}", *user, "--mount", "mount", "-o", "remount,bind,rw", str(place)],
-        check=True)
+    subprocess.run(["nsenter", f"--target={process.pid}", *user, "--mount", *words], check=True)
 
 
 def _mounting(mount):
