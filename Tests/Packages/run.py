@@ -184,6 +184,13 @@ def installation(made, scratch, origin):
     limits = dict(re.findall(r"^StartLimit(\w+)=(\d+)$", unit.partition("[Service]")[0], re.MULTILINE))
     assert int(limits["IntervalSec"]) > 0 and int(limits["Burst"]) >= 50, unit
     assert run(prefix / "bin/outrider", "--version")
+    other = prefix / "share/man/man1/outriders.1"
+    other.touch()
+    removed = scratch / "removed"
+    shutil.copytree(prefix, removed)
+    run(ROOT / "scripts/package", "uninstall", removed)
+    assert installed(removed) == {removed / other.relative_to(prefix)}
+    other.unlink()
     command = [ROOT / "scripts/package", "install", "/sys/outrider", "--binary", made["binary"]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "/sys/outrider" in done.stderr and "Traceback" not in done.stderr, done.stderr

@@ -34,6 +34,17 @@ def install(binary: Path, prefix: Path, bin_directory: str, units: str = "share/
     write(documents / "NOTICES", licences.notices())
 
 
+def uninstall(prefix: Path) -> None:
+    """Removes what `install` puts below a prefix; shared directories stay."""
+    names = ["bin/outrider", *COMPLETIONS.values()]
+    names += [f"share/systemd/user/outrider.{kind}" for kind in ("service", "socket")]
+    pages = prefix / "share/man/man1"
+    for file in [*(prefix / name for name in names), pages / "outrider.1", *pages.glob("outrider-*.1")]:
+        file.unlink(missing_ok=True)
+    if (prefix / "share/doc/outrider").is_dir():
+        shutil.rmtree(prefix / "share/doc/outrider")
+
+
 def word(path: str) -> str:
     """A path as a word of a unit: in quotes if it has a space (systemd.syntax(7))."""
     return f'"{path}"' if " " in path else path
